@@ -1,0 +1,1 @@
+"""Running a matrix of cells, verified before timed, and keeping the rows."""

@@ -1,0 +1,66 @@
+"""The `grailbench` command: finds the commands, turns expected errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from grailbench import __version__
+from grailbench.errors import GrailbenchError
+
+COMMANDS = {
+    "fetch": "fetch",
+    "import": "import_",
+    "generate": "generate",
+    "list": "list_",
+    "info": "info",
+    "plan": "plan",
+    "run": "run",
+    "verify": "verify",
+    "report": "report",
+}
+
+
+class Commands(click.Group):
+    """Loads a command's module only when that command is asked for, so that `--help` starts fast."""
+
+    def list_commands(self, ctx):
+        return list(COMMANDS)
+
+    def get_command(self, ctx, name):
+        if name not in COMMANDS:
+            return None
+        return importlib.import_module(f"grailbench.cli.{COMMANDS[name]}").command
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="grailbench")
+def cli():
+    """Benchmark graph reachability: fetch graphs, run implementations, check every answer, report the times.
+
+    \b
+    Exit codes: 0 done, 1 a check or gate failed, 2 usage or bad input, 3 nothing was measured,
+    4 the machine lacks what was asked for.
+    """
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line; expected errors become one line on stderr and their exit code."""
+    try:
+        code = cli.main(args=argv, standalone_mode=False)
+    except GrailbenchError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted: finished results are kept", err=True)
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The errors a user sees, each with the exit code its kind carries.
+
+Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, 3 nothing was measured,
+4 the machine lacks what was asked for.
+"""
+
+from __future__ import annotations
+
+
+class GrailbenchError(Exception):
+    """Base of every expected failure: one clear message, an exit code, never a traceback for the user."""
+
+    exit_code = 2
+
+
+class InputError(GrailbenchError):
+    """A file, name or option is wrong.
+
+    Parameters: `message` says what is wrong; `path` and `line` (1-based) say where; `remedy` says what to do.
+    """
+
+    def __init__(self, message: str, *, path=None, line: int | None = None, remedy: str | None = None):
+        where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        super().__init__(where + message + ("" if remedy is None else f" ({remedy})"))
+        self.path, self.line, self.remedy = path, line, remedy
+
+
+class CheckFailed(GrailbenchError):
+    """An answer, label or gate did not hold."""
+
+    exit_code = 1
+
+
+class NothingMeasured(GrailbenchError):
+    """The command ran, but no cell could be measured or compared."""
+
+    exit_code = 3
+
+
+class MachineLacks(GrailbenchError):
+    """The machine has no GPU, too little memory, or lacks an extra that was asked for."""
+
+    exit_code = 4

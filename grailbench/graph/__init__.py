@@ -1,0 +1,1 @@
+"""A graph, from any file to CSR arrays."""

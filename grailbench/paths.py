@@ -1,0 +1,64 @@
+"""Where things lie: what ships with the package, and what a user's machine keeps.
+
+In a checkout (or an editable install) the shipped folders `datasets/`, `configs/` and `results/published/`
+are those of the checkout, and the cache is `cache/` in it. In an installed wheel they lie in `grailbench/_shipped`
+and the cache in the user's cache folder. `GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def checkout() -> Path | None:
+    """The root of the checkout the package runs from, or None for an installed wheel."""
+    root = _PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "datasets").is_dir() else None
+
+
+def _shipped(folder: str) -> Path:
+    root = checkout()
+    return root / folder if root is not None else _PACKAGE / "_shipped" / folder
+
+
+def datasets_dir() -> Path:
+    """The registry: one TOML a set."""
+    return _shipped("datasets")
+
+
+def configs_dir() -> Path:
+    """The shipped experiment configs."""
+    return _shipped("configs")
+
+
+def published_dir() -> Path:
+    """The papers' tables as CSV."""
+    return _shipped("results/published")
+
+
+def cache_dir() -> Path:
+    """Downloads, condensed graphs, query sets; made on first use. Safe to delete."""
+    chosen = os.environ.get("GRAILBENCH_CACHE")
+    if chosen:
+        path = Path(chosen).expanduser()
+    elif (root := checkout()) is not None:
+        path = root / "cache"
+    else:
+        import platformdirs
+
+        path = Path(platformdirs.user_cache_dir("grailbench"))
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def runs_dir() -> Path:
+    """The default folder of runs: `results/runs` of the checkout, else of the current folder."""
+    return (checkout() or Path.cwd()) / "results" / "runs"
+
+
+def mirror() -> str | None:
+    """The mirror (folder or URL) named by the environment, if any."""
+    return os.environ.get("GRAILBENCH_MIRROR") or None

@@ -1,0 +1,1 @@
+"""Problem 1, reachability: labelings and searches behind one small contract."""

@@ -1,0 +1,1 @@
+"""GRAIL on one core and on many."""

@@ -1,0 +1,1 @@
+"""Tables from recorded rows, beside the printed ones."""
