@@ -1,0 +1,42 @@
+"""What every test shares: a cache of its own, the mirror of the real graphs, hypothesis profiles.
+
+`from strategies import digraphs` and `from naive import closure` work in every test file.
+`HYPOTHESIS_PROFILE=thorough` draws many more examples.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
+
+for _name, _examples in (("fast", 40), ("thorough", 1000)):
+    settings.register_profile(
+        _name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+_MIRROR = os.environ.get("GRAILBENCH_MIRROR")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_cache(tmp_path_factory):
+    """Path: the cache of this test session; no test touches the user's, nor a mirror it did not ask for."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAILBENCH_CACHE", str(folder))
+        patch.delenv("GRAILBENCH_MIRROR", raising=False)
+        yield folder
+
+
+@pytest.fixture
+def mirror(monkeypatch):
+    """Path of the folder with the real graphs' archives, set as GRAILBENCH_MIRROR; skips when none."""
+    if not _MIRROR or not Path(_MIRROR).is_dir():
+        pytest.skip("GRAILBENCH_MIRROR names no folder with the real graphs")
+    monkeypatch.setenv("GRAILBENCH_MIRROR", str(Path(_MIRROR).resolve()))
+    return Path(_MIRROR).resolve()
