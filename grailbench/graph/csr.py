@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from grailbench.errors import InputError
 
@@ -59,19 +60,25 @@ class Dag:
     keeps its ids; the super-root is the last vertex, `vertices - 1`. Adjacency rows are ascending.
 
     offsets, children        int64[n + 1], int32[m]   CSR of children
-    parent_offsets, parents  int64[n + 1], int32[m]   CSR of parents
     levels                   int32[n]                 longest path from the super-root, which has level 0
-    order                    int32[n]                 vertices in topological order (by level, then id)
+    order                    int32[n]                 vertices in a topological order, ascending by level
     component                int32[original n]        original vertex to component
+    duplicates               int                      edges dropped as duplicates of one kept
+    loops                    int                      edges dropped because both ends are one component
+    reverse                  int64[n + 1], int32[m]   CSR of parents, or None to have it made when first asked for
+
+    The papers print edge counts of graphs whose files hold duplicate edges (kegg: 487) and count them:
+    compare `printed_edges` with print, `edges` with anything that scans the graph.
     """
 
     offsets: np.ndarray
     children: np.ndarray
-    parent_offsets: np.ndarray
-    parents: np.ndarray
     levels: np.ndarray
     order: np.ndarray
     component: np.ndarray
+    duplicates: int = 0
+    loops: int = 0
+    reverse: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def vertices(self) -> int:
@@ -84,6 +91,11 @@ class Dag:
         return int(self.children.shape[0])
 
     @property
+    def printed_edges(self) -> int:
+        """Number of edges as the thesis counts them: those of the super-root, and duplicates, counted."""
+        return self.edges + self.duplicates
+
+    @property
     def super_root(self) -> int:
         """The id of the super-root."""
         return self.vertices - 1
@@ -93,13 +105,50 @@ class Dag:
         """int32[r]: the vertices without parents before the super-root came (its children)."""
         return self.children[int(self.offsets[-2]) :]
 
+    @property
+    def parent_offsets(self) -> np.ndarray:
+        """int64[n + 1]: where the parents of each vertex begin in `parents`."""
+        return self._parent_csr[0]
+
+    @property
+    def parents(self) -> np.ndarray:
+        """int32[m]: the parents of each vertex, ascending."""
+        return self._parent_csr[1]
+
+    @cached_property
+    def _parent_csr(self) -> tuple[np.ndarray, np.ndarray]:
+        return transpose(self.offsets, self.children) if self.reverse is None else self.reverse
+
     @cached_property
     def depth(self) -> int:
         """Number of levels, that of the super-root counted."""
-        return int(self.levels.max()) + 1
+        return int(self.levels[self.order[-1]]) + 1
 
     def edges_without_super_root(self) -> tuple[np.ndarray, np.ndarray]:
         """int32[m - r] twice: sources and targets of the edges that do not start at the super-root."""
         inner = int(self.offsets[-2])
         counts = np.diff(self.offsets[:-1])
         return np.repeat(np.arange(self.vertices - 1, dtype=VERTEX), counts), self.children[:inner]
+
+
+@njit(cache=True)
+def transpose(offsets, targets):
+    """The reverse of a CSR. offsets: int64[n + 1], targets: int32[m]. Returns the same shapes, rows ascending."""
+    n, m = offsets.shape[0] - 1, targets.shape[0]
+    at = np.zeros(n + 1, np.int64)
+    for k in range(m):
+        at[targets[k]] += 1
+    total = np.int64(0)
+    for v in range(n + 1):
+        total, at[v] = total + at[v], total
+    sources = np.empty(m, np.int32)
+    for u in range(n):
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            sources[at[v]] = u
+            at[v] += 1
+    # Filling moved each row's start to its end, which is the next row's start.
+    starts = np.empty(n + 1, np.int64)
+    starts[0] = 0
+    starts[1:] = at[:n]
+    return starts, sources
