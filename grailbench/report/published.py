@@ -1,0 +1,149 @@
+"""The papers' tables as printed, with what is known to be wrong in them.
+
+The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column names;
+`errata.csv` says which cells are wrong or odd, and why.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from grailbench.errors import InputError
+from grailbench.paths import published_dir
+
+if TYPE_CHECKING:
+    import pandas
+
+THESIS = "Caiazza, MSc thesis, Politecnico di Torino, 2019"
+COMPUTATION = "Quer, Calabrese, Computation 8(4), 2020"
+#: the machine of both papers, as they name it
+PRINTED_MACHINE = "Intel Core i7-7770HQ, 4 cores, 2.8 GHz"
+#: threads of the thesis's parallel versions, and queries of its tables 2.4-2.6 and 6.4-6.6
+PRINTED_THREADS = 16
+PRINTED_QUERIES = 100_000
+
+_CAPTIONS = {
+    "2.1": "Small sparse data set",
+    "2.2": "Small dense data set",
+    "2.3": "Large data set",
+    "2.4": "Sparse tests (all times in ms)",
+    "2.5": "Small dense tests (all times in ms)",
+    "2.6": "Large tests (all times in ms)",
+    "6.1": "Small sparse labeling times (all times in ms)",
+    "6.2": "Small dense labeling times (all times in ms)",
+    "6.3": "Large real labeling times (all times in ms)",
+    "6.4": "Small sparse search times (all times in ms)",
+    "6.5": "Small dense search times (all times in ms)",
+    "6.6": "Large real search times (all times in ms)",
+    "computation-1": "The large benchmark graph set",
+    "computation-2": "The home-made graph set",
+}
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), a row or a whole table
+    (both empty)."""
+
+    table: str
+    row: str
+    column: str
+    note: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """A printed table.
+
+    name     '2.4', 'computation-1'
+    caption  as printed
+    paper    author, kind, year
+    columns  printed column names, that of the row names first
+    rows     canonical dataset name to its printed cells by column, both in printed order, digits as printed
+    errata   the notes on this table
+    """
+
+    name: str
+    caption: str
+    paper: str
+    columns: tuple[str, ...]
+    rows: dict[str, dict[str, str]]
+    errata: tuple[Erratum, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that hold numbers."""
+        return self.columns[1:]
+
+    def title(self, dataset: str) -> str:
+        """The row's name as printed."""
+        return self.rows[dataset][self.columns[0]]
+
+    def number(self, dataset: str, column: str) -> float:
+        """A printed cell as a number. Raises KeyError when the table has no such cell."""
+        return float(self.rows[dataset][column])
+
+    def notes(self, dataset: str, column: str) -> list[str]:
+        """What is known to be wrong or odd about a cell."""
+        return [e.note for e in self.errata if (e.row, e.column) == (dataset, column)]
+
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """The table as numbers: index `dataset`, the printed columns in order, the first of them text."""
+        import pandas
+
+        frame = pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
+        frame.index.name = "dataset"
+        for column in self.values:
+            frame[column] = pandas.to_numeric(frame[column])
+        return frame
+
+
+def names() -> list[str]:
+    """The names of the tables: '2.1' to '6.6' of the thesis, 'computation-1' and 'computation-2'."""
+    return list(_CAPTIONS)
+
+
+def stem(name: str) -> str:
+    """The file name of a table without its ending, which is also its name in `errata.csv`."""
+    return name if name.startswith("computation") else f"thesis-{name}"
+
+
+@cache
+def table(name: str) -> Published:
+    """The printed table of that name.
+
+    Raises InputError for an unknown name, and when the file is missing or damaged.
+    """
+    if name not in _CAPTIONS:
+        raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(_CAPTIONS)}")
+    path = published_dir() / f"{stem(name)}.csv"
+    header, *lines = _read(path)
+    rows = {}
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(header):
+            raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
+        rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
+    paper = COMPUTATION if name.startswith("computation") else THESIS
+    return Published(name, _CAPTIONS[name], paper, tuple(header[1:]), rows, _errata().get(stem(name), ()))
+
+
+@cache
+def _errata() -> dict[str, tuple[Erratum, ...]]:
+    found: dict[str, tuple[Erratum, ...]] = {}
+    for line in _read(published_dir() / "errata.csv")[1:]:
+        erratum = Erratum(*line)
+        found[erratum.table] = (*found.get(erratum.table, ()), erratum)
+    return found
+
+
+def _read(path) -> list[list[str]]:
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.reader(file))
+    except OSError as error:
+        raise InputError(f"cannot read the printed table: {error.strerror}", path=path) from error

@@ -1,0 +1,120 @@
+"""The papers' tables: transcription and errata."""
+
+import pytest
+
+from grailbench.errors import InputError
+from grailbench.report import published
+
+ROWS = {
+    "2.1": 10, "2.2": 4, "2.3": 5, "2.4": 10, "2.5": 4, "2.6": 5, "6.1": 10, "6.2": 4, "6.3": 5,
+    "6.4": 10, "6.5": 4, "6.6": 5, "computation-1": 7, "computation-2": 10,
+}  # fmt: skip
+
+# read off the papers by eye, not from the CSV files
+CELLS = [
+    ("2.1", "kegg", "Vertices", "3618"),
+    ("2.1", "kegg", "Edges", "5576"),
+    ("2.1", "xmark", "Avg Degree", "1.16"),
+    ("2.2", "yago", "Edges", "47568"),
+    ("2.3", "uniprotenc_22", "Edges", "3151600"),
+    ("2.3", "cit-patents", "Avg Degree", "4.5"),
+    ("2.4", "kegg", "Pure DFS", "209.85"),
+    ("2.4", "kegg", "Parallel BFS", "17.20"),
+    ("2.4", "agrocyc", "Positive Queries", "122"),
+    ("2.4", "xmark", "Index CT", "0.25"),
+    ("2.5", "citeseer", "Pure DFS", "14290.22"),
+    ("2.5", "pubmed", "Sequential DFS", "11.2"),
+    ("2.6", "citeseer-large", "Positive Queries", "0.40"),
+    ("2.6", "cit-patents", "Sequential BFS", "3423.0"),
+    ("2.6", "uniprotenc_22", "Parallel DFS", "4.13"),
+    ("6.1", "human", "Edges RC", "0.75"),
+    ("6.2", "go", "Total", "313.8"),
+    ("6.3", "uniprotenc_150", "CPU ICT", "44.18"),
+    ("6.4", "amaze", "Queries on GPU", "22008.8"),
+    ("6.5", "yago", "GPU Search", "756.5"),
+    ("6.6", "uniprotenc_150", "Queries on GPU", "48582.5"),
+    ("computation-1", "go-uniprot", "# Edges (m)", "34770235"),
+    ("computation-2", "dag_11", "# Edges (m)", "149989194"),
+]
+
+
+def test_every_table_has_its_printed_number_of_rows():
+    assert {name: len(published.table(name).rows) for name in published.names()} == ROWS
+
+
+@pytest.mark.parametrize(("name", "dataset", "column", "printed"), CELLS)
+def test_cell_reads_as_printed(name, dataset, column, printed):
+    assert published.table(name).rows[dataset][column] == printed
+
+
+def test_columns_and_rows_keep_the_printed_order():
+    large = published.table("2.6")
+    assert large.columns == ("Data set", "Positive Queries", "Pure DFS", "Index CT", "Sequential DFS",
+                             "Parallel DFS", "Sequential BFS", "Parallel BFS")  # fmt: skip
+    assert [large.title(d) for d in large.rows] == [
+        "Citeseer", "Cit-Patents", "Uniprotenc 100", "Uniprotenc 150", "Uniprotenc 22"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["6.1", "6.2", "6.3"])
+def test_gpu_phases_add_up_to_the_printed_total(name):
+    for row in published.table(name).frame.itertuples(index=False):
+        *phases, total, _ = row[1:]
+        assert sum(phases) == pytest.approx(total, abs=0.9), row[0]
+
+
+@pytest.mark.parametrize(("search", "cpu"), [("6.4", "2.4"), ("6.5", "2.5"), ("6.6", "2.6")])
+def test_sequential_times_of_chapter_6_are_those_of_chapter_2_except_where_errata_say(search, cpu):
+    later, earlier = published.table(search), published.table(cpu)
+    for dataset in later.rows:
+        for column in ("Sequential DFS", "Sequential BFS"):
+            same = later.number(dataset, column) == earlier.number(dataset, column)
+            assert same != bool(later.notes(dataset, column)), (dataset, column)
+
+
+@pytest.mark.parametrize("name", ["2.1", "2.2", "2.3", "computation-1", "computation-2"])
+def test_average_degree_is_edges_by_vertices_except_where_errata_say(name):
+    printed = published.table(name)
+    _, vertices, edges, degree = printed.columns
+    for dataset in printed.rows:
+        exact = printed.number(dataset, edges) / printed.number(dataset, vertices)
+        if not printed.notes(dataset, degree):
+            places = len(printed.rows[dataset][degree].partition(".")[2])
+            assert round(exact, places) == printed.number(dataset, degree), dataset
+
+
+def test_computation_2020_counts_one_vertex_less_than_the_thesis():
+    thesis, computation = published.table("2.3"), published.table("computation-1")
+    for dataset in thesis.rows:
+        assert computation.number(dataset, "# Vertices (n)") == thesis.number(dataset, "Vertices") - 1
+
+
+def test_every_erratum_names_a_cell_that_is_printed():
+    seen = 0
+    for name in published.names():
+        for erratum in published.table(name).errata:
+            seen += 1
+            if erratum.row:
+                assert erratum.column in published.table(name).rows[erratum.row]
+            assert erratum.note
+            assert erratum.source
+    assert seen == 33
+
+
+def test_the_out_of_place_index_times_of_table_6_3_carry_notes():
+    printed = published.table("6.3")
+    assert [d for d in printed.rows if printed.notes(d, "CPU ICT")] == [
+        "uniprotenc_22", "uniprotenc_100", "uniprotenc_150"
+    ]  # fmt: skip
+
+
+def test_frame_holds_numbers_under_the_printed_names():
+    frame = published.table("2.4").frame
+    assert frame.loc["kegg", "Pure DFS"] == 209.85
+    assert frame.loc["kegg", "Data set"] == "Kegg"
+    assert frame["Positive Queries"].sum() == 122 + 17309 + 98 + 115 + 19 + 20214 + 163 + 547 + 162 + 1478
+
+
+def test_unknown_table_names_those_there_are():
+    with pytest.raises(InputError, match=r"2\.4"):
+        published.table("9.9")
