@@ -61,5 +61,5 @@ def _with_isolated(draw, graphs):
 
 
 def digraphs():
-    """`(vertices, edges)`: cycles, self-loops, duplicates, isolated vertices, long chains, hubs, no vertex at all."""
+    """`(vertices, edges)`: cycles, self-loops, duplicates, isolated vertices, chains, hubs, none at all."""
     return _with_isolated(st.one_of(_any_edges(), dags(), _chains(), _hubs()))
