@@ -1,0 +1,250 @@
+"""Graphs on disk: raw edges of imported and generated graphs, condensed graphs of every source.
+
+Every file is an uncompressed `.npz` (numpy's own format, so that `numpy.load` opens it anywhere) with one more
+member, `meta.json`: what the file holds, and the shape, dtype and CRC of each array. A file is written under a
+temporary name in its own folder and moved into place, so that two writers at once leave one whole file, never a
+mixture. On loading, every byte of every array is checked against the zip CRC; anything that does not fit is
+`Damaged`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import OFFSET, VERTEX, Dag, Graph
+from grailbench.paths import cache_dir
+
+FORMAT_VERSION = 1  # raise it when Dag, condense or the layout changes: older caches are then never read
+
+_META = "meta.json"
+_DAG_FIELDS = {
+    "offsets": OFFSET,
+    "children": VERTEX,
+    "parent_offsets": OFFSET,
+    "parents": VERTEX,
+    "levels": VERTEX,
+    "order": VERTEX,
+    "component": VERTEX,
+}
+_log = logging.getLogger(__name__)
+
+
+class Damaged(InputError):
+    """A stored file does not hold what was written to it."""
+
+
+# ---------------------------------------------------------------------------------------------- public
+
+
+def sha256_file(path: str | os.PathLike) -> str:
+    """The sha256 of a file's bytes, as 64 hex digits. Raises OSError when it cannot be read."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def graph_sha256(graph: Graph) -> str:
+    """The sha256 of a graph itself: its vertex count and its edges in their order, whatever file they came from."""
+    digest = hashlib.sha256(f"graph {graph.vertices} {graph.edges}\n".encode())
+    for ids in (graph.sources, graph.targets):
+        digest.update(np.ascontiguousarray(ids, dtype="<i4"))
+    return digest.hexdigest()
+
+
+def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None) -> dict:
+    """Write the raw edges of `graph` and `meta` (anything JSON holds) to `path`, atomically; return the whole meta.
+
+    `vertices`, `edges` and `sha256` (of the graph itself, see `graph_sha256`) are set in the meta, whatever `meta`
+    says about them. The bytes written are a pure function of graph and meta.
+    """
+    whole = {
+        **(meta or {}),
+        "kind": "graph",
+        "vertices": graph.vertices,
+        "edges": graph.edges,
+        "sha256": graph_sha256(graph),
+    }
+    return _write(Path(path), whole, {"sources": graph.sources, "targets": graph.targets})
+
+
+def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
+    """Read back what `save_graph` wrote: the graph and its meta.
+
+    Raises InputError when there is no such file, `Damaged` (an InputError) when it is not whole.
+    """
+    path = Path(path)
+    meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX})
+    if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
+        raise _damaged(path, "its edge arrays are not as long as its edge count")
+    try:
+        return Graph.from_edges(meta["vertices"], arrays["sources"], arrays["targets"]), meta
+    except (InputError, KeyError, TypeError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def read_meta(path: str | os.PathLike) -> dict:
+    """The meta of a stored graph, without reading its edges. Raises as `load_graph` does."""
+    path = Path(path)
+    with _opened(path) as archive:
+        return _meta(archive, path, "graph")
+
+
+def stored_dag(path: str | os.PathLike) -> tuple[Dag, dict]:
+    """The condensed form of a graph that `save_graph` wrote, and its meta; the edges are read only when needed."""
+    meta = read_meta(path)
+    return cached_dag(meta["sha256"], lambda: load_graph(path)[0]), meta
+
+
+def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
+    """The condensed graph of the source with this sha256, from the cache when it is there and whole.
+
+    `make` gives the raw graph; it is called only when the cache has none, or a damaged one, which is then rebuilt
+    with a logged warning. Two sources that differ must have different keys. A cache that cannot be written is no
+    error: the graph is returned all the same, with a warning.
+    """
+    if not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z._-]*", sha256):
+        raise ValueError(f"{sha256!r} is no key of a cached graph")
+    path = cache_dir() / "dags" / f"{sha256}-v{FORMAT_VERSION}.npz"
+    if path.exists():
+        try:
+            return _load_dag(path, sha256)
+        except (InputError, OSError) as error:
+            _log.warning("%s; building it again", error)
+    from grailbench.graph.condense import condense
+
+    dag = condense(make())
+    try:
+        _save_dag(path, dag, sha256)
+    except OSError as error:
+        _log.warning("%s: the condensed graph was not cached: %s", path, error)
+    return dag
+
+
+# ---------------------------------------------------------------------------------------------- condensed graphs
+
+
+def _save_dag(path: Path, dag: Dag, key: str) -> None:
+    meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION, "vertices": dag.vertices, "edges": dag.edges}
+    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS})
+
+
+def _load_dag(path: Path, key: str) -> Dag:
+    """Read a condensed graph and check what a kernel relies on; raises Damaged."""
+    meta, arrays = _read(path, "dag", _DAG_FIELDS)
+    if (meta.get("key"), meta.get("version")) != (key, FORMAT_VERSION):
+        raise _damaged(path, "it was written for another source or format")
+    dag = Dag(**arrays)
+    fault = _dag_fault(dag, meta)
+    if fault:
+        raise _damaged(path, fault)
+    return dag
+
+
+def _dag_fault(dag: Dag, meta: dict) -> str | None:
+    """What is wrong with a loaded condensed graph, None when nothing is. Linear passes, no random access."""
+    n, m = meta.get("vertices"), meta.get("edges")
+    if dag.offsets.shape != (n + 1,) or dag.parent_offsets.shape != (n + 1,):
+        return "its offsets are not one longer than its vertices"
+    if dag.children.shape != (m,) or dag.parents.shape != (m,):
+        return "its edge arrays are not as long as its edge count"
+    if dag.levels.shape != (n,) or dag.order.shape != (n,):
+        return "its levels or order are not as long as its vertices"
+    for name, offsets in (("offsets", dag.offsets), ("parent offsets", dag.parent_offsets)):
+        if offsets[0] != 0 or offsets[-1] != m or not (offsets[1:] >= offsets[:-1]).all():
+            return f"its {name} do not rise from 0 to the edge count"
+    for name, below in (("children", n), ("parents", n), ("levels", n), ("order", n), ("component", n - 1)):
+        values = getattr(dag, name)
+        if values.size and (values.min() < 0 or values.max() >= below):
+            return f"its {name} are out of range"
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new binary file that takes the place of `path` when the block ends well, and vanishes when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as stream:
+            yield stream
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray]) -> dict:
+    """Write arrays and meta; zip dates stay at 1980, so that equal content gives equal bytes."""
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        described = {}
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            with archive.open(entry, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            described[name] = {"dtype": array.dtype.str, "shape": list(array.shape), "crc": entry.CRC}
+        whole = {**meta, "arrays": described}
+        archive.writestr(zipfile.ZipInfo(_META), json.dumps(whole, sort_keys=True, allow_nan=False))
+    return whole
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive, with everything a damaged one can raise turned into Damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except FileNotFoundError:
+        raise InputError("there is no such stored graph", path=path) from None
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, NotImplementedError) as error:
+        raise _damaged(path, str(error)) from None
+    except (SyntaxError, MemoryError, OverflowError, RuntimeError) as error:  # a torn header of an array
+        raise _damaged(path, str(error)) from None
+
+
+def _meta(archive: zipfile.ZipFile, path: Path, kind: str) -> dict:
+    meta = json.loads(archive.read(_META))
+    if not isinstance(meta, dict) or meta.get("kind") != kind or not isinstance(meta.get("arrays"), dict):
+        raise _damaged(path, f"it holds no {kind}")
+    return meta
+
+
+def _read(path: Path, kind: str, fields: dict) -> tuple[dict, dict[str, np.ndarray]]:
+    """Meta and arrays of a stored file, every byte checked; raises Damaged."""
+    with _opened(path) as archive:
+        meta = _meta(archive, path, kind)
+        arrays = {}
+        for name, dtype in fields.items():
+            with archive.open(f"{name}.npy") as member:
+                array = np.lib.format.read_array(member, allow_pickle=False)
+                rest = member.read(1)  # reaching the end is what makes zipfile compare the CRC
+            wanted = meta["arrays"][name]
+            found = {
+                "dtype": array.dtype.str,
+                "shape": list(array.shape),
+                "crc": archive.getinfo(f"{name}.npy").CRC,
+            }
+            if rest or array.dtype != dtype or found != wanted:
+                raise _damaged(path, f"array {name} is not the one that was written")
+            arrays[name] = array
+        return meta, arrays
+
+
+def _damaged(path: Path, why: str) -> Damaged:
+    return Damaged(f"damaged stored graph: {why}", path=path, remedy="delete it; it is built or imported again")
