@@ -1,0 +1,214 @@
+"""What a run ran on: machine, software, thread settings, code; and the fingerprints that tell them apart."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from grailbench import __version__, paths
+
+PACKAGES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "pandas",
+    "pyreachability",
+    "networkx",
+    "igraph",
+    "rustworkx",
+    "dask",
+    "numba-cuda",
+)
+THREAD_SETTINGS = (
+    "NUMBA_NUM_THREADS",
+    "NUMBA_THREADING_LAYER",
+    "NUMBA_CPU_NAME",
+    "NUMBA_DISABLE_JIT",
+    "NUMBA_OPT",
+    "NUMBA_BOUNDSCHECK",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)
+_COMMAND_SECONDS = 5
+
+
+def environment() -> dict:
+    """Everything that `environment.json` records, as plain JSON values.
+
+    Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cores_physical, cores_logical,
+    caches, memory_bytes, os, python, packages, threads (settings in the environment, None when unset),
+    governor, gpus, load_average, command. Nothing here imports a CUDA module.
+    """
+    import psutil
+
+    commit, dirty = git_state()
+    return {
+        "grailbench": __version__,
+        "code": code_version(),
+        "commit": commit,
+        "dirty": dirty,
+        "cpu": cpu_model(),
+        "cores": usable_cores(),
+        "cores_physical": psutil.cpu_count(logical=False),
+        "cores_logical": psutil.cpu_count(logical=True),
+        "caches": cpu_caches(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "os": platform.platform(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": packages(),
+        "threads": {name: os.environ.get(name) for name in THREAD_SETTINGS},
+        "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "gpus": gpus(),
+        "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+    }
+
+
+def fingerprint(env: dict) -> str:
+    """16 hex digits of what of an environment changes times: not the load, the commit or the command."""
+    kept = (
+        "cpu", "cores", "cores_physical", "cores_logical", "caches", "memory_bytes",
+        "os", "python", "packages", "threads", "governor", "gpus",
+    )  # fmt: skip
+    return _short_hash({key: env.get(key) for key in kept})
+
+
+def code_version() -> str:
+    """The package's version and a hash of its Python sources; an edit elsewhere does not change it."""
+    digest = hashlib.sha256()
+    package = Path(__file__).resolve().parents[1]
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return f"{__version__}+{digest.hexdigest()[:12]}"
+
+
+def source_hash(implementation: type) -> str:
+    """16 hex digits of the file that defines an implementation, for those from outside the package."""
+    if implementation.__module__.partition(".")[0] == "grailbench":
+        return ""
+    try:
+        return hashlib.sha256(Path(inspect.getfile(implementation)).read_bytes()).hexdigest()[:16]
+    except (OSError, TypeError):
+        return "unknown"
+
+
+def usable_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def packages() -> dict[str, str]:
+    """Versions of the installed packages that time or answers may depend on."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def cpu_model() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return _output(["sysctl", "-n", "machdep.cpu.brand_string"]) or platform.processor() or platform.machine()
+
+
+def cpu_caches() -> dict[str, str]:
+    """Sizes of the first core's caches, such as {'L1d': '48K', 'L2': '1024K'}; empty if unknown."""
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (_first_line(folder / name) for name in ("level", "type", "size"))
+        if level and size:
+            found[f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') }"] = size
+    return found
+
+
+def gpus() -> list[dict]:
+    """Name, memory in bytes and driver of each NVIDIA GPU, by nvidia-ml-py or nvidia-smi; [] when none."""
+    try:
+        import pynvml
+    except ImportError:
+        return _gpus_from_nvidia_smi()
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    try:
+        driver = _text(pynvml.nvmlSystemGetDriverVersion())
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        return [
+            {
+                "name": _text(pynvml.nvmlDeviceGetName(handle)),
+                "memory_bytes": int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+                "driver": driver,
+            }
+            for handle in handles
+        ]
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _gpus_from_nvidia_smi() -> list[dict]:
+    text = _output(
+        ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
+    )
+    found = []
+    for line in (text or "").splitlines():
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) == 3 and fields[1].isdigit():
+            found.append({"name": fields[0], "memory_bytes": int(fields[1]) << 20, "driver": fields[2]})
+    return found
+
+
+def git_state() -> tuple[str | None, bool | None]:
+    """The checkout's commit and whether its tree is dirty; (None, None) outside a checkout or without git."""
+    root = paths.checkout()
+    if root is None:
+        return None, None
+    commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
+    if commit is None:
+        return None, None
+    status = _output(["git", "-C", str(root), "status", "--porcelain"])
+    return commit, None if status is None else bool(status)
+
+
+def _output(command: list[str]) -> str | None:
+    """What a command prints, stripped; None when it is missing, fails or takes too long."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _first_line(path) -> str | None:
+    try:
+        return Path(path).read_text().splitlines()[0].strip()
+    except (OSError, IndexError):
+        return None
+
+
+def _text(value) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _short_hash(value) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

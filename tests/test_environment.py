@@ -1,0 +1,56 @@
+"""The environment record: complete, plain JSON, and a fingerprint that moves when it should."""
+
+import json
+import subprocess
+import sys
+
+from grailbench.bench import environment
+
+
+def test_record_is_plain_json_and_names_machine_and_software():
+    record = environment.environment()
+    assert json.loads(json.dumps(record)) == record
+    assert record["cores"] >= 1
+    assert record["memory_bytes"] > 1 << 20
+    assert record["cpu"]
+    assert {"numpy", "numba"} <= set(record["packages"])
+    assert record["threads"].keys() >= {"NUMBA_NUM_THREADS", "OMP_NUM_THREADS"}
+
+
+def test_fingerprint_ignores_load_and_commit_but_not_threads():
+    record = environment.environment()
+    same = {**record, "load_average": [99, 99], "commit": "0", "dirty": not record["dirty"], "command": []}
+    other = {**record, "threads": {**record["threads"], "NUMBA_NUM_THREADS": "77"}}
+    assert environment.fingerprint(same) == environment.fingerprint(record)
+    assert environment.fingerprint(other) != environment.fingerprint(record)
+
+
+def test_code_version_changes_with_a_source_file(monkeypatch, tmp_path):
+    package = tmp_path / "grailbench"
+    (package / "bench").mkdir(parents=True)
+    (package / "bench" / "a.py").write_text("x = 1\n")
+    monkeypatch.setattr(environment, "__file__", str(package / "bench" / "environment.py"))
+    before = environment.code_version()
+    (package / "bench" / "a.py").write_text("x = 2\n")
+    assert environment.code_version() != before
+
+
+def test_outside_implementation_is_hashed_by_its_file():
+    class Outside:
+        pass
+
+    assert len(environment.source_hash(Outside)) == 16
+    assert environment.source_hash(type("Inside", (), {"__module__": "grailbench.reachability.x"})) == ""
+
+
+def test_recording_the_environment_imports_no_cuda_module():
+    code = (
+        "import sys; from grailbench.bench.environment import environment; environment();"
+        "bad = [m for m in sys.modules if 'cuda' in m.lower()]; sys.exit(bool(bad) and str(bad))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_outside_a_checkout_there_is_no_commit(monkeypatch):
+    monkeypatch.setattr(environment.paths, "checkout", lambda: None)
+    assert environment.git_state() == (None, None)
