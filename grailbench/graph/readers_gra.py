@@ -1,0 +1,191 @@
+"""The `.gra` format of GRAIL and its kin.
+
+    graph_for_greach          this line may be missing
+    3                         the vertex count
+    0: 1 2 #                  a line a vertex: its id, a colon, its children, a hash
+    1: 2 #
+    2: #
+
+Rules: every vertex of 0..n-1 has exactly one line, in any order; a vertex with two lines, or with none, is an error
+(a missing line cannot be told from a file that was cut off). Children may repeat, and may be the vertex itself: the
+edges are as the file gives them. Blank lines, spaces, tabs and CRLF are read over.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
+from grailbench.graph.readers_text import (
+    AFTER_END,
+    COLON,
+    COUNT,
+    CURRENT,
+    CUT_OFF,
+    DONE,
+    FULL,
+    HASH,
+    LINE,
+    LINES,
+    NEWLINE,
+    NO_COLON,
+    NO_END,
+    NOT_A_NUMBER,
+    OUT_OF_RANGE,
+    POS,
+    REFETCH,
+    TOO_LONG,
+    TWICE,
+    VALUE,
+    check_vertices,
+    malformed,
+    new_state,
+    number,
+    number_fault,
+    parse,
+)
+
+_HEADER = b"graph_for_greach"
+
+
+def read_gra(path: Path, text: np.ndarray) -> Graph:
+    """The graph in a `.gra` text (uint8[size]); edges in the order of the file. Raises InputError."""
+    vertices, pos, line = _header(path, text)
+    state = new_state(pos, line)
+    seen = np.zeros(vertices, np.uint8)
+    status, sources, targets = parse(_parse, text, state, seen)
+    if status != DONE:
+        raise _fault(path, text, state, status, vertices)
+    if state[LINES] != vertices:
+        missing = int(np.argmin(seen))
+        raise InputError(
+            f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)",
+            path=path,
+            line=int(state[LINE]),
+            remedy=REFETCH,
+        )
+    return Graph(vertices, sources, targets)
+
+
+def _header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
+    """Vertex count, and byte and line where the vertex lines start."""
+    pos, named = 0, False
+    line = 0
+    while pos < text.size:
+        line += 1
+        end = pos + 4096
+        raw = text[pos:end].tobytes().partition(b"\n")[0]
+        pos += len(raw) + 1
+        said = raw.strip()
+        if not said:
+            continue
+        if said == _HEADER and not named:
+            named = True
+            continue
+        if not said.isdigit():
+            raise InputError(
+                f"the vertex count expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
+                path=path,
+                line=line,
+                remedy="a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line",
+            )
+        vertices = int(said)
+        check_vertices(vertices, path, line)
+        return vertices, min(pos, text.size), line + 1
+    raise InputError("the file ends before the vertex count", path=path, line=max(1, line), remedy=REFETCH)
+
+
+def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
+    what = "a child" if state[CURRENT] >= 0 else "a vertex id"
+    if status == CUT_OFF:
+        return InputError(
+            f"the file ends inside the line of a vertex, after {int(state[LINES])} of {vertices} vertex lines",
+            path=path,
+            line=int(state[LINE]),
+            remedy=REFETCH,
+        )
+    message = number_fault(status, state, vertices, 0, what) or {
+        NO_COLON: "a colon expected after the vertex id",
+        NO_END: f"the line of vertex {int(state[CURRENT])} does not end with '#'",
+        AFTER_END: "something follows the '#' that ends the line",
+        TWICE: f"vertex {int(state[VALUE])} has a second line",
+    }[status]
+    return malformed(path, text, state, message)
+
+
+@njit(cache=True)
+def _parse(text, state, sources, targets, seen):
+    """Vertex lines of a .gra text from state[POS] on; returns a status code. seen: uint8[n], 1 where a line was."""
+    end, room, n = text.size, targets.size, seen.size
+    pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]
+    status = -1
+    while status < 0:
+        if vertex < 0:  # before a vertex line
+            while pos < end and text[pos] <= 32:
+                line += text[pos] == NEWLINE
+                pos += 1
+            if pos == end:
+                status = DONE
+                break
+            start = pos
+            value, pos = number(text, pos)
+            while pos < end and (text[pos] == 32 or text[pos] == 9):
+                pos += 1
+            if pos == end:
+                status = CUT_OFF
+            elif value < 0:
+                status = NOT_A_NUMBER if value == -1 else TOO_LONG
+            elif text[pos] != COLON:
+                status = NO_COLON
+            elif value >= n:
+                status, state[VALUE], pos = OUT_OF_RANGE, value, start
+            elif seen[value]:
+                status, state[VALUE], pos = TWICE, value, start
+            if status >= 0:
+                break
+            vertex = value
+            pos += 1
+        while True:  # its children
+            if pos == end:
+                status = CUT_OFF
+                break
+            byte = text[pos]
+            if byte == 32 or byte == 9 or byte == 13:
+                pos += 1
+            elif byte == HASH:
+                pos += 1
+                break
+            elif byte == NEWLINE:
+                status = NO_END
+                break
+            else:
+                start = pos
+                value, pos = number(text, pos)
+                if value < 0:
+                    status = NOT_A_NUMBER if value == -1 else TOO_LONG
+                elif value >= n:
+                    status, state[VALUE], pos = OUT_OF_RANGE, value, start
+                elif count == room:
+                    status, pos = FULL, start
+                if status >= 0:
+                    break
+                sources[count] = vertex
+                targets[count] = value
+                count += 1
+        if status >= 0:
+            break
+        while pos < end and text[pos] != NEWLINE:
+            if text[pos] > 32:
+                status = AFTER_END
+                break
+            pos += 1
+        if status < 0:
+            seen[vertex] = 1
+            lines += 1
+            vertex = np.int64(-1)
+    state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES] = pos, line, count, vertex, lines
+    return status

@@ -1,0 +1,167 @@
+"""What the text readers share: the bytes of a file, the parser's states, one message for each way it can stop.
+
+A parser is a numba function over the whole text. It keeps its place in an int64 state array (see the constants
+`POS` and following), fills two int32 arrays with sources and targets, and returns one of the status codes below.
+When the arrays are full it returns FULL, and is called again with longer ones; so a file is passed over once.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import MAX_VERTICES, VERTEX
+
+# status codes of a parser
+DONE, FULL = 0, 1
+NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, FEW_COLUMNS, MANY_COLUMNS = range(2, 12)
+# slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines so
+# far, the number an error is about
+POS, LINE, COUNT, CURRENT, LINES, VALUE = range(6)
+STATE_SIZE = 6
+
+NEWLINE, HASH, PERCENT, COLON, ZERO = 10, 35, 37, 58, 48
+_MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
+_CHUNK = 1 << 20
+_FIRST_EDGES = 1 << 16
+REFETCH = "the file is not whole: fetch or copy it again"
+
+
+# ---------------------------------------------------------------------------------------------- the bytes of a file
+
+
+def file_bytes(path: Path) -> np.ndarray:
+    """uint8[size]: the content of a file, decompressed when it starts as gzip does. Raises InputError."""
+    try:
+        with open(path, "rb") as stream:
+            zipped = stream.read(2) == b"\x1f\x8b"
+        return _gunzip(path) if zipped else _plain(path)
+    except FileNotFoundError:
+        raise InputError("there is no such file", path=path) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _plain(path: Path) -> np.ndarray:
+    with open(path, "rb", buffering=0) as stream:
+        return _filled(stream, path.stat().st_size)
+
+
+def _gunzip(path: Path) -> np.ndarray:
+    size = path.stat().st_size
+    with open(path, "rb") as stream:
+        stream.seek(max(0, size - 4))
+        said = int.from_bytes(stream.read(4), "little")  # the length modulo 2^32: a hint, bounded by deflate's ratio
+    with gzip.open(path, "rb") as stream:
+        return _filled(stream, min(said, 1032 * size))
+
+
+def _filled(stream, size: int) -> np.ndarray:
+    """uint8: everything a stream gives; `size` is what it is thought to give."""
+    text = np.empty(size + 1, np.uint8)
+    filled = 0
+    while got := stream.readinto(memoryview(text)[filled : filled + _CHUNK]):
+        filled += got
+        if filled == text.size:
+            longer = np.empty(2 * text.size, np.uint8)
+            longer[:filled] = text
+            text = longer
+    return text[:filled]
+
+
+# ---------------------------------------------------------------------------------------------- running a parser
+
+
+def parse(
+    parser: Callable, text: np.ndarray, state: np.ndarray, *arguments
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Run `parser(text, state, sources, targets, *arguments)` to its end: status, sources and targets.
+
+    The edge arrays grow by what the text passed so far lets expect.
+    """
+    sources, targets = np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)
+    start = int(state[POS])
+    while (status := parser(text, state, sources, targets, *arguments)) == FULL:
+        count, passed, left = int(state[COUNT]), int(state[POS]) - start, text.size - int(state[POS])
+        expected = int(1.05 * count * (passed + left) / max(1, passed)) + 64
+        room = max(2 * count, min(expected, count + left // 2 + 1))
+        sources, targets = _longer(sources, count, room), _longer(targets, count, room)
+    count = int(state[COUNT])
+    for ids in (sources, targets):
+        ids.resize(count, refcheck=False)  # gives the unused tail back without a copy; nobody else holds the array
+    return status, sources, targets
+
+
+def _longer(ids: np.ndarray, count: int, room: int) -> np.ndarray:
+    longer = np.empty(room, ids.dtype)
+    longer[:count] = ids[:count]
+    return longer
+
+
+def new_state(pos: int, line: int) -> np.ndarray:
+    """The state of a parser that starts at byte `pos` (0-based), which lies on `line` (1-based)."""
+    state = np.zeros(STATE_SIZE, np.int64)
+    state[POS], state[LINE], state[CURRENT] = pos, line, -1
+    return state
+
+
+@njit(cache=True, inline="always")
+def number(text, pos):
+    """The decimal number at `pos`: (value, position after it). Value -1: no digit there; -2: too many digits."""
+    start = pos
+    value = np.int64(0)
+    while pos < text.size:
+        digit = np.int64(text[pos]) - 48
+        if digit < 0 or digit > 9:
+            break
+        value = value * 10 + digit
+        pos += 1
+    if pos == start:
+        value = np.int64(-1)
+    elif pos - start > 18:
+        value = np.int64(-2)
+    return value, pos
+
+
+# ---------------------------------------------------------------------------------------------- messages
+
+
+def excerpt(text: np.ndarray, pos: int) -> str:
+    """The line around byte `pos`, shortened, for a message."""
+    before = text[max(0, pos - 30) : pos].tobytes()
+    after = text[pos : pos + 30].tobytes()
+    shown = before.rpartition(b"\n")[2] + after.partition(b"\n")[0]
+    return repr(shown.decode("ascii", "backslashreplace").strip())
+
+
+def malformed(path: Path, text: np.ndarray, state: np.ndarray, what: str, remedy: str | None = None) -> InputError:
+    """The error of a line that says something it must not: file, line, byte and the text there."""
+    pos = int(state[POS])
+    return InputError(
+        f"{what}, at byte {pos}: {excerpt(text, pos)}", path=path, line=int(state[LINE]), remedy=remedy
+    )
+
+
+def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what: str) -> str | None:
+    """The message part for a number that is none, or does not fit; None for other codes."""
+    if status == NOT_A_NUMBER:
+        return f"{what} expected"
+    if status == TOO_LONG:
+        return f"{what} has more than {_MOST_DIGITS} digits"
+    if status == OUT_OF_RANGE:
+        return f"{what} {int(state[VALUE])} is out of range ({first} to {vertices - 1 + first})"
+    return None
+
+
+def check_vertices(vertices: int, path: Path, line: int) -> None:
+    """Raises InputError when 32-bit ids do not reach."""
+    if vertices > MAX_VERTICES:
+        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path, line=line)
