@@ -1,0 +1,339 @@
+"""Query sets: pairs of original vertices, drawn from a seed or read from a file, and what the oracle says.
+
+random     `count` pairs, both ends uniform over the original vertices. The super-root is never drawn.
+balanced   half of the pairs reachable, half not, in random order. A reachable pair is a uniform source among
+           those with an edge out of their component, and a uniform one of the first `NEAR` components that a
+           BFS from it meets (its own left out): sources that reach nothing are never drawn, and where much is
+           reachable near targets are favoured. An unreachable pair is a uniform pair that a search of at most
+           `SEARCHED` components settles: sources with a larger reach are under-represented.
+a file     lines `u v` or `u v 0|1` (the expected answer), original ids; '#' and '%' begin comments.
+
+Every set lies in cache/queries as one .npz, with its seed, the graph's sha256, the count of reachable pairs
+and the oracle's answers, so that a second run neither draws nor searches again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from grailbench import paths
+from grailbench.errors import InputError
+from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.store import atomic_file
+
+FORMAT_VERSION = 1
+NEAR = 4096
+SEARCHED = 10_000
+UNKNOWN = -1
+_ROUNDS = 64
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """Which pairs to ask. `digest` is the sha256 of a file's content; `path` is None for drawn sets."""
+
+    DRAWN: ClassVar[tuple[str, ...]] = ("random", "balanced")
+
+    kind: str
+    count: int
+    seed: int
+    path: str | None = None
+    digest: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, count: int, seed: int) -> QuerySpec:
+        """'random', 'balanced' or the path of a query file. Raises InputError when there is no such file."""
+        if text in cls.DRAWN:
+            return cls(text, count, seed)
+        try:
+            content = Path(text).read_bytes()
+        except OSError as error:
+            choices = f"choose {', '.join(cls.DRAWN)} or a file"
+            raise InputError(f"no query set {text!r}: {error.strerror}", remedy=choices) from None
+        return cls("file", 0, 0, text, hashlib.sha256(content).hexdigest())
+
+    @property
+    def name(self) -> str:
+        """What rows and cache files call it, such as 'random-100000-s1'."""
+        if self.kind == "file":
+            return f"{Path(self.path).stem}-{self.digest[:8]}"
+        return f"{self.kind}-{self.count}-s{self.seed}"
+
+    def identity(self) -> dict:
+        """What makes two specs the same set on one graph; a file counts by its content."""
+        if self.kind == "file":
+            return {"kind": "file", "digest": self.digest}
+        return {"kind": self.kind, "count": self.count, "seed": self.seed}
+
+
+@dataclass
+class QuerySet:
+    """k queries on one graph.
+
+    sources, targets   int32[k]  original vertices
+    u, v               int32[k]  the same on the `Dag`: their components
+    given              int8[k]   the answer that file or drawing promises: 0, 1 or UNKNOWN
+    answers, known     bool[k]   the oracle's answers, and for which queries it gave one
+    lines              int64[k]  line in the file, for messages; None for drawn sets
+    method             how the oracle answered: '', 'closure' or 'search'
+    positives          reachable pairs, None while nobody knows; `agreed` when only all implementations say so
+    """
+
+    spec: QuerySpec
+    graph_sha256: str
+    sources: np.ndarray
+    targets: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    given: np.ndarray
+    lines: np.ndarray | None = None
+    method: str = ""
+    positives: int | None = None
+    agreed: bool = False
+    answers: np.ndarray = field(default=None)
+    known: np.ndarray = field(default=None)
+
+    def __post_init__(self):
+        if self.answers is None:
+            self.answers = np.zeros(self.size, np.bool_)
+            self.known = np.zeros(self.size, np.bool_)
+
+    @property
+    def size(self) -> int:
+        """Number of queries."""
+        return int(self.u.shape[0])
+
+    @property
+    def path(self) -> Path:
+        """Where the set is stored."""
+        return paths.cache_dir() / "queries" / f"{self.graph_sha256[:16]}-{self.spec.name}.npz"
+
+    def save(self) -> None:
+        """Store the set, atomically. A cache that cannot be written is a logged warning, no error."""
+        meta = {
+            "format": FORMAT_VERSION,
+            "spec": self.spec.identity(),
+            "seed": self.spec.seed,
+            "graph_sha256": self.graph_sha256,
+            "positives": self.positives,
+            "agreed": self.agreed,
+            "method": self.method,
+        }
+        try:
+            with atomic_file(self.path) as stream:
+                np.savez_compressed(
+                    stream,
+                    meta=np.array(json.dumps(meta)),
+                    sources=self.sources,
+                    targets=self.targets,
+                    given=self.given,
+                    answers=np.packbits(self.answers),
+                    known=np.packbits(self.known),
+                )
+        except OSError as error:
+            _log.warning("%s: the query set was not stored: %s", self.path, error)
+
+
+def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
+    """The queries of `spec` on a graph: from the cache when they are there and whole, else drawn and stored.
+
+    Raises InputError for a graph without vertices and for a bad query file, naming the line.
+    """
+    originals = int(dag.component.shape[0])
+    if originals == 0:
+        raise InputError("the graph has no vertices, so there is nothing to ask")
+    lines = None
+    if spec.kind == "file":
+        sources, targets, given, lines = read_query_file(spec.path, originals)
+    elif (stored := _stored(spec, dag, graph_sha256)) is not None:
+        return stored
+    elif spec.kind == "random":
+        rng = np.random.default_rng(spec.seed)
+        sources = rng.integers(0, originals, spec.count, dtype=VERTEX)
+        targets = rng.integers(0, originals, spec.count, dtype=VERTEX)
+        given = np.full(spec.count, UNKNOWN, np.int8)
+    else:
+        sources, targets, given = draw_balanced(dag, spec.count, spec.seed)
+    found = QuerySet(
+        spec, graph_sha256, sources, targets, dag.component[sources], dag.component[targets], given, lines
+    )
+    if spec.kind == "file" and (stored := _stored(spec, dag, graph_sha256)) is not None:
+        stored.lines = lines
+        return stored
+    found.save()
+    return found
+
+
+def _stored(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet | None:
+    """The set as the cache has it; None when it has none, another, or a damaged one (a logged warning)."""
+    found = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8))
+    try:
+        with np.load(found.path, allow_pickle=False) as stored:
+            meta = json.loads(str(stored["meta"]))
+            if (meta["format"], meta["graph_sha256"], meta["spec"]) != (
+                FORMAT_VERSION, graph_sha256, spec.identity()
+            ):  # fmt: skip
+                return None
+            sources, targets, given = stored["sources"], stored["targets"], stored["given"]
+            bits = [np.unpackbits(stored[name], count=sources.shape[0]) for name in ("answers", "known")]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        _log.warning("%s: damaged query set, made again (%s)", found.path, error)
+        return None
+    found.sources, found.targets, found.given = sources, targets, given
+    found.u, found.v = dag.component[sources], dag.component[targets]
+    found.answers, found.known = (flags.astype(np.bool_) for flags in bits)
+    found.method, found.positives, found.agreed = meta["method"], meta["positives"], meta["agreed"]
+    return found
+
+
+def read_query_file(path: str, vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Read lines `u v [0|1]`.
+
+    Returns int32[k] sources and targets, int8[k] given answers (UNKNOWN where none), int64[k] line numbers.
+    Raises InputError naming the first bad line, or the file when it holds no query.
+    """
+    rows = []
+    try:
+        with open(path, encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                words = line.split()
+                if words and words[0][0] not in "#%":
+                    rows.append((*_query(words, vertices, path, number), number))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from None
+    if not rows:
+        raise InputError("holds no query", path=path, remedy="one `u v` or `u v 0|1` a line")
+    columns = np.array(rows, np.int64).T
+    return columns[0].astype(VERTEX), columns[1].astype(VERTEX), columns[2].astype(np.int8), columns[3]
+
+
+def _query(words: list[str], vertices: int, path: str, number: int) -> tuple[int, int, int]:
+    if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words):
+        raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=number)
+    u, v = int(words[0]), int(words[1])
+    for vertex in (u, v):
+        if vertex >= vertices:
+            raise InputError(
+                f"vertex {vertex} is out of range: the graph has 0..{vertices - 1}", path=path, line=number
+            )
+    if len(words) == 3 and words[2] not in ("0", "1"):
+        raise InputError(f"answer {words[2]!r}: 0 or 1 is expected", path=path, line=number)
+    return u, v, int(words[2]) if len(words) == 3 else UNKNOWN
+
+
+def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw `count` pairs, half of them (rounded up) reachable, and shuffle them; see the module's text.
+
+    Returns int32[count] sources and targets (original vertices) and int8[count] answers. Where a graph has
+    too few pairs of one kind, the other fills up; where it has neither, vertices are asked for themselves.
+    """
+    rng = np.random.default_rng(seed)
+    originals = dag.component.shape[0]
+    starting = np.flatnonzero(np.diff(dag.offsets)[dag.component]).astype(VERTEX)
+    negative = _draw_unreachable(rng, dag, count // 2 if starting.size else count)
+    missing = count - negative.shape[1]
+    if starting.size:
+        members = np.argsort(dag.component, kind="stable").astype(VERTEX)
+        starts = np.searchsorted(dag.component[members], np.arange(dag.vertices))
+        sources = starting[rng.integers(0, starting.size, missing)]
+        picks = rng.integers(0, 2**32, (2, missing), dtype=np.int64)
+        targets = _reachable_targets(
+            dag.offsets, dag.children, dag.component, members, starts, sources, picks
+        )
+    else:
+        sources = targets = rng.integers(0, originals, missing, dtype=VERTEX)
+    pairs = np.concatenate((np.stack((sources, targets)), negative), axis=1)
+    given = np.repeat(np.array([1, 0], np.int8), (missing, negative.shape[1]))
+    shuffled = rng.permutation(count)
+    return pairs[0][shuffled], pairs[1][shuffled], given[shuffled]
+
+
+def _draw_unreachable(rng, dag: Dag, wanted: int) -> np.ndarray:
+    """int32[2, at most wanted]: uniform pairs, kept when surely unreachable, in at most _ROUNDS rounds."""
+    originals = dag.component.shape[0]
+    found = [np.empty((2, 0), VERTEX)]
+    missing = wanted
+    for _ in range(_ROUNDS):
+        if missing == 0:
+            break
+        pairs = rng.integers(0, originals, (2, 2 * missing + 64), dtype=VERTEX)
+        ends = dag.component[pairs]
+        settled = _surely_unreachable(dag.offsets, dag.children, dag.levels, ends[0], ends[1])
+        found.append(pairs[:, np.flatnonzero(settled)[:missing]])
+        missing -= found[-1].shape[1]
+    return np.concatenate(found, axis=1)
+
+
+@njit(cache=True)
+def _reachable_targets(offsets, children, component, members, starts, sources, picks):
+    """int32[k]: for each source, whose component has a child, an original vertex that it reaches in another
+    one.
+
+    offsets int64[n + 1], children int32[m], component int32[originals], members int32[originals]: the
+    vertices by component, those of c from starts[c] on, int64[n]; sources int32[k]; picks int64[2, k]: random
+    words that choose among the components met, and among the members of one.
+    """
+    n, k = offsets.shape[0] - 1, sources.shape[0]
+    seen = np.full(n, -1, np.int32)
+    met = np.empty(NEAR, np.int32)
+    targets = np.empty(k, np.int32)
+    for q in range(k):
+        met[0] = component[sources[q]]
+        seen[met[0]] = q
+        filled, at = 1, 0
+        while at < filled and filled < NEAR:
+            for j in range(offsets[met[at]], offsets[met[at] + 1]):
+                w = children[j]
+                if seen[w] != q and filled < NEAR:
+                    seen[w] = q
+                    met[filled] = w
+                    filled += 1
+            at += 1
+        # Never the super-root, the one component without members: nothing reaches it.
+        chosen = met[1 + picks[0, q] % (filled - 1)]
+        targets[q] = members[starts[chosen] + picks[1, q] % (starts[chosen + 1] - starts[chosen])]
+    return targets
+
+
+@njit(cache=True)
+def _surely_unreachable(offsets, children, levels, u, v):
+    """bool[k]: a search of fewer than SEARCHED vertices from u[q] ended without v[q]; u, v int32[k]."""
+    n, k = offsets.shape[0] - 1, u.shape[0]
+    seen = np.full(n, -1, np.int32)
+    todo = np.empty(SEARCHED, np.int32)
+    settled = np.empty(k, np.bool_)
+    for q in range(k):
+        goal = v[q]
+        todo[0] = u[q]
+        seen[u[q]] = q
+        waiting, met = 1, 1
+        apart = u[q] != goal
+        while apart and waiting > 0:
+            waiting -= 1
+            at = todo[waiting]
+            for j in range(offsets[at], offsets[at + 1]):
+                w = children[j]
+                if w == goal or met == SEARCHED:
+                    apart = False
+                    break
+                if levels[w] < levels[goal] and seen[w] != q:  # levels rise along every edge
+                    seen[w] = q
+                    todo[waiting] = w
+                    waiting += 1
+                    met += 1
+        settled[q] = apart
+    return settled

@@ -1,0 +1,142 @@
+"""Query sets: uniform or balanced or from a file, on original vertices, stored whole."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure
+from strategies import digraphs
+
+from grailbench.bench import queries
+from grailbench.bench.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
+from grailbench.errors import InputError
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
+
+CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
+
+
+def dag_of(vertices, edges):
+    sources, targets = zip(*edges, strict=True) if edges else ([], [])
+    return condense(Graph.from_edges(vertices, np.array(sources, int), np.array(targets, int)))
+
+
+def test_random_pairs_are_uniform_over_original_vertices_and_mapped_to_components():
+    dag = dag_of(*CYCLE_AND_TAIL)
+    found = query_set(QuerySpec("random", 20_000, 3), dag, "a" * 64)
+    for ends in (found.sources, found.targets):
+        assert np.bincount(ends, minlength=5).min() > 0.9 * 20_000 / 5
+        assert ends.max() == 4
+    assert (found.u == dag.component[found.sources]).all()
+    assert (found.v == dag.component[found.targets]).all()
+    assert max(found.u.max(), found.v.max()) < dag.super_root
+
+
+def test_same_seed_same_pairs_other_seed_other_pairs():
+    dag = dag_of(*CYCLE_AND_TAIL)
+    one, again, other = (
+        query_set(QuerySpec("random", 100, seed), dag, sha * 64)
+        for seed, sha in ((1, "b"), (1, "c"), (2, "b"))
+    )
+    assert (one.sources == again.sources).all()
+    assert (one.sources != other.sources).any()
+
+
+@given(digraphs().filter(lambda graph: graph[0] > 0), st.integers(0, 5), st.integers(1, 40))
+def test_balanced_pairs_are_what_they_claim(graph, seed, count):
+    reach = closure(*graph)
+    sources, targets, answers = draw_balanced(dag_of(*graph), count, seed)
+    assert len(sources) == len(targets) == count
+    pairs = zip(sources.tolist(), targets.tolist(), strict=True)
+    assert [t in reach[s] for s, t in pairs] == answers.tolist()
+
+
+def test_balanced_is_half_positive_and_targets_spread_over_the_descendants():
+    chain = dag_of(100, [(u, u + 1) for u in range(99)])
+    sources, targets, answers = draw_balanced(chain, 1001, 1)
+    assert answers.sum() == 501
+    assert len(np.unique((targets - sources)[answers == 1])) > 50
+
+
+def test_balanced_reaches_every_member_of_a_component():
+    _, targets, answers = draw_balanced(dag_of(4, [(0, 1), (1, 2), (2, 3), (3, 1)]), 400, 1)
+    assert set(targets[answers == 1]) == {1, 2, 3}
+
+
+def test_stored_set_comes_back_with_the_oracles_answers(monkeypatch):
+    dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 1000, 9)
+    first = query_set(spec, dag, "d" * 64)
+    first.answers[::3], first.known[::2], first.method, first.positives = True, True, "closure", 334
+    first.save()
+    monkeypatch.setattr(queries.np.random, "default_rng", None)  # drawing again would fail
+    again = query_set(spec, dag, "d" * 64)
+    for name in ("sources", "targets", "u", "v", "given", "answers", "known"):
+        assert (getattr(again, name) == getattr(first, name)).all()
+        assert getattr(again, name).dtype == getattr(first, name).dtype
+    assert (again.method, again.positives, again.agreed) == ("closure", 334, False)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "other graph"])
+def test_damaged_or_foreign_cache_is_made_again(damage):
+    dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 500, 4)
+    first = query_set(spec, dag, "e" * 64)
+    content = bytearray(first.path.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "flip":
+        content[len(content) // 2] ^= 0xFF
+    else:
+        content = query_set(spec, dag, "f" * 64).path.read_bytes()
+    first.path.write_bytes(bytes(content))
+    again = query_set(spec, dag, "e" * 64)
+    assert (again.sources == first.sources).all()
+    assert again.graph_sha256 == "e" * 64
+
+
+def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("# mine\n0 3 1\n\n3 0\n% more\n2 1 0\n")
+    sources, targets, answers, lines = read_query_file(str(path), 5)
+    assert sources.tolist() == [0, 3, 2]
+    assert targets.tolist() == [3, 0, 1]
+    assert answers.tolist() == [1, UNKNOWN, 0]
+    assert lines.tolist() == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        ("0 1\n0\n", 2, "no query"),
+        ("0 1 1 1\n", 1, "no query"),
+        ("0 1\n# x\n0 -1\n", 3, "no query"),
+        ("0 x\n", 1, "no query"),
+        ("0 5\n", 1, "out of range"),
+        ("0 1 2\n", 1, "0 or 1"),
+    ],
+)
+def test_bad_line_of_a_query_file_is_named(tmp_path, content, line, words):
+    path = tmp_path / "pairs.txt"
+    path.write_text(content)
+    with pytest.raises(InputError, match=words) as caught:
+        read_query_file(str(path), 5)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_empty_file_and_missing_file_are_named(tmp_path):
+    (tmp_path / "none.txt").write_text("# nothing\n")
+    with pytest.raises(InputError, match="holds no query"):
+        read_query_file(str(tmp_path / "none.txt"), 5)
+    with pytest.raises(InputError, match="no query set"):
+        QuerySpec.parse(str(tmp_path / "missing.txt"), 10, 1)
+
+
+def test_file_is_known_by_its_content_not_its_path(tmp_path):
+    for name, content in (("a", "0 1\n"), ("b", "0 1\n"), ("c", "1 0\n")):
+        (tmp_path / name).write_text(content)
+    one, same, other = (QuerySpec.parse(str(tmp_path / name), 10, 1).identity() for name in "abc")
+    assert one == same != other
+
+
+def test_graph_without_vertices_has_nothing_to_ask():
+    with pytest.raises(InputError, match="no vertices"):
+        query_set(QuerySpec("random", 10, 1), dag_of(0, []), "0" * 64)
