@@ -1,0 +1,57 @@
+# make bench   install and run the quickstart to finished tables      make lint    ruff
+# make test    install with the dev extra and run the tests           make clean   remove the virtual environment
+#
+# PYTHON   the interpreter that makes .venv (3.11 or newer)
+# MIRROR   a folder or URL with the graph archives, tried before the internet
+
+PYTHON ?= python3
+MIRROR ?= $(or $(GRAILBENCH_MIRROR),$(abspath $(wildcard ../shared/datasets)))
+CONFIG ?= quickstart
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+ifneq ($(strip $(MIRROR)),)
+export GRAILBENCH_MIRROR := $(strip $(MIRROR))
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help install dev bench test lint clean
+
+help:
+	@sed -n '1,6s/^# \{0,1\}//p' Makefile
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps are younger than pyproject.toml when the environment is up to date.
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+# Without a wheel of the peers for this platform their rows are skipped; all else is tested.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev,peers]' \
+		|| { echo "the peers extra did not install; going on without it" >&2; $(PIP) --editable '.[dev]'; }
+	@touch $(VENV)/.base $@
+
+install: $(VENV)/.base
+
+dev: $(VENV)/.dev
+
+bench: $(VENV)/.base
+	$(BIN)/grailbench run --config $(CONFIG)
+	$(BIN)/grailbench report
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis *.egg-info build dist
+	find grailbench tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,239 @@
+"""A run's report: the tables chosen, made from its rows, shown and written beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.errors import GrailbenchError, InputError, NothingMeasured
+from grailbench.graph.store import atomic_file
+from grailbench.paths import runs_dir
+from grailbench.report import published, render, tables
+from grailbench.report.peers import Comparison, compare
+from grailbench.report.summary import STATUSES, Cell, cells, detail
+from grailbench.report.tables import COUNT_TABLES, Table
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMATS = ("markdown", "csv", "both")
+FOLDER = "report"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run gives: the published tables asked for, the tables of other graphs, the peers, and all cells.
+
+    `left_out` are the published tables that hold no graph of the run and were not asked for by name.
+    """
+
+    title: str
+    machine: str
+    tables: list[Table]
+    others: list[Table]
+    peers: list[Comparison]
+    cells: list[Cell]
+    left_out: list[str]
+
+    @property
+    def every_table(self) -> list[Table]:
+        """The published tables, then the others."""
+        return [*self.tables, *self.others]
+
+    def status_counts(self) -> str:
+        """'24 cells: 23 ok, 1 failed'."""
+        counts = {status: sum(c.status == status for c in self.cells) for status in STATUSES}
+        parts = [f"{n} {status}" for status, n in counts.items() if n]
+        return f"{len(self.cells)} cell{'s' if len(self.cells) != 1 else ''}: {', '.join(parts)}"
+
+    @property
+    def header(self) -> list[str]:
+        """The lines that say what the numbers are: machines, statistics, what a ratio means."""
+        return [
+            f"Measured on: {self.machine}",
+            f"Printed: {published.THESIS}, on {published.PRINTED_MACHINE}.",
+            "Times are means over the trials, as print shows them. A ratio is measured / printed and "
+            "CROSSES MACHINES: below 1 says that this machine with this code took less time than theirs, no more.",
+            self.status_counts(),
+        ]
+
+
+def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
+    """The report on a run (a folder, or its name under the default folder; None: the latest) and the run's folder.
+
+    Raises InputError when there is no such run, else as `make`.
+    """
+    from grailbench.bench.results import latest_run, load_run
+
+    folder = latest_run() if run is None else find_run(run)
+    rows, environment = load_run(folder)
+    return make(rows, environment, f"Run {folder.name}", names), folder
+
+
+def find_run(run: str) -> Path:
+    """The folder of a run given by path or by name. Raises InputError with the remedy when there is none."""
+    for folder in (Path(run), runs_dir() / run):
+        if folder.is_dir():
+            return folder
+    raise InputError(f"no run {run!r}", remedy="'grailbench list runs' shows those there are")
+
+
+def check_measured(report: Report) -> None:
+    """Raises NothingMeasured when no cell of the run has a sound time."""
+    if not any(cell.sound for cell in report.cells):
+        raise NothingMeasured(f"{report.title}: no cell was measured ({report.status_counts()})")
+
+
+def records(report: Report) -> Iterator[dict]:
+    """One plain record a table cell, then the peers'."""
+    for table in report.every_table:
+        yield from render.records(table)
+    for comparison in report.peers:
+        yield from render.peer_records(comparison)
+
+
+def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterable[str] = ()) -> Report:
+    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names, those
+    that hold a graph of the run.
+
+    Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
+    """
+    names = list(names)
+    for name in names:
+        if name not in tables.NAMES:
+            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(tables.NAMES)}")
+    if rows.empty:
+        raise NothingMeasured(f"{title}: the run has no rows")
+    measured = cells(rows)
+    graphs = graph_counts(rows, names)
+    built = [tables.build(name, measured, graphs) for name in names or tables.NAMES]
+    shown = [t for t in built if names or t.measured or _has_graph(t, measured)]
+    return Report(
+        title=title,
+        machine=machine(environment),
+        tables=shown,
+        others=[] if names else tables.others(measured),
+        peers=[] if names else compare(measured),
+        cells=measured,
+        left_out=[t.name for t in built if t not in shown],
+    )
+
+
+def _has_graph(table: Table, measured: list[Cell]) -> bool:
+    present = {cell.dataset for cell in measured}
+    return any(row.dataset in present for row in table.rows)
+
+
+def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapping | str]:
+    """Vertices and edges of the run's published graphs, or why they cannot be had.
+
+    A graph is opened as the runner opened it, and counts only when its sha256 is that of the rows.
+    """
+    wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
+    printed = {dataset for name in wanted for dataset in published.table(name).rows}
+    hashes = dict(zip(rows["dataset"], rows["graph_sha256"], strict=True)) if "graph_sha256" in rows else {}
+    return {name: _graph(name, hashes.get(name)) for name in rows["dataset"].unique() if name in printed}
+
+
+def _graph(name: str, sha256: str | None) -> Mapping | str:
+    from grailbench.datasets.library import open_graph
+
+    try:
+        graph = open_graph(name)
+    except GrailbenchError as error:
+        return str(error)
+    if isinstance(sha256, str) and graph.sha256 != sha256:
+        return "the file here is not the one that the run measured"
+    return {"vertices": graph.dag.vertices, "edges": graph.dag.edges}
+
+
+def machine(environment: Mapping) -> str:
+    """One line: processor, cores, memory, system, Python and numba, commit."""
+    packages = environment.get("packages") or {}
+    memory = environment.get("memory_bytes")
+    commit = environment.get("commit")
+    parts = [
+        environment.get("cpu") or "unknown processor",
+        f"{environment.get('cores', '?')} cores",
+        f"{memory / 2**30:.0f} GiB" if memory else None,
+        environment.get("os"),
+        environment.get("python"),
+        f"numba {packages['numba']}" if "numba" in packages else None,
+        f"commit {commit[:12]}{' with changes' if environment.get('dirty') else ''}" if commit else None,
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def show(report: Report, details: bool = False) -> Iterator:
+    """Rich renderables: the header, each table with its notes, the peers, and with `details` every cell."""
+    import rich.markup
+
+    for line in report.header:
+        yield rich.markup.escape(line)
+    for table in report.every_table:
+        headers, lines, notes = render.grid(table)
+        yield ""
+        yield from render.terminal(render.heading(table), headers, lines, notes)
+    for comparison in report.peers:
+        yield ""
+        yield from render.terminal(render.peer_heading(comparison), *render.peer_grid(comparison))
+    if details:
+        yield ""
+        yield from render.terminal("All cells (ms)", *detail_grid(report.cells))
+    if report.left_out:
+        yield f"no graph of the run is in table {', '.join(report.left_out)}"
+
+
+def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
+    """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its trials."""
+    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "phase", "n", "mean", "95 % of mean",
+               "median", "min", "IQR", "positives", "status"]  # fmt: skip
+    lines = []
+    for cell in measured:
+        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
+            times = ["0", "", "", "", "", ""] if s is None else [
+                str(s.trials), render.ms(s.mean), f"{render.ms(s.low)}..{render.ms(s.high)}",
+                render.ms(s.median), render.ms(s.least), render.ms(s.iqr),
+            ]  # fmt: skip
+            lines.append([
+                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters, str(cell.threads or ""),
+                f"{under}/{phase}" if under else phase, *times,
+                "" if cell.positives is None else f"{cell.positives}",
+                f"{cell.status}: {cell.reason}" if cell.reason else cell.status,
+            ])  # fmt: skip
+    return headers, lines
+
+
+def as_markdown(report: Report) -> str:
+    """The whole report as one Markdown page, all cells at its end."""
+    parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
+    if report.left_out:
+        parts.append(f"No graph of the run is in table {', '.join(report.left_out)}.\n")
+    for table in report.every_table:
+        headers, lines, notes = render.grid(table)
+        parts.append(render.markdown(render.heading(table), headers, lines, notes))
+    for comparison in report.peers:
+        parts.append(render.markdown(render.peer_heading(comparison), *render.peer_grid(comparison)))
+    parts.append(render.markdown("All cells (ms)", *detail_grid(report.cells)))
+    return "\n".join(parts)
+
+
+def write(report: Report, run: Path, form: str = "both") -> list[Path]:
+    """Write `report.md` and a CSV a table into the run's `report` folder, each file atomically; returns the paths."""
+    folder = Path(run) / FOLDER
+    files: dict[str, str] = {}
+    if form in ("markdown", "both"):
+        files["report.md"] = as_markdown(report)
+    if form in ("csv", "both"):
+        for table in report.every_table:
+            stem = f"table-{table.name}" if table.name in tables.NAMES else table.name
+            files[f"{stem}.csv"] = render.wide_csv(table)
+        if report.peers:
+            files["peers.csv"] = render.peers_csv(report.peers)
+        files["cells.csv"] = detail(report.cells).to_csv(index=False, lineterminator="\n")
+    for name, text in files.items():
+        with atomic_file(folder / name) as file:
+            file.write(text.encode())
+    return [folder / name for name in files]

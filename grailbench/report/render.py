@@ -1,0 +1,232 @@
+"""Tables as Markdown, as CSV, for the terminal, and as plain records."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator
+
+import rich.box
+import rich.markup
+import rich.table
+from tabulate import tabulate
+
+from grailbench.report.peers import PHASES, Comparison
+from grailbench.report.summary import Cell
+from grailbench.report.tables import COUNT_TABLES, Entry, Table
+
+BLANK = "–"
+_INTEGERS = ("Vertices", "Edges", "Positive Queries")
+
+
+class Footnotes:
+    """Numbers notes in the order in which they first appear; the same note keeps its number."""
+
+    def __init__(self):
+        self.numbers: dict[str, int] = {}
+
+    def mark(self, notes: Iterable[str]) -> str:
+        """' [1]' or ' [1,3]' for the notes, '' for none."""
+        marks = [str(self.numbers.setdefault(note, len(self.numbers) + 1)) for note in notes]
+        return f" [{','.join(marks)}]" if marks else ""
+
+    def lines(self) -> list[str]:
+        """'[1] note', in order."""
+        return [f"[{number}] {note}" for note, number in self.numbers.items()]
+
+
+def heading(table: Table) -> str:
+    """'Table 2.4: Sparse tests (all times in ms)'; other tables have their caption alone."""
+    return f"Table {table.name}: {table.caption}" if table.name[0].isdigit() else table.caption
+
+
+def grid(table: Table) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and footnotes of a table, as text.
+
+    Each graph has a line of measured values and, where there is print, one of printed values and one of the ratio
+    or difference, all under the printed columns.
+    """
+    foot = Footnotes()
+    first, *values = table.columns
+    lines = []
+    for row in table.rows:
+        entries = [row.entries[column] for column in values]
+        blank = _shared_reason(entries)
+        name = row.title + foot.mark(blank)
+        measured = [
+            _measured(column, e) + ("" if blank else foot.mark(e.measured_notes))
+            for column, e in zip(values, entries, strict=True)
+        ]
+        if not table.third:
+            lines.append([name, *measured])
+            continue
+        lines.append([name, "measured", *measured])
+        lines.append(["", "printed", *(f"{e.printed}{foot.mark(e.printed_notes)}" for e in entries)])
+        if not blank:
+            compare = _difference if table.third == "difference" else _ratio
+            lines.append(["", table.third, *(compare(e.ratio) for e in entries)])
+    headers = [first, *([""] if table.third else []), *values]
+    return headers, lines, [*table.notes, *foot.lines()]
+
+
+def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
+    """The one note that explains why a whole row is blank, else ()."""
+    notes = {e.measured_notes for e in entries}
+    return notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
+
+
+def _measured(column: str, entry: Entry) -> str:
+    if entry.measured is None:
+        return BLANK if entry.status == "missing" else entry.status.upper()
+    text = f"{entry.measured:.0f}" if column in _INTEGERS else ms(entry.measured)
+    if entry.status == "incomplete":
+        return f"{text} ({entry.cell.trials} of {entry.cell.planned})"
+    return text
+
+
+def ms(value: float | None) -> str:
+    """A time in ms with the thesis's two decimals, three where it would read 0.0x."""
+    if value is None:
+        return BLANK
+    return f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}"
+
+
+def _ratio(value: float | None) -> str:
+    """Two significant digits below one, two decimals above."""
+    if value is None:
+        return BLANK
+    return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def _difference(value: float | None) -> str:
+    if value is None:
+        return BLANK
+    return "0" if abs(value) < 1e-9 else f"{value:+.2f}".rstrip("0").rstrip(".")
+
+
+def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Headers and lines: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric means."""
+    headers = ["Data set"]
+    for phase in PHASES:
+        headers += [f"{phase} ours", f"{phase} theirs", "ratio"]
+    lines = []
+    for pair in comparison.pairs:
+        line = [pair.dataset if pair.status == "ok" else f"{pair.dataset} ({pair.status})"]
+        for phase in PHASES:
+            line += [ms(pair.ours[phase]), ms(pair.theirs[phase]), _ratio(pair.ratio(phase))]
+        lines.append(line)
+    for title, value in (("geometric mean", comparison.geometric_mean), ("largest", comparison.worst)):
+        line = [title]
+        for phase in PHASES:
+            ratio, of = value(phase)
+            line += ["", f"{of} graphs" if isinstance(of, int) else of, _ratio(ratio)]
+        lines.append(line)
+    return headers, lines
+
+
+def peer_heading(comparison: Comparison) -> str:
+    """'Peers: A against B (mean ms, ratio = ours / theirs)'."""
+    kind = "look-alikes, " if comparison.like else ""
+    return f"Peers: {comparison.ours} against {comparison.theirs} ({kind}mean ms; ratio = ours / theirs)"
+
+
+def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> str:
+    """A Markdown section: heading, table, notes."""
+    align = ["left" if header in ("", "Data set") or i == 0 else "right" for i, header in enumerate(headers)]
+    body = tabulate(
+        [[cell.replace("|", "\\|") for cell in line] for line in lines],
+        headers=headers,
+        tablefmt="github",
+        disable_numparse=True,
+        colalign=align,
+    )
+    foot = "".join(f"- {note}\n" for note in notes)
+    return f"## {title}\n\n{body}\n" + (f"\n{foot}" if foot else "")
+
+
+def terminal(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> Iterator:
+    """Rich renderables: the table, then its notes."""
+    table = rich.table.Table(title=title, title_justify="left", box=rich.box.SIMPLE_HEAD, pad_edge=False)
+    for i, header in enumerate(headers):
+        left = i == 0 or header in ("", "Data set")
+        table.add_column(header, justify="left" if left else "right", no_wrap=True)
+    for i, line in enumerate(lines):
+        last = i + 1 == len(lines) or (len(headers) > 1 and headers[1] == "" and lines[i + 1][0] != "")
+        table.add_row(*(rich.markup.escape(cell) for cell in line), end_section=last and headers[1] == "")
+    yield table
+    for note in notes:
+        yield rich.markup.escape(note)
+
+
+def wide_csv(table: Table) -> str:
+    """One line a graph: dataset, name, then for each column `measured`, `printed`, `ratio` (or `difference`) and `status`."""
+    sides = ("measured", "printed", table.third) if table.third else ("measured",)
+    header = ["dataset", table.columns[0]]
+    header += [f"{column} {side}" for column in table.columns[1:] for side in (*sides, "status")]
+    return _csv(header, (_wide_line(table, row, sides) for row in table.rows))
+
+
+def _wide_line(table: Table, row, sides: tuple[str, ...]) -> list:
+    line = [row.dataset, row.title]
+    for column in table.columns[1:]:
+        entry = row.entries[column]
+        values = {"measured": entry.measured, "printed": entry.printed, table.third: entry.ratio}
+        line += [*(values[side] for side in sides), entry.status]
+    return line
+
+
+def peers_csv(comparisons: Iterable[Comparison]) -> str:
+    """One line a comparison, graph and phase: ours, theirs, dataset, phase, their mean ms, ratio, status."""
+    header = ["ours", "theirs", "dataset", "phase", "ours_ms", "theirs_ms", "ratio", "status"]
+    lines = (
+        [c.ours, c.theirs, pair.dataset, phase, pair.ours[phase], pair.theirs[phase], pair.ratio(phase), pair.status]
+        for c in comparisons
+        for pair in c.pairs
+        for phase in PHASES
+    )
+    return _csv(header, lines)
+
+
+def _csv(header: list[str], lines: Iterable[list]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def records(table: Table) -> Iterator[dict]:
+    """One record a cell of the table, for `--json`."""
+    for row in table.rows:
+        for column in table.columns[1:]:
+            entry, cell = row.entries[column], row.entries[column].cell
+            record = {
+                "table": table.name,
+                "dataset": row.dataset,
+                "column": column,
+                "measured": entry.measured,
+                "printed": None if entry.printed is None else float(entry.printed),
+                table.third or "ratio": entry.ratio,
+                "status": entry.status,
+                "notes": [*entry.measured_notes, *entry.printed_notes],
+            }
+            yield {**record, **({} if table.name in COUNT_TABLES else _source(cell))}
+
+
+def _source(cell: Cell | None) -> dict:
+    get: Callable = (lambda name: None) if cell is None else (lambda name: getattr(cell, name))
+    return {name: get(name) for name in ("impl", "dim", "search", "filters", "threads", "trials", "queries")}
+
+
+def peer_records(comparison: Comparison) -> Iterator[dict]:
+    """One record a graph and phase, then one a phase with the geometric mean over the graphs (`dataset` null)."""
+    base = {"table": "peers", "ours": comparison.ours, "theirs": comparison.theirs}
+    for pair in comparison.pairs:
+        for phase in PHASES:
+            yield {
+                **base, "dataset": pair.dataset, "phase": phase, "ours_ms": pair.ours[phase],
+                "theirs_ms": pair.theirs[phase], "ratio": pair.ratio(phase), "status": pair.status,
+            }  # fmt: skip
+    for phase in PHASES:
+        mean, graphs = comparison.geometric_mean(phase)
+        yield {**base, "dataset": None, "phase": phase, "geometric_mean": mean, "graphs": graphs}

@@ -1,0 +1,205 @@
+"""From measurement rows to cells: one record a cell, with the statistics of each of its phases."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+#: statuses of a row, from harmless to grave; a cell has the gravest of its rows
+STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
+_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Of one phase over the trials of a cell, in ms. `low` and `high` bound the mean (95 % bootstrap)."""
+
+    trials: int
+    mean: float
+    low: float
+    high: float
+    median: float
+    least: float
+    iqr: float
+
+    @classmethod
+    def of(cls, times: Iterable[float]) -> Stats:
+        """Statistics of at least one time. The bootstrap is seeded: the same times give the same bounds."""
+        ms = np.asarray(list(times), dtype=np.float64)
+        picks = np.random.default_rng(1).integers(0, ms.size, (_RESAMPLES, ms.size))
+        low, high = np.quantile(ms[picks].mean(axis=1), (0.025, 0.975))
+        q1, median, q3 = np.quantile(ms, (0.25, 0.5, 0.75))
+        return cls(ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was measured of one configuration on one graph.
+
+    `dim`, `search`, `order` are None and `threads` 0 where the implementation has no such choice; `filters` is
+    comma-separated, empty for none. `queries` and `positives` are None when no row says them. `phases` maps
+    `(under, phase)` to statistics, `under` being '' for the phases the runner times itself (`label`, `query`, `ready`).
+    """
+
+    dataset: str
+    impl: str
+    dim: int | None
+    search: str | None
+    filters: str
+    threads: int
+    order: str | None
+    seed: int | None
+    query_set: str
+    queries: int | None
+    positives: int | None
+    status: str
+    reason: str
+    planned: int | None
+    phases: dict[tuple[str, str], Stats]
+
+    @property
+    def trials(self) -> int:
+        """Trials of the phase measured most often."""
+        return max((s.trials for s in self.phases.values()), default=0)
+
+    @property
+    def label(self) -> str:
+        """The configuration in words, without the graph."""
+        parts = [self.impl]
+        if self.dim is not None:
+            parts.append(f"d={self.dim}")
+        parts += [part for part in (self.search, self.filters and f"filters {self.filters}") if part]
+        if self.threads:
+            parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
+        return " ".join(parts)
+
+    @property
+    def synthetic_like(self) -> bool:
+        """True for a generated look-alike of a published graph; it never stands in a published row."""
+        return self.dataset.endswith("-like")
+
+    @property
+    def random(self) -> bool:
+        """True when its queries are uniform random pairs, as print's are."""
+        return re.fullmatch(r"random(-\d+-s\d+)?", self.query_set) is not None
+
+    @property
+    def sound(self) -> bool:
+        """True when its times may be shown: verified, though perhaps with fewer trials than planned."""
+        return self.status in ("ok", "incomplete")
+
+    def stats(self, phase: str) -> Stats | None:
+        """The statistics of a phase timed by the runner, or None."""
+        return self.phases.get(("", phase))
+
+
+_KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
+
+
+def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
+    """Group rows into cells, in the order in which they first appear.
+
+    `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads, phase, ms,
+    status` and, where known, `under, order, seed, query_set, queries, positives, reason, planned`. `planned` is the number of
+    trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
+    """
+    grouped: dict[tuple, list[dict]] = {}
+    for row in _records(rows):
+        grouped.setdefault(tuple(row[key] for key in _KEYS), []).append(row)
+    return [_cell(key, group, planned) for key, group in grouped.items()]
+
+
+def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell and phase: configuration, trials, mean and its bounds, median, min, IQR (ms), status, reason.
+
+    A cell without times has one row with an empty phase.
+    """
+    import pandas
+
+    flat = [f.name for f in fields(Cell) if f.name not in ("phases", "planned")]
+    out = []
+    for cell in measured:
+        base = {name: getattr(cell, name) for name in flat}
+        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
+            times = {} if s is None else {
+                "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
+                "median": s.median, "min": s.least, "iqr": s.iqr,
+            }  # fmt: skip
+            out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
+    columns = [*flat[: flat.index("status")], "under", "phase", "trials", "mean", "mean_low", "mean_high",
+               "median", "min", "iqr", "status", "reason"]  # fmt: skip
+    return pandas.DataFrame(out, columns=columns)
+
+
+def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
+    status = max((row["status"] for row in rows), key=_gravity)
+    times: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row["phase"] and row["ms"] is not None and row["status"] == "ok":
+            times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
+    wanted = next((row["planned"] for row in rows if row["planned"] is not None), planned)
+    phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
+    top = max((s.trials for (under, _), s in phases.items() if not under), default=0)
+    reason = next((row["reason"] for row in rows if row["status"] == status and row["reason"]), "")
+    if status == "ok" and wanted is not None and top < wanted:
+        status, reason = "incomplete", f"{top} of {wanted} trials"
+    return Cell(
+        *key,
+        queries=_first(rows, "queries"),
+        positives=_first(rows, "positives"),
+        status=status,
+        reason=reason,
+        planned=wanted,
+        phases=phases,
+    )
+
+
+def _gravity(status: str) -> int:
+    return STATUSES.index(status) if status in STATUSES else len(STATUSES)
+
+
+def _first(rows: list[dict], name: str) -> Any:
+    return next((row[name] for row in rows if row[name] is not None), None)
+
+
+def _records(rows: pandas.DataFrame) -> Iterator[dict]:
+    """Rows as dictionaries with every field present, missing values None, integers integers."""
+    for record in rows.to_dict("records"):
+        get = {name: None if _missing(value) else value for name, value in record.items()}.get
+        filters = get("filters") or ""
+        filters = filters if isinstance(filters, str) else ",".join(filters)
+        yield {
+            "dataset": get("dataset"),
+            "impl": get("impl"),
+            "dim": _int(get("dim")),
+            "search": get("search") or None,
+            "filters": "" if filters == "none" else filters,
+            "threads": _int(get("threads")) or 0,
+            "order": get("order") or None,
+            "seed": _int(get("seed")),
+            "query_set": get("query_set") or "random",
+            "under": get("under") or "",
+            "phase": get("phase") or "",
+            "ms": None if get("ms") is None else float(get("ms")),
+            "queries": _int(get("queries")),
+            "positives": _int(get("positives")),
+            "status": get("status") or "ok",
+            "reason": get("reason") or "",
+            "planned": _int(get("planned")),
+        }
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
+
+
+def _int(value: Any) -> int | None:
+    return None if value is None else int(value)

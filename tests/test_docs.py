@@ -1,0 +1,57 @@
+"""What the documentation shows really runs."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive import closure
+
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
+from grailbench.reachability import index
+
+PAGE = Path(__file__).parents[1] / "docs" / "adding-an-implementation.md"
+
+
+@pytest.fixture
+def example():
+    """The Python block of the page."""
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return block
+
+
+def test_example_answers_as_the_oracle_does(example, monkeypatch):
+    monkeypatch.setattr(index, "_registry", {})
+    exec(compile(example, str(PAGE), "exec"), {})
+    found = index._registry["bitclosure"]
+    edges = [(0, 1), (1, 2), (2, 1), (3, 1), (2, 4), (5, 4), (6, 6)]
+    graph = Graph.from_edges(7, *np.array(edges).T)
+    dag = condense(graph)
+    u, v = (grid.ravel() for grid in np.meshgrid(np.arange(7), np.arange(7), indexing="ij"))
+    built = found.build(dag, index.Params(), index.NoTimer())
+    answers = built.query_batch(dag.component[u], dag.component[v], index.NoTimer())
+    reach = closure(7, edges)
+    assert answers.tolist() == [b in reach[a] for a, b in zip(u, v, strict=True)]
+    assert built.index_bytes > 0
+
+
+def test_example_is_short(example):
+    assert sum(bool(line.strip()) for line in example.splitlines()) <= 30
+
+
+def test_example_is_found_through_its_entry_point(example, tmp_path):
+    (tmp_path / "bitclosure.py").write_text(example)
+    info = tmp_path / "bitclosure-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
+    command = [sys.executable, "-m", "grailbench.cli.main", "list", "implementations", "--json"]
+    path = os.pathsep.join([str(tmp_path), str(PAGE.parents[1])])
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "bitclosure" in [json.loads(line)["name"] for line in done.stdout.splitlines()]

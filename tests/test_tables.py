@@ -1,0 +1,314 @@
+"""The report: from rows to the thesis's tables, the peers and the files beside a run."""
+
+import csv
+import json
+
+import pandas
+import pytest
+
+from grailbench.errors import InputError, NothingMeasured
+from grailbench.report import document, peers, render, tables
+from grailbench.report.summary import Stats, cells, detail
+
+KEGG = {"vertices": 3618, "edges": 5576}
+
+
+def rows(dataset="kegg", impl="sequential", dim=2, search="dfs", ms=(2.0, 4.0), phase="query", **other):
+    """A row a trial, as the runner writes them."""
+    base = {
+        "dataset": dataset, "impl": impl, "dim": dim, "search": search, "filters": "none", "threads": None, "order": "random",
+        "seed": 1, "query_set": "random-100000-s1", "queries": 100_000, "positives": 20146, "status": "ok", "reason": None,
+        "phase": phase, "under": "",
+    }  # fmt: skip
+    return [{**base, "trial": i, "ms": value, **other} for i, value in enumerate(ms)]
+
+
+def unguided(dataset="kegg", **other):
+    return rows(dataset, "dfs", dim=None, search=None, filters=None, order=None, **other)
+
+
+def parallel(threads=2, **other):
+    return rows(impl="parallel", threads=threads, **other)
+
+
+def built(*groups, name="2.4", graphs=None, planned=None):
+    frame = pandas.DataFrame([row for group in groups for row in group])
+    return tables.build(name, cells(frame, planned), graphs or {})
+
+
+def entry(table, column, dataset="kegg"):
+    return next(row for row in table.rows if row.dataset == dataset).entries[column]
+
+
+def text(table):
+    headers, lines, notes = render.grid(table)
+    return render.markdown(render.heading(table), headers, lines, notes)
+
+
+# ------------------------------------------------------------------ statistics
+
+
+def test_statistics_are_those_of_the_trials():
+    stats = Stats.of([1.0, 2.0, 3.0, 10.0])
+    assert (stats.trials, stats.mean, stats.median, stats.least, stats.iqr) == (4, 4.0, 2.5, 1.0, 3.0)
+    assert 1.0 <= stats.low < stats.mean < stats.high <= 10.0
+
+
+def test_one_trial_has_bounds_equal_to_its_mean():
+    assert Stats.of([5.0]).low == Stats.of([5.0]).high == 5.0
+
+
+def test_rows_of_one_configuration_make_one_cell_with_its_phases():
+    (cell,) = cells(pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label")))
+    assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
+    assert cell.label == "sequential d=2 dfs"
+
+
+def test_cell_with_fewer_trials_than_planned_is_incomplete():
+    (cell,) = cells(pandas.DataFrame(rows()), planned=20)
+    assert (cell.status, cell.reason) == ("incomplete", "2 of 20 trials")
+
+
+def test_wrong_cell_has_no_time_even_if_its_rows_have():
+    (cell,) = cells(pandas.DataFrame(rows() + rows(status="wrong", ms=(None,), reason="pair 3")))
+    assert (cell.status, cell.reason, cell.phases) == ("wrong", "pair 3", {})
+
+
+def test_detail_keeps_a_line_for_a_cell_without_times():
+    frame = detail(cells(pandas.DataFrame(rows(status="failed", ms=(None,), phase=None, reason="boom"))))
+    assert frame.loc[0, ["status", "reason", "trials"]].tolist() == ["failed", "boom", 0]
+
+
+# ------------------------------------------------------------------ which cell feeds which column
+
+
+@pytest.mark.parametrize(
+    ("column", "group"),
+    [
+        ("Pure DFS", unguided()),
+        ("Index CT", rows(phase="label")),
+        ("Sequential DFS", rows()),
+        ("Sequential BFS", rows(search="bfs")),
+        ("Parallel DFS", parallel()),
+        ("Parallel BFS", parallel(search="bfs")),
+    ],
+)
+def test_column_shows_the_mean_of_its_cell_and_of_no_other(column, group):
+    table = built(group)
+    filled = [c for c in table.columns[1:] if entry(table, c).measured is not None]
+    assert filled == (["Positive Queries", column])
+    assert entry(table, column).measured == 3.0
+
+
+def test_ratio_is_measured_by_printed():
+    assert entry(built(unguided()), "Pure DFS").ratio == pytest.approx(3.0 / 209.85)
+
+
+def test_positive_queries_are_counted_beside_print():
+    positives = entry(built(rows()), "Positive Queries")
+    assert (positives.measured, positives.printed) == (20146, "20214")
+
+
+@pytest.mark.parametrize("change", [{"filters": "level,tree"}, {"dim": 5}, {"query_set": "balanced-100000-s1"}])
+def test_cell_that_print_does_not_have_fills_no_printed_column(change):
+    assert entry(built(rows(**change)), "Sequential DFS").status == "missing"
+
+
+def test_other_number_of_queries_is_shown_without_ratio_and_with_a_note():
+    shown = entry(built(rows(queries=1000)), "Sequential DFS")
+    assert (shown.measured, shown.ratio) == (3.0, None)
+    assert "1,000 queries" in shown.measured_notes[0]
+
+
+def test_index_time_does_not_depend_on_the_number_of_queries():
+    assert entry(built(rows(queries=1000, phase="label")), "Index CT").ratio is not None
+
+
+def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
+    table = built(parallel(threads=1, ms=(9.0,)), parallel(threads=4, ms=(5.0,)))
+    assert entry(table, "Parallel DFS").measured == 5.0
+    assert table.notes == ["Parallel columns: measured with 4 threads, printed with 16."]
+
+
+# ------------------------------------------------------------------ what is missing or bad
+
+
+def test_every_printed_row_is_there_in_order_even_when_one_graph_was_measured():
+    table = built(rows(), name="2.4")
+    assert [row.title for row in table.rows] == [
+        "Agrocyc", "Amaze", "Anthra", "Ecoo", "Human", "Kegg", "Mtbrv", "Nasa", "Vchocyc", "Xmark"
+    ]  # fmt: skip
+
+
+def test_graph_missing_from_the_run_is_blank_with_the_reason():
+    assert "Agrocyc [1]" in text(built(rows()))
+    assert "[1] the graph is not in the run" in text(built(rows()))
+
+
+@pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory"])
+def test_bad_cell_shows_its_status_instead_of_a_time(status):
+    table = built(rows(status=status, ms=(1.0,), reason="why"))
+    shown = entry(table, "Sequential DFS")
+    assert (shown.measured, shown.ratio, shown.status) == (None, None, status)
+    assert status.upper() in text(table)
+    assert f"sequential d=2 dfs: {status}, why" in text(table)
+
+
+def test_incomplete_cell_shows_how_many_trials_it_has():
+    assert "3.00 (2 of 20)" in text(built(rows(), planned=20))
+
+
+def test_errata_of_a_printed_cell_become_a_footnote():
+    table = built(rows(), name="2.1", graphs={"agrocyc": {"vertices": 12685, "edges": 13658}})
+    assert "cut off, not rounded" in text(table)
+
+
+# ------------------------------------------------------------------ counts
+
+
+def test_counts_beside_print_show_no_difference_when_equal():
+    table = built(rows(), name="2.1", graphs={"kegg": KEGG})
+    assert [entry(table, c).ratio for c in ("Vertices", "Edges", "Avg Degree")] == [0, 0, 0]
+
+
+def test_counts_that_differ_show_by_how_much():
+    table = built(rows(), name="2.1", graphs={"kegg": {"vertices": 3617, "edges": 5576}})
+    assert ["", "difference", "-1", "0", "0"] in render.grid(table)[1]
+
+
+def test_counts_that_cannot_be_had_say_why():
+    assert "not fetched" in text(built(rows(), name="2.1", graphs={"kegg": "not fetched"}))
+
+
+# ------------------------------------------------------------------ look-alikes and others
+
+
+def test_look_alike_never_stands_in_a_published_row():
+    frame = pandas.DataFrame(rows("kegg-like") + rows("kegg-like", phase="label"))
+    for name in tables.TIME_TABLES:
+        assert tables.build(name, cells(frame), {}).measured == 0
+
+
+def test_look_alike_has_a_table_of_its_own_without_print():
+    (table,) = tables.others(cells(pandas.DataFrame(rows("kegg-like") + rows("kegg"))))
+    assert [row.dataset for row in table.rows] == ["kegg-like"]
+    assert entry(table, "Sequential DFS", "kegg-like").measured == 3.0
+    assert "209.85" not in text(table)
+
+
+def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
+    found = tables.others(cells(pandas.DataFrame(rows("arxiv") + rows("kegg-like"))))
+    assert [(t.name, [r.dataset for r in t.rows]) for t in found] == [
+        ("other-graphs", ["arxiv"]), ("look-alikes", ["kegg-like"])
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------ peers
+
+
+def peer_rows(dataset, ours, theirs):
+    return rows(dataset, ms=(ours,), filters="level,tree", threads=None) + rows(
+        dataset, "peer:pyreachability-GRAIL", search=None, filters=None, order=None, ms=(theirs,)
+    )
+
+
+def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():
+    frame = pandas.DataFrame(peer_rows("kegg", 1.0, 2.0) + peer_rows("human", 1.0, 8.0))
+    (comparison,) = peers.compare(cells(frame))
+    assert [p.ratio("query") for p in comparison.pairs] == [0.5, 0.125]
+    assert comparison.geometric_mean("query") == (pytest.approx(0.25), 2)
+    assert comparison.worst("query") == (0.5, "kegg")
+    assert comparison.geometric_mean("ready") == (None, 0)
+
+
+def test_look_alikes_are_compared_with_peers_apart():
+    frame = pandas.DataFrame(peer_rows("kegg", 1.0, 2.0) + peer_rows("kegg-like", 1.0, 8.0))
+    assert [(c.like, len(c.pairs)) for c in peers.compare(cells(frame))] == [(False, 1), (True, 1)]
+
+
+def test_run_without_peers_has_no_peers_table():
+    assert peers.compare(cells(pandas.DataFrame(rows()))) == []
+
+
+def test_wrong_peer_has_no_ratio_and_is_named():
+    bad = rows("kegg", "peer:pyreachability-GRAIL", search=None, filters=None, ms=(None,), status="wrong")
+    (comparison,) = peers.compare(cells(pandas.DataFrame(rows() + bad)))
+    assert comparison.pairs[0].ratio("query") is None
+    assert "peer:pyreachability-GRAIL wrong" in render.peer_grid(comparison)[1][0][0]
+
+
+# ------------------------------------------------------------------ the whole report
+
+ENVIRONMENT = {"cpu": "Test CPU", "cores": 2, "memory_bytes": 2**33, "os": "Linux", "commit": "a" * 40, "dirty": True}
+
+
+@pytest.fixture
+def report():
+    frame = pandas.DataFrame(rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0))
+    return document.make(frame, ENVIRONMENT, "run 1")
+
+
+def test_report_without_rows_is_an_error_of_its_own():
+    with pytest.raises(NothingMeasured):
+        document.make(pandas.DataFrame(), ENVIRONMENT, "run 1")
+
+
+def test_report_shows_the_tables_that_hold_a_graph_of_the_run(report):
+    assert [t.name for t in report.tables] == ["2.1", "2.4"]
+    assert report.left_out == ["2.2", "2.3", "2.5", "2.6"]
+
+
+def test_table_asked_for_is_shown_though_nothing_of_it_was_measured():
+    report = document.make(pandas.DataFrame(rows()), ENVIRONMENT, "run 1", ["2.6"])
+    assert [(t.name, t.measured) for t in report.tables] == [("2.6", 0)]
+
+
+def test_unknown_table_names_those_there_are():
+    with pytest.raises(InputError, match=r"2\.6"):
+        document.make(pandas.DataFrame(rows()), ENVIRONMENT, "run 1", ["6.1"])
+
+
+def test_report_says_that_its_ratios_cross_machines(report):
+    page = document.as_markdown(report)
+    assert "CROSSES MACHINES" in page
+    assert "Test CPU" in page
+    assert "i7-7770HQ" in page
+    assert "with changes" in page
+
+
+def test_counts_are_blank_with_a_reason_when_the_graph_is_not_here(report):
+    assert entry(report.tables[0], "Vertices").status == "missing"
+
+
+def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path):
+    document.write(report, tmp_path)
+    with open(tmp_path / "report" / "table-2.4.csv", newline="") as file:
+        kegg = next(row for row in csv.DictReader(file) if row["dataset"] == "kegg")
+    assert float(kegg["Pure DFS measured"]) == 3.0
+    assert kegg["Pure DFS printed"] == "209.85"
+    assert float(kegg["Pure DFS ratio"]) == pytest.approx(3.0 / 209.85)
+    assert kegg["Pure DFS status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [
+        ("markdown", {"report.md"}),
+        ("csv", {"table-2.1.csv", "table-2.4.csv", "look-alikes.csv", "peers.csv", "cells.csv"}),
+    ],
+)
+def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names):
+    assert {p.name for p in document.write(report, tmp_path, form)} == names
+    assert {p.name for p in (tmp_path / "report").iterdir()} == names
+
+
+def test_markdown_tables_have_as_many_cells_in_each_line_as_in_the_header(report):
+    for block in document.as_markdown(report).split("\n\n"):
+        if block.startswith("|"):
+            assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_records_are_plain_json(report):
+    lines = [json.loads(json.dumps(r)) for t in report.every_table for r in render.records(t)]
+    dfs = next(r for r in lines if (r["table"], r["dataset"], r["column"]) == ("2.4", "kegg", "Pure DFS"))
+    assert (dfs["measured"], dfs["printed"], dfs["impl"], dfs["status"]) == (3.0, 209.85, "dfs", "ok")
