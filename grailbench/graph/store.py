@@ -36,12 +36,13 @@ _CHUNK = 1 << 20  # bytes read at a time: in the cache when the CRC comes to the
 _DAG_FIELDS = {
     "offsets": OFFSET,
     "children": VERTEX,
-    "parent_offsets": OFFSET,
-    "parents": VERTEX,
     "levels": VERTEX,
     "order": VERTEX,
     "component": VERTEX,
+    "parent_offsets": OFFSET,
+    "parents": VERTEX,
 }
+_DAG_COUNTS = ("vertices", "edges", "duplicates", "loops")
 _log = logging.getLogger(__name__)
 
 
@@ -139,7 +140,8 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
 
 
 def _save_dag(path: Path, dag: Dag, key: str) -> None:
-    meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION, "vertices": dag.vertices, "edges": dag.edges}
+    meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION}
+    meta |= {name: getattr(dag, name) for name in _DAG_COUNTS}
     _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS})
 
 
@@ -148,16 +150,19 @@ def _load_dag(path: Path, key: str) -> Dag:
     meta, arrays = _read(path, "dag", _DAG_FIELDS)
     if (meta.get("key"), meta.get("version")) != (key, FORMAT_VERSION):
         raise _damaged(path, "it was written for another source or format")
-    dag = Dag(**arrays)
-    fault = _dag_fault(dag, meta)
+    counts = {name: meta.get(name) for name in _DAG_COUNTS}
+    if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
+        raise _damaged(path, "its counts are no counts")
+    reverse = (arrays.pop("parent_offsets"), arrays.pop("parents"))
+    dag = Dag(**arrays, duplicates=counts["duplicates"], loops=counts["loops"], reverse=reverse)
+    fault = _dag_fault(dag, counts["vertices"], counts["edges"])
     if fault:
         raise _damaged(path, fault)
     return dag
 
 
-def _dag_fault(dag: Dag, meta: dict) -> str | None:
-    """What is wrong with a loaded condensed graph, None when nothing is. Linear passes, no random access."""
-    n, m = meta.get("vertices"), meta.get("edges")
+def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
+    """What is wrong with a loaded condensed graph of n vertices and m edges, None when nothing is. Linear passes."""
     if dag.offsets.shape != (n + 1,) or dag.parent_offsets.shape != (n + 1,):
         return "its offsets are not one longer than its vertices"
     if dag.children.shape != (m,) or dag.parents.shape != (m,):
