@@ -36,12 +36,15 @@ from grailbench.graph.readers_text import (
     NO_END,
     NOT_A_NUMBER,
     OUT_OF_RANGE,
+    PARSER,
     POS,
     REFETCH,
     TOO_LONG,
     TWICE,
     VALUE,
+    at,
     check_vertices,
+    is_blank,
     malformed,
     new_state,
     number,
@@ -117,29 +120,32 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
     return malformed(path, text, state, message)
 
 
-@njit(cache=True)
+@njit(PARSER.format("uint8[::1]"), cache=True)
 def _parse(text, state, sources, targets, seen):
-    """Vertex lines of a .gra text from state[POS] on; returns a status code. seen: uint8[n], 1 where a line was."""
+    """Vertex lines of a .gra text from state[POS] on; returns a status code. seen: uint8[n], 1 where a line was.
+
+    Two loops and no helper that returns from its middle: one loop over states runs at half this speed.
+    """
     end, room, n = text.size, targets.size, seen.size
     pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]
-    status = -1
+    status = np.int64(-1)
     while status < 0:
         if vertex < 0:  # before a vertex line
-            while pos < end and text[pos] <= 32:
-                line += text[pos] == NEWLINE
+            while pos < end and (text[at(pos)] == NEWLINE or is_blank(text[at(pos)])):
+                line += text[at(pos)] == NEWLINE
                 pos += 1
             if pos == end:
                 status = DONE
                 break
             start = pos
             value, pos = number(text, pos)
-            while pos < end and (text[pos] == 32 or text[pos] == 9):
+            while pos < end and is_blank(text[at(pos)]):
                 pos += 1
             if pos == end:
                 status = CUT_OFF
             elif value < 0:
-                status = NOT_A_NUMBER if value == -1 else TOO_LONG
-            elif text[pos] != COLON:
+                status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
+            elif text[at(pos)] != COLON:
                 status = NO_COLON
             elif value >= n:
                 status, state[VALUE], pos = OUT_OF_RANGE, value, start
@@ -149,43 +155,40 @@ def _parse(text, state, sources, targets, seen):
                 break
             vertex = value
             pos += 1
-        while True:  # its children
+        while status < 0:  # its children
             if pos == end:
                 status = CUT_OFF
                 break
-            byte = text[pos]
-            if byte == 32 or byte == 9 or byte == 13:
+            byte = text[at(pos)]
+            if is_blank(byte):
                 pos += 1
             elif byte == HASH:
-                pos += 1
                 break
             elif byte == NEWLINE:
                 status = NO_END
-                break
             else:
                 start = pos
                 value, pos = number(text, pos)
                 if value < 0:
-                    status = NOT_A_NUMBER if value == -1 else TOO_LONG
+                    status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
                 elif value >= n:
                     status, state[VALUE], pos = OUT_OF_RANGE, value, start
                 elif count == room:
                     status, pos = FULL, start
-                if status >= 0:
-                    break
-                sources[count] = vertex
-                targets[count] = value
-                count += 1
+                else:
+                    sources[at(count)] = vertex
+                    targets[at(count)] = value
+                    count += 1
         if status >= 0:
             break
-        while pos < end and text[pos] != NEWLINE:
-            if text[pos] > 32:
-                status = AFTER_END
-                break
+        pos += 1
+        while pos < end and is_blank(text[at(pos)]):
             pos += 1
-        if status < 0:
-            seen[vertex] = 1
-            lines += 1
-            vertex = np.int64(-1)
+        if pos < end and text[at(pos)] != NEWLINE:
+            status = AFTER_END
+            break
+        seen[vertex] = 1
+        lines += 1
+        vertex = np.int64(-1)
     state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES] = pos, line, count, vertex, lines
     return status

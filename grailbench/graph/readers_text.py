@@ -20,13 +20,14 @@ from grailbench.graph.csr import MAX_VERTICES, VERTEX
 
 # status codes of a parser
 DONE, FULL = 0, 1
-NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, FEW_COLUMNS, MANY_COLUMNS = range(2, 12)
+NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, COLUMNS = range(2, 11)
 # slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines so
-# far, the number an error is about
+# far, the number or column an error is about
 POS, LINE, COUNT, CURRENT, LINES, VALUE = range(6)
-STATE_SIZE = 6
 
-NEWLINE, HASH, PERCENT, COLON, ZERO = 10, 35, 37, 58, 48
+NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
+# Parsers are compiled when their module is imported (from numba's cache after the first time), not inside a timing.
+PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 _MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
 _CHUNK = 1 << 20
 _FIRST_EDGES = 1 << 16
@@ -108,9 +109,18 @@ def _longer(ids: np.ndarray, count: int, room: int) -> np.ndarray:
 
 def new_state(pos: int, line: int) -> np.ndarray:
     """The state of a parser that starts at byte `pos` (0-based), which lies on `line` (1-based)."""
-    state = np.zeros(STATE_SIZE, np.int64)
+    state = np.zeros(VALUE + 1, np.int64)
     state[POS], state[LINE], state[CURRENT] = pos, line, -1
     return state
+
+
+@njit(cache=True, inline="always")
+def is_blank(byte):
+    """Space, tab or the CR of CRLF. Nothing else is: a hole of zero bytes in a damaged file must not be read over."""
+    return byte == 32 or byte == 9 or byte == 13
+
+
+at = np.uint64  # an index of this type is not tested for being counted from the end
 
 
 @njit(cache=True, inline="always")
@@ -119,14 +129,14 @@ def number(text, pos):
     start = pos
     value = np.int64(0)
     while pos < text.size:
-        digit = np.int64(text[pos]) - 48
+        digit = np.int64(text[at(pos)]) - 48
         if digit < 0 or digit > 9:
             break
         value = value * 10 + digit
         pos += 1
     if pos == start:
         value = np.int64(-1)
-    elif pos - start > 18:
+    elif pos - start > _MOST_DIGITS:
         value = np.int64(-2)
     return value, pos
 
