@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
+
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
 
 LONGEST_CHAIN = 300
 
@@ -63,3 +67,14 @@ def _with_isolated(draw, graphs):
 def digraphs():
     """`(vertices, edges)`: cycles, self-loops, duplicates, isolated vertices, chains, hubs, none at all."""
     return _with_isolated(st.one_of(_any_edges(), dags(), _chains(), _hubs()))
+
+
+def graph_of(vertices, edges):
+    """A drawn graph as a `Graph`."""
+    sources, targets = zip(*edges, strict=True) if edges else ([], [])
+    return Graph.from_edges(vertices, np.array(sources, int), np.array(targets, int))
+
+
+def dag_of(vertices, edges):
+    """A drawn graph, condensed."""
+    return condense(graph_of(vertices, edges))

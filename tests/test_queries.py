@@ -5,20 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import closure
-from strategies import digraphs
+from strategies import dag_of, digraphs
 
 from grailbench.bench import queries
 from grailbench.bench.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
 from grailbench.errors import InputError
-from grailbench.graph.condense import condense
-from grailbench.graph.csr import Graph
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
-
-
-def dag_of(vertices, edges):
-    sources, targets = zip(*edges, strict=True) if edges else ([], [])
-    return condense(Graph.from_edges(vertices, np.array(sources, int), np.array(targets, int)))
 
 
 def test_random_pairs_are_uniform_over_original_vertices_and_mapped_to_components():

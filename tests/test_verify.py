@@ -1,0 +1,156 @@
+"""The oracles tell right from wrong, and implementations are judged by one another where no oracle looked."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from naive import components, condensed_edges, reaches
+from strategies import dag_of, digraphs
+
+from grailbench.bench.guard import Outcome, deadline, guarded
+from grailbench.bench.queries import QuerySpec, query_set
+from grailbench.bench.verify import Checker, Checks, checksum, closure_answers, consult_oracle
+from grailbench.errors import InputError, MachineLacks
+
+SEARCHED = Checks(closure_limit=0)
+FEW = Checks(sample=20, closure_limit=0, free_seconds=0)
+CHAIN = (60, [(u, u + 1) for u in range(59)])
+
+
+def true_answers(graph, queries):
+    return np.array(
+        [reaches(*graph, u, v) for u, v in zip(queries.sources, queries.targets, strict=True)], bool
+    )
+
+
+def drawn(graph, count=200, seed=1, sha="a"):
+    found = query_set(QuerySpec("random", count, seed), dag_of(*graph), sha * 64)
+    found.known[:] = False
+    return found
+
+
+@given(digraphs().filter(lambda graph: graph[0] < 60))
+def test_closure_agrees_with_plain_python_on_every_pair_super_root_included(graph):
+    dag = dag_of(*graph)
+    u, v = (ends.ravel().astype(np.int32) for ends in np.indices((dag.vertices, dag.vertices)))
+    edges = list(condensed_edges(*graph))
+    expected = [reaches(dag.vertices, edges, s, t) for s, t in zip(u.tolist(), v.tolist(), strict=True)]
+    assert closure_answers(dag, u, v).tolist() == expected
+    assert max(components(*graph), default=-1) + 1 == dag.super_root
+
+
+@pytest.mark.parametrize("checks", [Checks(), SEARCHED], ids=["closure", "search"])
+@given(digraphs().filter(lambda graph: graph[0] > 0))
+def test_oracle_agrees_with_plain_python(checks, graph):
+    queries = drawn(graph)
+    consult_oracle(dag_of(*graph), queries, checks)
+    assert queries.known.all()
+    assert (queries.answers == true_answers(graph, queries)).all()
+    assert queries.positives == queries.answers.sum()
+
+
+def test_one_flipped_answer_is_found_and_named():
+    queries = drawn(CHAIN)
+    checker = Checker(dag_of(*CHAIN), queries)
+    answers = true_answers(CHAIN, queries)
+    assert checker.check("right", answers.copy()) is None
+    answers[17] ^= True
+    pair = f"{queries.sources[17]} -> {queries.targets[17]}"
+    assert checker.check("wrong", answers).startswith(f"1 of 200 answers are wrong: {pair} is ")
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [(np.zeros(200, int), "not a bool array"), (np.zeros(199, bool), "200 queries"), ([True], "list")],
+)
+def test_answers_of_another_type_or_length_are_faults(answers, words):
+    assert words in Checker(dag_of(*CHAIN), drawn(CHAIN)).check("odd", answers)
+
+
+def test_sample_is_as_large_as_asked_and_a_wrong_answer_outside_it_is_settled_by_agreement():
+    queries = drawn(CHAIN, sha="b")
+    checker = Checker(dag_of(*CHAIN), queries, FEW)
+    assert queries.known.sum() == 20
+    assert checker.method == "search of 20"
+    right = true_answers(CHAIN, queries)
+    wrong = right.copy()
+    outside = np.flatnonzero(~queries.known)[5]
+    wrong[outside] ^= True
+    assert checker.check("right", right) is None
+    assert checker.check("wrong", wrong) is None
+    faults = checker.settle()
+    assert list(faults) == ["wrong"]
+    assert f"{queries.sources[outside]} -> {queries.targets[outside]}" in faults["wrong"]
+    assert (queries.positives, queries.agreed) == (right.sum(), True)
+
+
+def test_dispute_that_time_does_not_settle_blames_everyone():
+    queries = drawn(CHAIN, sha="c")
+    checker = Checker(dag_of(*CHAIN), queries, Checks(1, 0, 0, most_seconds=-1))
+    right = true_answers(CHAIN, queries)
+    for name, answers in (("a", right), ("b", np.where(queries.known, right, ~right))):
+        assert checker.check(name, answers) is None
+    assert set(checker.settle()) == {"a", "b"}
+
+
+def query_file(tmp_path, text):
+    path = tmp_path / "pairs.txt"
+    path.write_text(text)
+    return QuerySpec.parse(str(path), 0, 0)
+
+
+def test_wrong_answer_in_a_query_file_is_an_error_at_its_line(tmp_path):
+    spec = query_file(tmp_path, "0 5 1\n# and\n5 0 1\n")
+    queries = query_set(spec, dag_of(*CHAIN), "d" * 64)
+    with pytest.raises(InputError, match="5 0 is wrong: it is not reachable") as caught:
+        consult_oracle(dag_of(*CHAIN), queries)
+    assert caught.value.line == 3
+
+
+def test_wrong_answer_in_a_query_file_is_found_even_outside_the_sample(tmp_path):
+    spec = query_file(tmp_path, "".join(f"0 {v} {int(v != 7)}\n" for v in range(60)))
+    queries = query_set(spec, dag_of(*CHAIN), "e" * 64)
+    queries.known[7], queries.answers[8:40], queries.known[8:40] = False, True, True
+    checker = Checker(dag_of(*CHAIN), queries, FEW)
+    assert not queries.known[7]
+    checker.check("right", np.ones(60, bool))
+    with pytest.raises(InputError, match="0 to 0 7 is wrong"):
+        checker.settle()
+
+
+def test_checksum_tells_answers_apart():
+    one = np.zeros(100, bool)
+    other = one.copy()
+    other[99] = True
+    assert checksum(one) == checksum(one.copy()) != checksum(other)
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (MemoryError(), "out of memory"),
+        (np._core._exceptions._ArrayMemoryError((1 << 50,), np.dtype("u1")), "out of memory"),
+        (MachineLacks("no such extra"), "skipped"),
+        (InputError("bad"), "failed"),
+        (ZeroDivisionError("by zero"), "failed"),
+    ],
+)
+def test_what_an_implementation_raises_becomes_a_status_with_a_reason(error, status):
+    outcome = guarded(lambda: _raise(error))
+    assert outcome.status == status
+    assert outcome.reason
+
+
+def test_work_past_its_time_is_a_timeout_and_no_timer_is_left_running():
+    def forever():
+        while True:
+            pass
+
+    assert guarded(forever, 0.05).status == "timeout"
+    assert guarded(lambda: 7, 5) == Outcome("ok", value=7)
+    assert guarded(lambda: 7, 0).status == "timeout"
+    with deadline(None):
+        pass
