@@ -1,21 +1,146 @@
-"""Any graph file to a `Graph`: one door, the format named by the user or told from name and content."""
+"""Any graph file to a `Graph`: one door, the format named by the user or told from content and name.
+
+`python -m grailbench.graph.readers FILE [FORMAT]` prints how fast a file is read.
+"""
 
 from __future__ import annotations
 
+import gzip
+import importlib
 import os
+import re
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.readers_gra import read_gra
-from grailbench.graph.readers_text import file_bytes
+from grailbench.graph.readers_text import REFETCH, file_bytes, is_gzip
 
-FORMATS = {"gra": read_gra}
+FORMATS = {
+    "gra": "GRAIL's .gra, with or without the graph_for_greach line",
+    "edges": "edge list: plain, SNAP or KONECT",
+    "mtx": "Matrix Market, coordinate",
+    "metis": "METIS, undirected",
+    "npz": "CSR arrays offsets and targets, or scipy.sparse.save_npz",
+}
+_SUFFIXES = {
+    ".gra": "gra",
+    ".mtx": "mtx",
+    ".mm": "mtx",
+    ".graph": "metis",
+    ".metis": "metis",
+    ".npz": "npz",
+    ".edges": "edges",
+    ".edgelist": "edges",
+    ".el": "edges",
+    ".tsv": "edges",
+}
+# What a file's start says for certain; tried before its name. A blank line may come before any of them.
+_SIGNATURES = (
+    (re.compile(rb"PK\x03\x04"), "npz"),
+    (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
+    (re.compile(rb"\s*graph_for_greach|\s*\d+\s*\n\s*\d+\s*:"), "gra"),
+)
+_EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A graph as read, and how: `text_bytes` are counted after decompression, times are in seconds.
+
+    `ids` says what was done to the ids of the file ('ids as given', 'ids 1 to N taken down by one', ...).
+    """
+
+    graph: Graph
+    format: str
+    ids: str
+    text_bytes: int
+    load_seconds: float
+    parse_seconds: float
+
+    @property
+    def mb_per_s(self) -> float:
+        """Megabytes (1e6 bytes) of text a second, from opening the file to the graph."""
+        return self.text_bytes / 1e6 / max(self.load_seconds + self.parse_seconds, 1e-9)
 
 
 def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
-    """The directed graph in a file, edges as the file gives them. Raises InputError naming file and line."""
+    """The directed graph in a file, edges as the file gives them; gzip is seen through.
+
+    `format` is one of FORMATS, or None to tell it from content and name. The rules of each format are in the
+    module that reads it. Raises InputError naming file, line and remedy.
+    """
+    return read(path, format).graph
+
+
+def read(path: str | os.PathLike, format: str | None = None) -> Reading:
+    """As `read_graph`, with format, a word on the ids, and times. Compiling the parser is not in the times."""
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
-    return FORMATS[format or "gra"](path, file_bytes(path))
+    format = format or guess_format(path)
+    reader = getattr(importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}"), f"read_{format}")
+    started = perf_counter()
+    if format == "npz":
+        size = path.stat().st_size
+        (graph, ids), loaded = reader(path), perf_counter()
+    else:
+        text = file_bytes(path)
+        size, loaded = text.size, perf_counter()
+        graph, ids = reader(path, text)
+    return Reading(graph, format, ids, size, loaded - started, perf_counter() - loaded)
+
+
+_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "npz": "npz"}
+
+
+def guess_format(path: str | os.PathLike) -> str:
+    """The format of a file: by a signature at its start, else by its name, else as edge list if it looks like one.
+
+    METIS and edge lists look alike: without one of the names .graph and .metis, a file of numbers is an edge list.
+    Raises InputError when nothing fits.
+    """
+    path = Path(path)
+    head = _head(path)
+    for signature, format in _SIGNATURES:
+        if signature.match(head):
+            return format
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".txt")]
+    if suffixes and suffixes[-1] in _SUFFIXES:
+        return _SUFFIXES[suffixes[-1]]
+    if _EDGE_LINE.match(head) or path.name.startswith("out."):
+        return "edges"
+    raise InputError("the format cannot be told", path=path, remedy=f"--format with one of {', '.join(FORMATS)}")
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file, decompressed. Raises InputError."""
+    try:
+        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as stream:
+            return stream.read1(_HEAD) if hasattr(stream, "read1") else stream.read(_HEAD)
+    except FileNotFoundError:
+        raise InputError("there is no such file", path=path) from None
+    except EOFError as error:
+        raise InputError(f"the gzip data is cut off: {error}", path=path, remedy=REFETCH) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+
+
+def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 5) -> str:
+    """Read a file `rounds` times; one line with sizes and the rates of the fastest round."""
+    best = min((read(path, format) for _ in range(rounds)), key=lambda r: r.load_seconds + r.parse_seconds)
+    return (
+        f"{path}: {best.format}, {best.graph.vertices} vertices, {best.graph.edges} edges, "
+        f"{best.text_bytes / 1e6:.1f} MB in {1e3 * (best.load_seconds + best.parse_seconds):.1f} ms: "
+        f"{best.mb_per_s:.0f} MB/s (load {best.text_bytes / 1e6 / max(best.load_seconds, 1e-9):.0f}, "
+        f"parse {best.text_bytes / 1e6 / max(best.parse_seconds, 1e-9):.0f})"
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python -m grailbench.graph.readers FILE [FORMAT]")
+    sys.stdout.write(benchmark(*sys.argv[1:]) + "\n")

@@ -45,6 +45,8 @@ from grailbench.graph.readers_text import (
     at,
     check_vertices,
     is_blank,
+    is_space,
+    lines,
     malformed,
     new_state,
     number,
@@ -55,8 +57,11 @@ from grailbench.graph.readers_text import (
 _HEADER = b"graph_for_greach"
 
 
-def read_gra(path: Path, text: np.ndarray) -> Graph:
-    """The graph in a `.gra` text (uint8[size]); edges in the order of the file. Raises InputError."""
+def read_gra(path: Path, text: np.ndarray) -> tuple[Graph, str]:
+    """The graph in a `.gra` text (uint8[size]), edges in the order of the file, and a word on its ids.
+
+    Raises InputError.
+    """
     vertices, pos, line = _header(path, text)
     state = new_state(pos, line)
     seen = np.zeros(vertices, np.uint8)
@@ -71,35 +76,28 @@ def read_gra(path: Path, text: np.ndarray) -> Graph:
             line=int(state[LINE]),
             remedy=REFETCH,
         )
-    return Graph(vertices, sources, targets)
+    return Graph(vertices, sources, targets), "ids as given"
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
     """Vertex count, and byte and line where the vertex lines start."""
-    pos, named = 0, False
-    line = 0
-    while pos < text.size:
-        line += 1
-        end = pos + 4096
-        raw = text[pos:end].tobytes().partition(b"\n")[0]
-        pos += len(raw) + 1
-        said = raw.strip()
+    named, line = False, 1
+    for line, after, said in lines(text):
         if not said:
             continue
         if said == _HEADER and not named:
             named = True
             continue
-        if not said.isdigit():
+        if not said.isdigit() or len(said) > 18:
             raise InputError(
                 f"the vertex count expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
                 path=path,
                 line=line,
                 remedy="a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line",
             )
-        vertices = int(said)
-        check_vertices(vertices, path, line)
-        return vertices, min(pos, text.size), line + 1
-    raise InputError("the file ends before the vertex count", path=path, line=max(1, line), remedy=REFETCH)
+        check_vertices(int(said), path, line)
+        return int(said), after, line + 1
+    raise InputError("the file ends before the vertex count", path=path, line=line, remedy=REFETCH)
 
 
 def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
@@ -131,7 +129,7 @@ def _parse(text, state, sources, targets, seen):
     status = np.int64(-1)
     while status < 0:
         if vertex < 0:  # before a vertex line
-            while pos < end and (text[at(pos)] == NEWLINE or is_blank(text[at(pos)])):
+            while pos < end and is_space(text[at(pos)]):
                 line += text[at(pos)] == NEWLINE
                 pos += 1
             if pos == end:

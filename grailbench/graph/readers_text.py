@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 _MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
 _CHUNK = 1 << 20
+_WINDOW = 4096
 _FIRST_EDGES = 1 << 16
 REFETCH = "the file is not whole: fetch or copy it again"
 
@@ -37,18 +38,37 @@ REFETCH = "the file is not whole: fetch or copy it again"
 # ---------------------------------------------------------------------------------------------- the bytes of a file
 
 
+def is_gzip(path: Path) -> bool:
+    """Whether a file starts as gzip does, whatever its name. Raises OSError."""
+    with open(path, "rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
 def file_bytes(path: Path) -> np.ndarray:
     """uint8[size]: the content of a file, decompressed when it starts as gzip does. Raises InputError."""
     try:
-        with open(path, "rb") as stream:
-            zipped = stream.read(2) == b"\x1f\x8b"
-        return _gunzip(path) if zipped else _plain(path)
+        return _gunzip(path) if is_gzip(path) else _plain(path)
     except FileNotFoundError:
         raise InputError("there is no such file", path=path) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+
+
+def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int, bytes]]:
+    """(line number, position after it, stripped start of it) of the lines that begin in the first `limit` bytes."""
+    pos = line = 0
+    while pos < min(text.size, text.size if limit is None else limit):
+        end = pos
+        while end < text.size:
+            found = text[end : end + _WINDOW].tobytes().find(b"\n")
+            end += found if found >= 0 else _WINDOW
+            if found >= 0:
+                break
+        line += 1
+        yield line, min(end + 1, text.size), text[pos : min(end, pos + _WINDOW)].tobytes().strip()
+        pos = end + 1
 
 
 def _plain(path: Path) -> np.ndarray:
@@ -118,6 +138,12 @@ def new_state(pos: int, line: int) -> np.ndarray:
 def is_blank(byte):
     """Space, tab or the CR of CRLF. Nothing else is: a hole of zero bytes in a damaged file must not be read over."""
     return byte == 32 or byte == 9 or byte == 13
+
+
+@njit(cache=True, inline="always")
+def is_space(byte):
+    """A blank or the end of a line."""
+    return byte == NEWLINE or byte == 32 or byte == 9 or byte == 13
 
 
 at = np.uint64  # an index of this type is not tested for being counted from the end

@@ -1,0 +1,168 @@
+"""METIS graphs (also Chaco, DIMACS10): undirected, so each edge comes in both directions.
+
+    % a comment
+    4 3 [fmt [ncon]]          vertices, edges (each counted once), which weights the lines carry, how many a vertex
+    2 3                       a line a vertex: its neighbours, from 1
+    1 3
+    1 2
+
+    (the fourth vertex has no neighbour: its line is empty)
+
+Weights and sizes (fmt 1, 10, 100 and their sums) are read over. The lines must list every edge twice, once at
+each end: a count other than twice the header's, or a vertex that lists more neighbours than list it, is an error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
+from grailbench.graph.readers_text import (
+    AFTER_END,
+    COLUMNS,
+    COUNT,
+    CURRENT,
+    CUT_OFF,
+    DONE,
+    FULL,
+    LINE,
+    LINES,
+    NEWLINE,
+    NOT_A_NUMBER,
+    OUT_OF_RANGE,
+    PARSER,
+    PERCENT,
+    POS,
+    REFETCH,
+    TOO_LONG,
+    VALUE,
+    at,
+    check_vertices,
+    is_blank,
+    is_space,
+    lines,
+    malformed,
+    new_state,
+    number,
+    number_fault,
+    parse,
+)
+
+
+def read_metis(path: Path, text: np.ndarray) -> tuple[Graph, str]:
+    """The graph in a METIS text (uint8[size]), and what was done to its ids. Raises InputError."""
+    vertices, edges, skipped, stride, pos, line = _header(path, text)
+    state = new_state(pos, line)
+    status, sources, targets = parse(_parse, text, state, vertices, skipped, stride)
+    if status != DONE:
+        raise _fault(path, text, state, status, vertices)
+    if sources.size != 2 * edges:
+        raise InputError(
+            f"{sources.size} neighbours are listed, but line {line - 1} says {edges} edges, which is {2 * edges}",
+            path=path,
+            line=int(state[LINE]),
+            remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
+        )
+    out, into = (np.bincount(ids, minlength=vertices) for ids in (sources, targets))
+    if (uneven := np.flatnonzero(out != into)).size:
+        v = int(uneven[0])
+        raise InputError(
+            f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it",
+            path=path,
+            remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
+        )
+    return Graph(vertices, sources, targets), "ids taken down by one; undirected: each edge in both directions"
+
+
+def _header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
+    """Vertices, edges, numbers before the neighbours, numbers a neighbour, byte and line after the header."""
+    line = 1
+    for line, after, said in lines(text, text.size):
+        if not said or said.startswith(b"%"):
+            continue
+        words = said.split()
+        if not 2 <= len(words) <= 4 or not all(word.isdigit() and len(word) < 19 for word in words):
+            raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
+        form = words[2].zfill(3) if len(words) > 2 else b"000"
+        if len(form) > 3 or form.strip(b"01"):
+            raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", path=path, line=line)
+        sizes, weights, edge_weights = (digit == ord("1") for digit in form)
+        constraints = int(words[3]) if len(words) > 3 else int(weights)
+        check_vertices(int(words[0]), path, line)
+        skipped = sizes + (constraints if weights else 0)
+        return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
+    raise InputError("the file ends before the header", path=path, line=line, remedy=REFETCH)
+
+
+def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
+    if status == CUT_OFF:
+        return InputError(
+            f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
+            path=path,
+            line=int(state[LINE]),
+            remedy=REFETCH,
+        )
+    message = number_fault(status, state, vertices, 1, "a neighbour or weight") or {
+        COLUMNS: "the line of a vertex ends before the weights that fmt promises",
+        AFTER_END: f"something follows the lines of all {vertices} vertices",
+    }.get(status)
+    return malformed(path, text, state, message)
+
+
+@njit(PARSER.format("int64, int64, int64"), cache=True)
+def _parse(text, state, sources, targets, n, skipped, stride):
+    """Vertex lines from state[POS] on; returns a status code.
+
+    A line has `skipped` numbers, then `stride` numbers a neighbour, the first of them its id. state[LINES] is the
+    vertex whose line is read, state[CURRENT] the numbers of that line read so far, -1 at its start.
+    """
+    end, room = text.size, targets.size
+    pos, line, count, vertex, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
+    status = np.int64(-1)
+    while status < 0:
+        while pos < end and is_blank(text[at(pos)]):
+            pos += 1
+        if read < 0 and pos < end and text[at(pos)] == PERCENT:
+            while pos < end and text[at(pos)] != NEWLINE:
+                pos += 1
+            pos = min(pos + 1, end)
+            line += 1
+        elif pos == end and read < 0 and (vertex >= n - 1 or vertex == n):
+            status = DONE if vertex == n or skipped == 0 else CUT_OFF  # the last line may be empty and unended
+        elif pos == end and read < 0:
+            status = CUT_OFF
+        elif pos == end or text[at(pos)] == NEWLINE:
+            if vertex < n:
+                read = max(read, 0)
+                if read < skipped or (read - skipped) % stride:
+                    status = COLUMNS
+                    break
+                vertex += 1
+            read = np.int64(-1)
+            line += pos < end
+            pos = min(pos + 1, end)
+        elif vertex >= n:
+            status = AFTER_END
+        else:
+            start = pos
+            value, pos = number(text, pos)
+            read = max(read, 0)
+            neighbour = read >= skipped and (read - skipped) % stride == 0
+            if value < 0 or (pos < end and not is_space(text[at(pos)])):
+                status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
+            elif neighbour and (value < 1 or value > n):
+                status, state[VALUE], pos = OUT_OF_RANGE, value, start
+            elif neighbour and count == room:
+                status, pos = FULL, start
+            else:
+                if neighbour:
+                    sources[at(count)] = vertex
+                    targets[at(count)] = value - 1
+                    count += 1
+                read += 1
+    state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, vertex, read
+    return status
