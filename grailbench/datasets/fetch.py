@@ -1,0 +1,343 @@
+"""Names to graph files in the cache, every source tried in turn, nothing half-done ever in place.
+
+A graph file is taken from, in this order: the cache, archives downloaded before, the mirror, the registry's
+sources. An archive goes to a temporary file, is held against its checksum, moved, unpacked to a temporary
+file, held against the graph's own checksum (or, where none is known, read whole), and moved. What is held
+already is not fetched again, so an interrupted fetch goes on where it stopped, file by file.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from grailbench import paths
+from grailbench.datasets import held as cache
+from grailbench.datasets.extract import LIMITS, Limits, unpack
+from grailbench.datasets.held import Held, local_file
+from grailbench.datasets.registry import Archive, Dataset, Form
+from grailbench.datasets.sources import (
+    HOSTS,
+    Cancelled,
+    Hosts,
+    Progress,
+    SourceFailed,
+    folder_of,
+    git_blob,
+    transfer,
+)
+from grailbench.errors import InputError
+from grailbench.graph.store import sha256_file
+
+__all__ = ["CHECKS", "FetchResult", "fetch", "local_file"]
+
+#: What a graph file was held against. Only the first is verification.
+CHECKS = {
+    "sha256": "the registry's sha256",
+    "git-blob": "its id in the GRAIL authors' repository (SHA-1)",
+    "lock": "the sha256 of the first fetch on this machine",
+    "first": "nothing: first fetched here, its sha256 written to the lock file",
+}
+_STALE_S = 24 * 3600  # a temporary file this old is of a killed process
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class FetchResult:
+    """What became of one dataset.
+
+    status    'held' (was there), 'fetched', or 'missing'
+    source    where the file came from; None when missing, or when nobody noted it
+    sha256    of the graph file; archive_sha256 of what it was unpacked from
+    verified  whether a checksum of the registry vouches for it; None when missing
+    checked   one of `CHECKS`; None when missing
+    reasons   why each source that was tried did not serve
+    """
+
+    dataset: Dataset
+    status: str
+    path: Path | None = None
+    source: str | None = None
+    sha256: str | None = None
+    archive_sha256: str | None = None
+    verified: bool | None = None
+    checked: str | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The dataset's canonical name."""
+        return self.dataset.name
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One try: a place for a form's archive, or (`plain`) for its graph file already unpacked."""
+
+    form: Form
+    place: str
+    plain: bool = False
+
+
+ProgressMaker = Callable[[str], Progress]
+
+
+def fetch(
+    datasets: Iterable[Dataset],
+    mirror: str | None = None,
+    offline: bool = False,
+    jobs: int = 1,
+    progress: ProgressMaker | None = None,
+    *,
+    hosts: Hosts = HOSTS,
+    limits: Limits = LIMITS,
+) -> list[FetchResult]:
+    """Bring the graph files of `datasets` into the cache; results in the same order.
+
+    mirror    folder or URL tried before the registry's sources; `GRAILBENCH_MIRROR` when None. A folder may
+              hold the archives or the unpacked graph files, at their paths in the archive or side by side
+    offline   use folders only, no network
+    jobs      threads; archives are fetched side by side, each once, whatever number of datasets it holds
+    progress  makes a `Progress` for the transfer of the file it is given the name of
+    hosts     what is known of hosts; the process's own unless told otherwise
+    limits    the most an archive may unpack to
+
+    A source that fails is a reason in the result, not an error. Raises InputError when the mirror is no
+    folder or URL, or the cache cannot be written.
+    """
+    datasets = list(datasets)
+    if jobs < 1:
+        raise InputError(f"{jobs} jobs: at least one is needed")
+    mirror = mirror if mirror is not None else paths.mirror()
+    if mirror is not None:
+        folder = folder_of(mirror)
+        if folder is not None and not folder.is_dir():
+            raise InputError(
+                f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL"
+            )
+    work = _Fetch(mirror, offline, progress or (lambda name: Progress()), hosts, limits)
+    try:
+        _sweep()
+        return work.all(datasets, jobs)
+    except OSError as error:
+        raise InputError(
+            f"cannot fetch into the cache: {error}", remedy="GRAILBENCH_CACHE moves it"
+        ) from error
+
+
+def _sweep() -> None:
+    """Remove temporary files that a killed process left."""
+    for folder in ("downloads", "graphs"):
+        for path in (paths.cache_dir() / folder).glob(".*"):
+            try:
+                if time.time() - path.stat().st_mtime > _STALE_S:
+                    path.unlink()
+            except OSError:
+                continue  # another process swept it, or still writes it
+
+
+class _Fetch:
+    def __init__(self, mirror, offline, progress: ProgressMaker, hosts: Hosts, limits: Limits):
+        self.mirror, self.offline, self.progress = mirror, offline, progress
+        self.hosts, self.limits = hosts, limits
+        self._stop = threading.Event()
+        self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # one an archive
+        self._arrived: dict[str, dict] = {}  # archive: its note, when it is in the cache and checked
+        self._failed: dict[tuple[str, str], str] = {}  # (archive, place): why, so that it is not tried again
+
+    def all(self, datasets: list[Dataset], jobs: int) -> list[FetchResult]:
+        if jobs == 1:
+            return [self.one(dataset) for dataset in datasets]
+        for dataset in datasets:  # before the threads start, which then only look them up
+            for form in dataset.forms:
+                self._locks[form.archive]
+        pool = ThreadPoolExecutor(jobs, thread_name_prefix="fetch")
+        try:
+            return list(pool.map(self.one, datasets))
+        finally:
+            # On Ctrl-C, or a full disk, the other threads stop at their next block and clean up.
+            self._stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def one(self, dataset: Dataset) -> FetchResult:
+        reasons = []
+        try:
+            found = cache.held(dataset)
+            if found is not None:
+                return _result(found, "held")
+        except InputError as error:
+            reasons.append(str(error))
+        for source in self._sources(dataset):
+            if self._stop.is_set():
+                raise Cancelled
+            try:
+                return _result(self._take(dataset, source), "fetched", reasons)
+            except SourceFailed as error:
+                reason = str(error)
+                _log.info("%s: %s: %s", dataset.name, source.place, reason)
+                reasons.append(reason if "out of reach" in reason else f"{source.place}: {reason}")
+        if self.offline and not reasons:
+            reasons.append("not in the cache, and no folder is named to fetch it from")
+        return FetchResult(dataset, "missing", reasons=tuple(dict.fromkeys(reasons)))
+
+    def _sources(self, dataset: Dataset) -> Iterator[_Source]:
+        for form in dataset.forms:
+            if (path := cache.download_path(form.archive)).is_file():
+                yield _Source(form, str(path))
+        if self.mirror is not None:
+            for form in dataset.forms:
+                yield from self._mirrored(form)
+        for form in dataset.forms:
+            for url in dataset.archives[form.archive].urls:
+                if folder_of(url) is not None or not self.offline:
+                    yield _Source(form, url)
+
+    def _mirrored(self, form: Form) -> Iterator[_Source]:
+        folder = folder_of(self.mirror)
+        if folder is None:
+            if not self.offline:
+                yield _Source(form, f"{self.mirror.rstrip('/')}/{form.archive}")
+            return
+        for inside in dict.fromkeys((form.member, form.graph_file)):
+            if inside is not None and (folder / inside).is_file():
+                yield _Source(form, str(folder / inside), plain=True)
+        yield _Source(form, str(folder / form.archive))
+
+    def _take(self, dataset: Dataset, source: _Source) -> Held:
+        """The graph file from one source, in place and noted; raises SourceFailed."""
+        form, archive = source.form, dataset.archives[source.form.archive]
+        if source.plain:
+            with cache.temporary(cache.graph_path(dataset, form)) as graph:
+                self._transfer(source.place, graph)
+                return self._settle(dataset, form, graph, {"source": source.place})
+        with self._locks[archive.file]:
+            path, note = self._archive(archive, source.place)
+            try:
+                with cache.temporary(cache.graph_path(dataset, form)) as graph:
+                    _unpack(path, form, graph, self.limits)
+                    found = self._settle(dataset, form, graph, note)
+            except SourceFailed as error:
+                self._arrived.pop(archive.file, None)
+                self._failed[archive.file, source.place] = str(error)
+                cache.discard(path)
+                raise
+            if archive.sha256 is None:
+                cache.lock(archive.file, note["archive_sha256"], path.stat().st_size, note["source"])
+            return found
+
+    def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
+        """The archive from one place, in the cache and checked, and the note on it; raises SourceFailed."""
+        path = cache.download_path(archive.file)
+        if archive.file in self._arrived:
+            return path, self._arrived[archive.file]
+        if (archive.file, place) in self._failed:
+            raise SourceFailed(self._failed[archive.file, place])
+        try:
+            if place == str(path):
+                note = {"source": place} | cache.read_note(path) | _check(archive, path)
+            else:
+                with cache.temporary(path) as arriving:
+                    self._transfer(place, arriving)
+                    note = {"source": place} | _check(archive, arriving)
+                    cache.publish(arriving, path)
+                cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
+        except SourceFailed as error:
+            if place == str(path):
+                cache.discard(path)
+            else:
+                self._failed[archive.file, place] = str(error)
+            raise
+        self._arrived[archive.file] = note
+        return path, note
+
+    def _transfer(self, place: str, into: Path) -> None:
+        progress = self.progress(place.rpartition("/")[2])
+        try:
+            transfer(place, into, self.hosts, progress, self._stop.is_set)
+        finally:
+            progress.close()
+
+    def _settle(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
+        """Check an unpacked graph file, move it into place and write its note; raises SourceFailed."""
+        digest = sha256_file(graph)
+        if form.sha256 is None:
+            if "checked" not in note:
+                note = note | {"checked": _held_to_lock(form.graph_file, digest)}
+            _read_whole(form, graph)
+            if "archive_sha256" not in note:
+                cache.lock(form.graph_file, digest, graph.stat().st_size, note["source"])
+        elif digest != form.sha256:
+            raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
+        else:
+            note = note | {"checked": "sha256"}
+        path = cache.graph_path(dataset, form)
+        for other in dataset.forms:
+            if cache.graph_path(dataset, other) != path:
+                cache.discard(cache.graph_path(dataset, other))
+        cache.publish(graph, path)
+        note = note | {"sha256": digest, "fetched": datetime.now(UTC).isoformat(timespec="seconds")}
+        cache.write_note(path, note)
+        return Held(dataset, form, path, digest, note["checked"] == "sha256", note)
+
+
+def _check(archive: Archive, path: Path) -> dict:
+    """Hold an archive against what is known of it; raises SourceFailed when it is another file."""
+    digest = sha256_file(path)
+    if archive.sha256 is not None:
+        if digest != archive.sha256:
+            raise SourceFailed(f"its sha256 is {digest}, not the registered {archive.sha256}")
+        return {"archive_sha256": digest, "checked": "sha256"}
+    checked = _held_to_lock(archive.file, digest)
+    if archive.git_blob is not None and git_blob(path) == archive.git_blob:
+        checked = "git-blob"
+    return {"archive_sha256": digest, "checked": checked}
+
+
+def _held_to_lock(file: str, digest: str) -> str:
+    """'lock' when the file is the one first fetched here, 'first' when none was; else raises SourceFailed."""
+    locked = cache.locked_sha256(file)
+    if locked not in (None, digest):
+        raise SourceFailed(
+            f"its sha256 is {digest}, but {locked} when first fetched here; "
+            f"delete its entry in {cache.lock_path()} to accept the new file"
+        )
+    return "first" if locked is None else "lock"
+
+
+def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
+    try:
+        unpack(archive, form.member, graph, limits)
+    except InputError as error:
+        raise SourceFailed(str(error)) from error
+
+
+def _read_whole(form: Form, graph: Path) -> None:
+    """Refuse a graph file that nobody vouches for if it cannot be read whole: truncated copies circulate."""
+    from grailbench.graph.readers import read_graph
+
+    try:
+        read_graph(graph, form.format)
+    except InputError as error:
+        raise SourceFailed(str(error)) from error
+
+
+def _result(found: Held, status: str, reasons: Iterable[str] = ()) -> FetchResult:
+    return FetchResult(
+        found.dataset,
+        status,
+        found.path,
+        found.note.get("source"),
+        found.sha256,
+        found.note.get("archive_sha256"),
+        found.verified,
+        found.checked,
+        tuple(reasons),
+    )

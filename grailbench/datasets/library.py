@@ -1,0 +1,228 @@
+"""A name to a condensed graph: real graphs that were fetched, generated ones, imported ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from grailbench import paths
+from grailbench.datasets import held as cache
+from grailbench.datasets.held import Held
+from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
+from grailbench.errors import InputError
+from grailbench.graph.csr import VERTEX, Dag, Graph
+from grailbench.graph.profile import characteristics
+
+_STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
+
+
+@dataclass(frozen=True)
+class BenchGraph:
+    """A graph ready to be measured.
+
+    kind       'real', 'synthetic' or 'imported'
+    sha256     of the graph file for a real graph, of vertices and edges for the others
+    verified   whether a checksum of the registry vouches for it; None for graphs the registry does not know
+    published_vertices, published_edges
+               as the thesis prints them, with the super-root; None where it does not
+    table      the thesis's table that has the graph ('2.1'); None for any other graph
+    """
+
+    name: str
+    title: str
+    set: str
+    kind: Literal["real", "synthetic", "imported"]
+    sha256: str
+    verified: bool | None
+    dag: Dag
+    published_vertices: int | None = None
+    published_edges: int | None = None
+    table: str | None = None
+
+
+def open_graph(name: str) -> BenchGraph:
+    """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
+
+    A look-alike that was not generated yet is generated and stored. Raises InputError when nothing has the
+    name, when a dataset was not fetched, or when a file changed since.
+    """
+    if name in registry():
+        return _real(registry()[name])
+    for kind, folder in _STORED.items():
+        if (path := _stored_path(folder, name)) is not None:
+            return _stored(name, kind, path)
+    if (dataset := find(name)) is not None:
+        return _real(dataset)
+    from grailbench.graph import generate
+
+    if name in generate.look_alikes():
+        generate.stored_like(name)
+        return _stored(name, "synthetic", _stored_path("generated", name))
+    known = [*registry(), *available()]
+    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
+
+
+def available() -> list[str]:
+    """Names that `open_graph` can open now, real graphs first; look-alikes among them, stored or not."""
+    from grailbench.graph import generate
+
+    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
+    stored = [
+        path.stem
+        for folder in _STORED.values()
+        for path in sorted((paths.cache_dir() / folder).glob("*.npz"))
+    ]
+    return list(dict.fromkeys([*real, *stored, *generate.look_alikes()]))
+
+
+def describe(dataset: Dataset) -> dict:
+    """What is measured and what is printed of a dataset, as one flat record.
+
+    name, title, set, table
+    vertices, edges, distinct_edges, degree, levels, roots, sinks, max_in_degree, max_out_degree
+                    see `grailbench.graph.profile.characteristics`; None when not held
+    published_vertices, published_edges, published_degree, published_in
+                    as printed, with the super-root; None where no paper prints that
+    file_vertices, file_edges; published_file_vertices, published_file_edges, published_file_in
+                    the same before the super-root
+    matches         whether vertices and edges equal every printed pair (known errata aside); None when not
+                    held or nothing is printed
+    verified, checked, sha256, archive_sha256, source
+                    of the file held; `checked` is one of `grailbench.datasets.fetch.CHECKS`
+    errata, notes   what is known to be wrong in print, and more
+
+    Raises InputError when the file held changed since it was fetched, or cannot be read.
+    """
+    found = cache.held(dataset)
+    measured = None if found is None else _measured(found)
+    row: dict = {"name": dataset.name, "title": dataset.title, "set": dataset.set, "table": dataset.table}
+    row |= measured or dict.fromkeys(_CHARACTERISTICS)
+    row |= _published(dataset)
+    before = (None, None) if measured is None else _before(measured)
+    row |= {"file_vertices": before[0], "file_edges": before[1], "matches": matches(dataset, measured)}
+    row |= {
+        "verified": None if found is None else found.verified,
+        "checked": None if found is None else found.checked,
+        "sha256": None if found is None else found.sha256,
+        "archive_sha256": None if found is None else found.note.get("archive_sha256"),
+        "source": None if found is None else found.note.get("source"),
+        "errata": [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum],
+        "notes": list(dataset.notes),
+    }
+    return row
+
+
+def matches(dataset: Dataset, measured: dict | None) -> bool | None:
+    """Whether `characteristics` equal every printed vertex and edge count, known errata aside.
+
+    None when nothing was measured or no sound row is printed.
+    """
+    rows = [row for row in dataset.published if row.erratum is None]
+    if measured is None or not rows:
+        return None
+    counts = {True: (measured["vertices"], measured["edges"]), False: _before(measured)}
+    return all((row.vertices, row.edges) == counts[row.super_root] for row in rows)
+
+
+_CHARACTERISTICS = (
+    "vertices",
+    "edges",
+    "distinct_edges",
+    "degree",
+    "levels",
+    "roots",
+    "sinks",
+    "max_in_degree",
+    "max_out_degree",
+)
+
+
+def _before(measured: dict) -> tuple[int, int]:
+    """Vertices and edges before the super-root came."""
+    return measured["vertices"] - 1, measured["edges"] - measured["roots"]
+
+
+def _published(dataset: Dataset) -> dict:
+    after, before = dataset.printed(super_root=True), dataset.printed(super_root=False)
+    return {
+        "published_vertices": after and after.vertices,
+        "published_edges": after and after.edges,
+        "published_degree": after and after.degree,
+        "published_in": after and after.where,
+        "published_file_vertices": before and before.vertices,
+        "published_file_edges": before and before.edges,
+        "published_file_degree": before and before.degree,
+        "published_file_in": before and before.where,
+    }
+
+
+def _measured(found: Held) -> dict:
+    """The characteristics of a held graph, from its note when they were counted before."""
+    from grailbench.graph.store import FORMAT_VERSION
+
+    version = f"{found.key}-v{FORMAT_VERSION}"
+    noted = found.note.get("measured", {})
+    if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
+        return {key: noted[key] for key in _CHARACTERISTICS}
+    measured = characteristics(_dag(found))
+    try:
+        cache.write_note(
+            found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}}
+        )
+    except OSError:
+        return measured  # a cache that cannot be written is read all the same
+    return measured
+
+
+def _dag(found: Held) -> Dag:
+    from grailbench.graph.readers import read_graph
+    from grailbench.graph.store import cached_dag
+
+    def read() -> Graph:
+        graph = read_graph(found.path, found.form.format)
+        return close_gaps(graph) if found.form.compact else graph
+
+    return cached_dag(found.key, read)
+
+
+def close_gaps(graph: Graph) -> Graph:
+    """The same edges over the vertices that have one, renumbered in ascending order."""
+    used = np.zeros(graph.vertices, np.bool_)
+    used[graph.sources] = True
+    used[graph.targets] = True
+    number = np.cumsum(used, dtype=VERTEX) - VERTEX(1)
+    return Graph(int(np.count_nonzero(used)), number[graph.sources], number[graph.targets])
+
+
+def _real(dataset: Dataset) -> BenchGraph:
+    found = cache.held(dataset)
+    if found is None:
+        raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
+    printed = dataset.printed(super_root=True)
+    return BenchGraph(
+        name=dataset.name,
+        title=dataset.title,
+        set=dataset.set,
+        kind="real",
+        sha256=found.sha256,
+        verified=found.verified,
+        dag=_dag(found),
+        published_vertices=printed and printed.vertices,
+        published_edges=printed and printed.edges,
+        table=dataset.table,
+    )
+
+
+def _stored_path(folder: str, name: str) -> Path | None:
+    path = paths.cache_dir() / folder / f"{name}.npz"
+    return path if Path(name).name == name and path.is_file() else None
+
+
+def _stored(name: str, kind: Literal["synthetic", "imported"], path: Path) -> BenchGraph:
+    from grailbench.graph.store import stored_dag
+
+    dag, meta = stored_dag(path)
+    return BenchGraph(name, meta.get("title", name), kind, kind, meta["sha256"], None, dag)

@@ -1,0 +1,246 @@
+"""The registry: what graphs there are, where their files come from, and what the papers print of them.
+
+One TOML a set in `datasets/`. Its keys are the fields of the models below; `archives` are files to download,
+`datasets` the graphs in them. `{file}` in a source stands for the archive's name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from functools import cache, cached_property
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from grailbench import paths
+from grailbench.errors import InputError
+
+_HEX64 = r"^[0-9a-f]{64}$"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Counts(_Model):
+    """Vertices and edges of a file as it stands, before the super-root; duplicate edges counted."""
+
+    vertices: int = Field(gt=0)
+    edges: int = Field(ge=0)
+
+
+class Printed(Counts):
+    """A row of a paper's table. The thesis counts the super-root and its edges, Computation 2020 does not.
+
+    degree   as printed, digits and all
+    erratum  why the row is known to be wrong; such a row is shown, never held against a measurement
+    """
+
+    paper: Literal["thesis", "computation"]
+    table: str
+    degree: str
+    erratum: str | None = None
+
+    @property
+    def super_root(self) -> bool:
+        """Whether the counts include the super-root and its edges."""
+        return self.paper == "thesis"
+
+    @property
+    def where(self) -> str:
+        """Paper and table, as in 'thesis, table 2.1'."""
+        return f"{'thesis' if self.paper == 'thesis' else 'Computation 2020'}, table {self.table}"
+
+
+class Archive(_Model):
+    """A file to download.
+
+    sha256    known because the file was at hand; only files with one are ever called verified
+    git_blob  id of the file in the GRAIL authors' repository (SHA-1 over 'blob <size>\\0' and the content):
+              enough to recognise a file whose sha256 nobody here computed; that is said, not called verified
+    sources   URLs or folders in the order they are tried; the set's own when absent
+    """
+
+    file: str
+    sha256: str | None = Field(default=None, pattern=_HEX64)
+    git_blob: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
+    bytes: int | None = Field(default=None, gt=0)
+    sources: tuple[str, ...]
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The sources with the file's name filled in."""
+        return tuple(source.replace("{file}", self.file) for source in self.sources)
+
+
+class Form(_Model):
+    """A file that holds the graph.
+
+    archive  the file to download, a .gz or a .tar.gz
+    member   path inside a .tar.gz
+    format   one of `grailbench.graph.readers.FORMATS`
+    sha256   of the graph file itself, unpacked
+    compact  whether its ids have gaps, to be closed in ascending order
+    """
+
+    archive: str
+    member: str | None = None
+    format: str = "gra"
+    sha256: str | None = Field(default=None, pattern=_HEX64)
+    compact: bool = False
+
+    @model_validator(mode="after")
+    def _member_of_a_tar(self):
+        if (self.member is not None) != self.archive.endswith((".tar.gz", ".tgz")):
+            raise ValueError(f"{self.archive}: a member is named for a .tar.gz, and only for one")
+        return self
+
+    @property
+    def graph_file(self) -> str:
+        """Name of the graph file once unpacked, as in 'kegg_dag_uniq.gra'."""
+        return PurePosixPath(self.member).name if self.member else self.archive.removesuffix(".gz")
+
+
+class Dataset(Form):
+    """A graph: its names, its files (itself, then `also`) and what is printed of it."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    title: str
+    aliases: tuple[str, ...] = ()
+    also: tuple[Form, ...] = ()
+    counted: Counts | None = None
+    published: tuple[Printed, ...] = ()
+    notes: tuple[str, ...] = ()
+    set: str
+    set_title: str
+    archives: dict[str, Archive]
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The files that hold this graph, the preferred one first."""
+        return (self, *self.also)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every URL or folder the graph may come from, in order."""
+        return tuple(url for form in self.forms for url in self.archives[form.archive].urls)
+
+    @property
+    def table(self) -> str | None:
+        """The thesis's table that has the graph ('2.1'), if any."""
+        return next((row.table for row in self.published if row.super_root), None)
+
+    def printed(self, super_root: bool) -> Printed | None:
+        """The printed row with or without the super-root, sound rows before known errata."""
+        rows = [row for row in self.published if row.super_root == super_root]
+        return min(rows, key=lambda row: row.erratum is not None, default=None)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Everything a user may type for the graph, squeezed by `squeeze`."""
+        files = [name for form in self.forms for name in (form.graph_file, Path(form.graph_file).stem)]
+        files += [form.archive for form in self.forms if form.member is None]
+        return frozenset(squeeze(name) for name in (self.name, *self.aliases, *files))
+
+
+def squeeze(name: str) -> str:
+    """Lower case, letters and digits only: what two spellings of a name have in common."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold())
+
+
+def registry() -> dict[str, Dataset]:
+    """Every graph by canonical name, in printed order. Raises InputError on a faulty TOML."""
+    return load(paths.datasets_dir())
+
+
+def sets() -> dict[str, list[Dataset]]:
+    """The graphs of each set, in printed order."""
+    found: dict[str, list[Dataset]] = {}
+    for dataset in registry().values():
+        found.setdefault(dataset.set, []).append(dataset)
+    return found
+
+
+def find(name: str) -> Dataset | None:
+    """The graph of that name or alias, however it is spelled; None when there is none."""
+    known = registry()
+    if name in known:
+        return known[name]
+    wanted = squeeze(name)
+    # 'Citeseer' is the small graph, though 'citeseer.scc.gra' is the large one: canonical names first.
+    return next((d for d in known.values() if squeeze(d.name) == wanted), None) or next(
+        (d for d in known.values() if wanted in d.names), None
+    )
+
+
+def resolve(name: str) -> Dataset:
+    """The graph of that name or alias, however it is spelled. Raises InputError with the nearest names."""
+    if (dataset := find(name)) is not None:
+        return dataset
+    raise InputError(f"no dataset is named {name!r}", remedy=did_you_mean(name, registry()))
+
+
+def did_you_mean(name: str, known) -> str:
+    """A remedy: the names of `known` nearest to a mistyped one."""
+    near = difflib.get_close_matches(name.casefold(), list(known), 3)
+    return f"did you mean {' or '.join(near)}?" if near else "'grailbench list datasets' shows them"
+
+
+@cache
+def load(folder: Path) -> dict[str, Dataset]:
+    """Read every TOML of a folder. Raises InputError naming the file that is faulty or takes a name twice."""
+    read = [(path, _read(path)) for path in sorted(folder.glob("*.toml"))]
+    known: dict[str, Dataset] = {}
+    owner: dict[str, str] = {}
+    for path, (_, datasets) in sorted(read, key=lambda item: item[1][0]):
+        for dataset in datasets:
+            for name in dataset.names:
+                if owner.setdefault(name, dataset.name) != dataset.name:
+                    raise InputError(f"{owner[name]} and {dataset.name} share the name {name!r}", path=path)
+            known[dataset.name] = dataset
+    if not known:
+        raise InputError("holds no registry of datasets", path=folder, remedy="reinstall grailbench")
+    return known
+
+
+def _read(path: Path) -> tuple[int, list[Dataset]]:
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+        common = raw.get("sources", [])
+        archives = {
+            file: Archive(file=file, **{"sources": common, **fields})
+            for file, fields in raw["archives"].items()
+        }
+        shared = {"set": raw["set"], "set_title": raw["title"], "archives": archives}
+        datasets = [Dataset(**fields, **shared) for fields in raw["datasets"]]
+        missing = {form.archive for d in datasets for form in d.forms} - archives.keys()
+        if missing:
+            raise InputError(f"no [archives] entry for {', '.join(sorted(missing))}", path=path)
+        return raw["position"], datasets
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValidationError) as error:
+        raise InputError(f"faulty registry: {error}", path=path) from error
+
+
+def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
+    """The graphs a user asked for, in printed order, each once.
+
+    names       names or aliases
+    set_names   sets, as in 'small-sparse'
+    everything  all of them
+
+    Without any of these, the graphs with a known checksum. Raises InputError on an unknown name or set.
+    """
+    known = registry()
+    if everything:
+        return list(known.values())
+    wanted = {resolve(name).name for name in names}
+    for name in set_names:
+        if name not in sets():
+            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(sets())}")
+        wanted |= {dataset.name for dataset in sets()[name]}
+    if not wanted:
+        wanted = {dataset.name for dataset in known.values() if dataset.sha256 is not None}
+    return [dataset for dataset in known.values() if dataset.name in wanted]

@@ -1,0 +1,197 @@
+"""What `grailbench fetch` shows: bars while files come, then each set's table, measured beside printed."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+from rich.text import Text
+
+from grailbench.datasets.fetch import CHECKS, FetchResult
+from grailbench.datasets.library import describe
+from grailbench.datasets.sources import Progress
+from grailbench.errors import CheckFailed, InputError
+
+_NAMED = 8  # of the graphs that could not be had, those named in one line
+
+
+def rows(results: list[FetchResult]) -> list[dict]:
+    """One record a result: `library.describe`, with `status` and `reasons` of the fetch.
+
+    A file that was fetched but cannot be read has the status 'damaged' and says why among the reasons.
+    """
+    found = []
+    for result in results:
+        state = {"status": result.status, "reasons": list(result.reasons)}
+        try:
+            row = describe(result.dataset)
+        except InputError as error:
+            row = {"name": result.name, "set": result.dataset.set, "matches": None}
+            state = {"status": "damaged", "reasons": [*result.reasons, str(error)]}
+        found.append(row | state)
+    return found
+
+
+def verdict(found: list[dict]) -> None:
+    """Raise CheckFailed when a count differs from print, else InputError when a graph could not be had."""
+    wrong = [row["name"] for row in found if row["matches"] is False]
+    if wrong:
+        raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
+    missing = [row["name"] for row in found if row["status"] in ("missing", "damaged")]
+    if missing:
+        names = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
+        raise InputError(
+            f"{len(missing)} of {len(found)} graphs could not be had: {names}",
+            remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
+        )
+
+
+def show(found: list[dict], screen: Console) -> None:
+    """Print a table a set for what is held, then what needs saying, then why the rest is missing."""
+    held = [row for row in found if row["status"] in ("held", "fetched")]
+    for name in dict.fromkeys(row["set"] for row in held):
+        of_set = [row for row in held if row["set"] == name]
+        table = _table(of_set, screen)
+        # Never narrower than its figures: a window that is lets the lines run on, and loses none.
+        screen.width = max(
+            screen.width, Measurement.get(screen, screen.options.update(width=_AMPLE), table).maximum
+        )
+        screen.print(table)
+        for line in _remarks(of_set):
+            screen.print(f"  {line}")
+        screen.print()
+
+
+def complaints(found: list[dict]) -> list[str]:
+    """Lines on what could not be had; graphs that failed for the same reasons share them."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in found:
+        if row["status"] in ("missing", "damaged"):
+            groups.setdefault(tuple(row["reasons"]), []).append(row["name"])
+    lines = []
+    for reasons, names in groups.items():
+        lines.append(f"{', '.join(names)}:")
+        lines += [f"  {reason}" for reason in reasons]
+    return lines
+
+
+_AMPLE = 400  # columns, more than any table has
+
+_COLUMNS = (  # heading, measured, printed beside it
+    ("Vertices", "vertices", "published_vertices"),
+    ("Edges", "edges", "published_edges"),
+    ("Degree", "degree", "published_degree"),
+    ("Levels", "levels", None),
+    ("Roots", "roots", None),
+    ("Sinks", "sinks", None),
+    ("Max in", "max_in_degree", None),
+    ("Max out", "max_out_degree", None),
+)
+
+
+def _table(of_set: list[dict], screen: Console) -> Table:
+    number = next((row["table"] for row in of_set if row["table"]), None)
+    title = f"Table {number}, " if number else ""
+    printed = any(row["published_vertices"] for row in of_set)
+    table = Table(
+        title=f"{title}{of_set[0]['set']}, with the super-root",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("Graph", no_wrap=True)
+    for heading, _, beside in _COLUMNS:
+        table.add_column(heading, justify="right", no_wrap=True)
+        if beside and printed:
+            table.add_column("printed", justify="right", no_wrap=True, style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("Checksum", no_wrap=True)
+    for row in of_set:
+        cells: list[str | Text] = [row["name"]]
+        for _, key, beside in _COLUMNS:
+            cells.append(_cell(row[key]))
+            if beside and printed:
+                differs = key != "degree" and row[beside] not in (None, row[key])
+                cells.append(Text(_cell(row[beside]), style="bold red" if differs else ""))
+        table.add_row(
+            *cells, _mark(row["matches"], screen), "verified" if row["verified"] else row["checked"]
+        )
+    return table
+
+
+def _cell(value) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else value
+
+
+def _mark(matches: bool | None, screen: Console) -> Text:
+    signs = {True: "✓", False: "✗"} if screen.encoding.startswith("utf") else {True: "=", False: "x"}
+    return Text(signs.get(matches, ""), style="bold red" if matches is False else "green")
+
+
+def _remarks(of_set: list[dict]) -> list[str]:
+    lines = []
+    for row in of_set:
+        name = row["name"]
+        if row["published_vertices"] is None and row["published_file_vertices"] is not None:
+            lines.append(
+                f"{name}: {row['published_file_in']} prints {row['published_file_vertices']:,} vertices and "
+                f"{row['published_file_edges']:,} edges without the super-root; "
+                f"measured {row['file_vertices']:,} and {row['file_edges']:,}"
+            )
+        if not row["verified"]:
+            lines.append(f"{name}: not verified; held against {CHECKS[row['checked']]}")
+        lines += [f"{name}: {erratum}" for erratum in row["errata"]]
+    return lines
+
+
+class Bars:
+    """A bar a transfer, on the terminal behind `screen`; nothing where that is no terminal.
+
+    As a context it draws; called with a file's name it makes that file's `Progress`.
+    """
+
+    def __init__(self, screen: Console):
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bars = RichProgress(
+            *columns, TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal
+        )
+
+    def __enter__(self) -> Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self._bars.stop()
+
+    def __call__(self, name: str) -> Progress:
+        return _Bar(self._bars, name)
+
+
+class _Bar(Progress):
+    def __init__(self, bars: RichProgress, name: str):
+        self._bars, self._task = bars, bars.add_task(name, total=None)
+
+    @property
+    def total(self) -> int | None:
+        return None
+
+    @total.setter
+    def total(self, value: int | None) -> None:
+        if self._task in self._bars.task_ids:
+            self._bars.update(self._task, total=value or None)
+
+    def update(self, count: int) -> None:
+        if self._task in self._bars.task_ids:
+            self._bars.advance(self._task, count)
+
+    def reset(self) -> None:
+        if self._task in self._bars.task_ids:
+            self._bars.update(self._task, completed=0)
+
+    def close(self) -> None:
+        if self._task in self._bars.task_ids:
+            self._bars.remove_task(self._task)
