@@ -51,3 +51,22 @@ def condensed_edges(vertices, edges):
     inner = {(component[u], component[v]) for u, v in edges if component[u] != component[v]}
     with_parent = {v for _, v in inner}
     return inner | {(count, root) for root in range(count) if root not in with_parent}
+
+
+def grail_labels(children, root):
+    """One GRAIL label pair by the recursion of Caiazza 2019, algorithm 1: `{vertex: (start, end, tree)}`.
+
+    `children` maps a vertex to its children in visiting order; `tree` is the least rank in the spanning subtree.
+    """
+    labels = {}
+
+    def visit(u):
+        tree = len(labels) + 1
+        for v in children[u]:
+            if v not in labels:
+                visit(v)
+        rank = len(labels) + 1
+        labels[u] = (min([rank, *(labels[v][0] for v in children[u])]), rank, tree)
+
+    visit(root)
+    return labels

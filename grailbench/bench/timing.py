@@ -9,36 +9,44 @@ class PhaseTimer:
     """Times named phases of one trial with the host's monotonic clock.
 
     A phase entered inside another is recorded under it: `phases` maps `(under, name)` to milliseconds, `under`
-    being '' at the top. A phase entered twice adds up. Device phases are measured with events by the
+    being '' at the top. A phase entered twice adds up. A phase `apart` is recorded at the top wherever it is
+    entered, and its time is taken out of the phases around it. Device phases are measured with events by the
     implementation and handed in through `record`.
     """
 
     def __init__(self):
         self.phases: dict[tuple[str, str], float] = {}
-        self._open: list[str] = []
+        self._open: list[_Phase] = []
 
-    def phase(self, name: str) -> _Phase:
-        """A context manager that times its body as phase `name` of the phase now open."""
-        return _Phase(self, name)
+    def phase(self, name: str, apart: bool = False) -> _Phase:
+        """A context manager that times its body as phase `name`, of the phase now open or `apart` from all."""
+        return _Phase(self, name, apart)
 
     def record(self, name: str, ms: float) -> None:
         """Add `ms` milliseconds, measured elsewhere, to phase `name` of the phase now open."""
-        key = (self._open[-1] if self._open else "", name)
+        self._add((self._open[-1].name if self._open else "", name), ms)
+
+    def _add(self, key: tuple[str, str], ms: float) -> None:
         self.phases[key] = self.phases.get(key, 0.0) + ms
 
 
 class _Phase:
-    __slots__ = ("timer", "name", "start")
+    __slots__ = ("timer", "name", "apart", "start", "excluded")
 
-    def __init__(self, timer: PhaseTimer, name: str):
-        self.timer, self.name = timer, name
+    def __init__(self, timer: PhaseTimer, name: str, apart: bool):
+        self.timer, self.name, self.apart, self.excluded = timer, name, apart, 0
 
     def __enter__(self):
-        self.timer._open.append(self.name)
+        self.timer._open.append(self)
         self.start = perf_counter_ns()
 
     def __exit__(self, *exc):
         elapsed = perf_counter_ns() - self.start
-        self.timer._open.pop()
+        around = self.timer._open
+        around.pop()
+        if self.apart:
+            for phase in around:
+                phase.excluded += elapsed - self.excluded
         if exc[0] is None:
-            self.timer.record(self.name, elapsed / 1e6)
+            under = "" if self.apart or not around else around[-1].name
+            self.timer._add((under, self.name), (elapsed - self.excluded) / 1e6)

@@ -64,9 +64,13 @@ class Params:
 
 
 class Timer(Protocol):
-    """What an implementation may ask of a timer: `with timer.phase(name)` around a part of the work."""
+    """What an implementation may ask of a timer: `with timer.phase(name)` around a part of the work.
 
-    def phase(self, name: str): ...
+    A phase `apart` (a conversion for an adapter's sake, a transfer, an allocation) is reported on its own and not
+    counted in the phases around it.
+    """
+
+    def phase(self, name: str, apart: bool = False): ...
 
     def record(self, name: str, ms: float) -> None: ...
 
@@ -74,7 +78,7 @@ class Timer(Protocol):
 class NoTimer:
     """A timer that measures nothing."""
 
-    def phase(self, name: str):
+    def phase(self, name: str, apart: bool = False):
         return nullcontext()
 
     def record(self, name: str, ms: float) -> None:
@@ -126,7 +130,9 @@ _loaded = False
 
 
 def register(cls: type[Implementation]) -> type[Implementation]:
-    """Class decorator: file an implementation under its name. Raises ValueError on a second one of that name."""
+    """Class decorator: file an implementation under its name, in lower case. Raises ValueError on a second one."""
+    if cls.name != cls.name.lower():
+        raise ValueError(f"{cls.name!r}: names of implementations are lower-case")
     if cls.name in _registry and _registry[cls.name] is not cls:
         raise ValueError(f"two implementations are named {cls.name!r}")
     _registry[cls.name] = cls
@@ -152,8 +158,8 @@ def implementations() -> dict[str, type[Implementation]]:
 def implementation(name: str) -> type[Implementation]:
     """The implementation of that name. Raises InputError with the nearest names when there is none."""
     known = implementations()
-    if name in known:
-        return known[name]
+    if name.lower() in known:
+        return known[name.lower()]
     import difflib
 
     near = difflib.get_close_matches(name, known, 3)

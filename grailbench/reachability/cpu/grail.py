@@ -1,0 +1,141 @@
+"""GRAIL on the CPU: `sequential` and the thesis's query-parallel `parallel` (section 2.4)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
+from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
+from grailbench.reachability.index import Implementation, Index, Params, Timer, register
+from grailbench.reachability.labels import Labels, columns, empty, fault
+
+_NO_LEVELS = np.empty(0, np.int16)
+
+
+@cache
+def _helpers(threads: int) -> ThreadPoolExecutor:
+    """Threads beside the calling one; kept, because starting one costs more than a batch on a small graph."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
+
+
+class GrailIndex(Index):
+    """d label pairs on a DAG, and what its threads need to search it."""
+
+    def __init__(self, dag: Dag, params: Params, labels: Labels, workers: int):
+        self.dag = dag
+        self.labels = labels
+        self.breadth_first = params.search == "bfs"
+        self.levels = _narrow_levels(dag) if "level" in params.filters else _NO_LEVELS
+        self.scratches: list[Scratch] = [scratch(dag.vertices, int(labels.width)) for _ in range(workers)]
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Filter, then search what is left; the calling thread takes its share of the blocks."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        workers = min(len(self.scratches), -(-sources.shape[0] // BLOCK)) or 1
+        shares = [
+            _helpers(workers - 1).submit(self._answer, worker, workers, sources, targets, answers)
+            for worker in range(1, workers)
+        ]
+        self._answer(0, workers, sources, targets, answers)
+        for share in shares:
+            share.result()
+        return answers
+
+    def _answer(self, worker: int, workers: int, sources, targets, answers) -> None:
+        answer_blocks(
+            worker,
+            workers,
+            sources,
+            targets,
+            self.dag.offsets,
+            self.dag.children,
+            self.labels,
+            self.levels,
+            self.scratches[worker],
+            self.breadth_first,
+            answers,
+        )
+
+    def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts and ends of the label pairs, int32[d, n] each."""
+        return columns(self.labels)
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """What is wrong with the labels, or None (see `labels.fault`)."""
+        return fault(self.labels, dag.offsets, dag.children)
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the label records and of the levels."""
+        return self.labels.lanes.nbytes + self.levels.nbytes
+
+
+def _narrow_levels(dag: Dag) -> np.ndarray:
+    """The levels in as few bytes as hold them: the filter gathers them at random."""
+    return dag.levels.astype(np.int16) if dag.depth < 2**15 else dag.levels
+
+
+def _label(dag: Dag, params: Params, labels: Labels, pair: int) -> None:
+    """Label pair `pair`. Lexicographic: pair 0 visits children ascending, pair 1 descending, so that two pairs differ
+    as much as two can; later ones, and all pairs in random order, visit them in a seeded random order."""
+    lexicographic = params.order == "lexicographic" and pair < 2
+    children = dag.children if lexicographic else shuffle_rows(dag.offsets, dag.children, params.seed, pair)
+    label_pair(
+        dag.offsets,
+        children,
+        dag.depth,
+        lexicographic and pair == 1,
+        labels.lanes,
+        int(labels.width),
+        params.dim,
+        pair,
+        "tree" in params.filters,
+    )
+
+
+def _empty_labels(dag: Dag, params: Params) -> Labels:
+    labels = empty(dag.vertices, params.dim)
+    if "level" in params.filters:
+        set_levels(dag.levels, labels.lanes, int(labels.width), params.dim)
+    return labels
+
+
+@register
+class Sequential(Implementation):
+    """GRAIL on one thread."""
+
+    name = "sequential"
+    source = "Caiazza 2019, algorithms 1-3"
+    axes = frozenset({"dim", "search", "filters", "order"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
+        """d depth-first traversals, one after the other."""
+        labels = _empty_labels(dag, params)
+        for pair in range(params.dim):
+            _label(dag, params, labels, pair)
+        return GrailIndex(dag, params, labels, workers=1)
+
+
+@register
+class Parallel(Implementation):
+    """GRAIL with a thread a label pair, and queries in blocks over `threads` threads."""
+
+    name = "parallel"
+    source = "Caiazza 2019, section 2.4 ('query parallel')"
+    axes = frozenset({"dim", "search", "filters", "order", "threads"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
+        """d depth-first traversals at once, on d threads as the thesis has it."""
+        labels = _empty_labels(dag, params)
+        index = GrailIndex(dag, params, labels, workers=params.workers)
+        others = [_helpers(params.dim - 1).submit(_label, dag, params, labels, p) for p in range(1, params.dim)]
+        _label(dag, params, labels, 0)
+        for other in others:
+            other.result()
+        return index

@@ -1,0 +1,153 @@
+"""Answering queries on one thread: the filter, and the searches it leaves over (thesis algorithms 2 and 3).
+
+A batch is cut into blocks. In a block all queries pass the filter first, which is branch-free and keeps many cache
+misses in flight; the list of those it leaves open stays in the first-level cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from grailbench.reachability.labels import contains, cuts
+
+BLOCK = 2048  #: queries in a block
+_1 = np.uint64(1)
+
+
+class Scratch(NamedTuple):
+    """What one thread needs to search a DAG of n vertices.
+
+    stamps  int32[n]       the number of the search that last pushed the vertex
+    stack   int32[n]       vertices to expand, as a stack or a queue
+    opened  int32[BLOCK]   queries of the block that are still open
+    goal    int32[width]   the target's record
+    marks   int64[1]       searches so far
+    """
+
+    stamps: np.ndarray
+    stack: np.ndarray
+    opened: np.ndarray
+    goal: np.ndarray
+    marks: np.ndarray
+
+
+def scratch(vertices: int, width: int = 1) -> Scratch:
+    """Fresh scratch arrays for one thread."""
+    return Scratch(
+        np.zeros(vertices, np.int32),
+        np.empty(vertices, np.int32),
+        np.empty(BLOCK, np.int32),
+        np.empty(width, np.int32),
+        np.zeros(1, np.int64),
+    )
+
+
+@njit(cache=True, inline="always")
+def _next_mark(stamps, marks):
+    if marks[0] == 2**31 - 1:
+        stamps[:] = 0
+        marks[0] = 0
+    marks[0] += 1
+    return np.int32(marks[0])
+
+
+@njit(cache=True, nogil=True)
+def _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers):
+    """Label-guided DFS (algorithm 2) or BFS (algorithm 3) of the first `left` opened queries, one after the other.
+
+    A child that a label excludes is never pushed. One call serves many queries: entering a function with this many
+    arrays costs as much as a short search.
+    """
+    lanes, width, pairs = labels
+    stamps, stack, opened, goal, marks = scratch
+    zero = np.uint64(0)
+    for j in range(left):
+        i = opened[j]
+        target = np.uint64(targets[i])
+        for lane in range(goal.shape[0]):
+            goal[lane] = lanes[target * width + np.uint64(lane)]
+        mark = _next_mark(stamps, marks)
+        stack[0] = sources[i]
+        head, tail = zero, _1
+        found = False
+        while head != tail and not found:
+            if breadth_first:
+                u = np.uint64(stack[head])
+                head += _1
+            else:
+                tail -= _1
+                u = np.uint64(stack[tail])
+            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
+                c = np.uint64(children[k])
+                if contains(lanes, c * width, goal, zero, pairs):
+                    if (c == target) | cuts(lanes, c * width, goal, zero, pairs):
+                        found = True
+                        break
+                    if stamps[c] != mark:
+                        stamps[c] = mark
+                        stack[tail] = np.int32(c)
+                        tail += _1
+        answers[i] = found
+
+
+@njit(cache=True, nogil=True)
+def answer_blocks(
+    first, stride, sources, targets, offsets, children, labels, levels, scratch, breadth_first, answers
+):
+    """Answer blocks `first`, `first + stride`, ... of a batch.
+
+    sources, targets int32[k]; answers bool[k], written. levels: int16[n] or int32[n], for the level filter,
+    or of length 0 without it. scratch: of this thread alone.
+    """
+    lanes, width, pairs = labels
+    opened = scratch.opened
+    total = sources.shape[0]
+    for start in range(first * BLOCK, total, stride * BLOCK):
+        count = 0
+        for i in range(start, min(start + BLOCK, total)):
+            u, v = np.uint64(sources[i]), np.uint64(targets[i])
+            answers[i] = u == v
+            opened[count] = i
+            count += levels[u] < levels[v] if levels.shape[0] else u != v
+        left = 0
+        for j in range(count):
+            i = opened[j]
+            a, b = np.uint64(sources[i]) * width, np.uint64(targets[i]) * width
+            inside = contains(lanes, a, lanes, b, pairs)
+            found = inside & cuts(lanes, a, lanes, b, pairs)
+            answers[i] |= found
+            opened[left] = i
+            left += inside & (not found)
+        _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers)
+
+
+@njit(cache=True, nogil=True)
+def search_unguided(sources, targets, offsets, children, scratch, breadth_first, answers):
+    """Unguided DFS or BFS for every query, one visit stamp a vertex. Shapes as in `answer_blocks`."""
+    stamps, stack, _, _, marks = scratch
+    for i in range(sources.shape[0]):
+        target = targets[i]
+        found = sources[i] == target
+        mark = _next_mark(stamps, marks)
+        stack[0] = sources[i]
+        head, tail = np.uint64(0), _1
+        while head != tail and not found:
+            if breadth_first:
+                u = np.uint64(stack[head])
+                head += _1
+            else:
+                tail -= _1
+                u = np.uint64(stack[tail])
+            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
+                c = children[k]
+                if c == target:
+                    found = True
+                    break
+                if stamps[np.uint64(c)] != mark:
+                    stamps[np.uint64(c)] = mark
+                    stack[tail] = c
+                    tail += _1
+        answers[i] = found

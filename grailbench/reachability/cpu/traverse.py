@@ -1,0 +1,87 @@
+"""Labeling by depth-first search: thesis algorithm 1, iterative, over int32 arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from grailbench.graph.generate.hashing import below, draw, stream
+from grailbench.reachability.labels import NEVER
+
+
+@njit(cache=True, nogil=True)
+def shuffle_rows(offsets, children, seed, pair):
+    """A copy of the children, int32[m], each row in random order.
+
+    The order is a function of (seed, pair, edge position) alone: any thread may shuffle any row.
+    """
+    key = stream(np.uint64(seed), pair)
+    shuffled = np.empty_like(children)
+    for u in range(offsets.shape[0] - 1):
+        first = offsets[u]
+        for k in range(first, offsets[u + 1]):
+            j = first + below(draw(key, k), k - first + 1)
+            shuffled[k] = shuffled[j]
+            shuffled[j] = children[k]
+    return shuffled
+
+
+@njit(cache=True, nogil=True)
+def set_levels(levels, lanes, width, dim):
+    """Write the level lane of every record."""
+    for u in range(levels.shape[0]):
+        lanes[u * width + 2 * dim] = levels[u]
+
+
+@njit(cache=True, nogil=True)
+def label_pair(offsets, children, depth, descending, lanes, width, dim, pair, cut):
+    """Label pair `pair` of every vertex by one DFS from the super-root, the last vertex.
+
+    offsets int64[n + 1], children int32[m]: rows visited first to last, or last to first if `descending`.
+    depth: levels of the DAG, which bounds the stack. lanes int32[n * width], zero where this pair goes.
+    cut: whether to write t, the least rank in the spanning subtree, or `NEVER`.
+    """
+    start, end, tree = 2 * pair, 2 * pair + 1, 2 * dim + 1 + pair
+    ahead = np.int64(-1) if descending else np.int64(1)
+    vertices = np.empty(depth, np.int32)
+    cursors = np.empty(depth, np.int64)
+    leasts = np.empty(depth, np.int32)
+    rank = np.int32(0)
+    top = 0
+    u = np.int64(offsets.shape[0] - 2)
+    k, stop = offsets[u], offsets[u + 1]
+    if descending:
+        k, stop = stop - 1, k - 1
+    least = NEVER
+    lanes[u * width + tree] = 1 if cut else NEVER
+    while True:
+        if k != stop:
+            c = np.int64(children[k])
+            k += ahead
+            record = c * width
+            if lanes[record + end] != 0:  # in a DAG, a visited child is a finished one
+                least = min(least, lanes[record + start])
+                continue
+            first, last = offsets[c], offsets[c + 1]
+            if first == last:
+                rank += np.int32(1)
+                lanes[record + start] = rank
+                lanes[record + end] = -rank
+                lanes[record + tree] = rank if cut else NEVER
+                least = min(least, rank)
+                continue
+            vertices[top], cursors[top], leasts[top] = u, k, least
+            top += 1
+            u, least = c, NEVER
+            k, stop = (last - 1, first - 1) if descending else (first, last)
+            lanes[record + tree] = rank + np.int32(1) if cut else NEVER
+        else:
+            rank += np.int32(1)
+            least = min(least, rank)
+            lanes[u * width + start] = least
+            lanes[u * width + end] = -rank
+            if top == 0:
+                return
+            top -= 1
+            u, k, least = np.int64(vertices[top]), cursors[top], min(leasts[top], least)
+            stop = offsets[u] - 1 if descending else offsets[u + 1]

@@ -1,0 +1,56 @@
+"""Search without an index, the baseline of every table: `dfs` and `bfs`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.reachability.cpu.search import scratch, search_unguided
+from grailbench.reachability.index import Implementation, Index, Params, Timer, register
+
+
+class Unguided(Index):
+    """No index at all: the DAG, and one visit stamp a vertex."""
+
+    def __init__(self, dag: Dag, breadth_first: bool):
+        self.dag, self.breadth_first = dag, breadth_first
+        self.scratch = scratch(dag.vertices)
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Search from every source until its target is found or nothing is left."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        search_unguided(
+            sources, targets, self.dag.offsets, self.dag.children, self.scratch, self.breadth_first, answers
+        )
+        return answers
+
+    @property
+    def index_bytes(self) -> int:
+        """No index, no bytes."""
+        return 0
+
+
+@register
+class DepthFirst(Implementation):
+    """Unguided depth-first search, the thesis's 'pure DFS'."""
+
+    name = "dfs"
+    source = "Caiazza 2019, section 2.4.2 ('pure DFS')"
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
+        """Nothing to build."""
+        return Unguided(dag, breadth_first=False)
+
+
+@register
+class BreadthFirst(Implementation):
+    """Unguided breadth-first search."""
+
+    name = "bfs"
+    source = "Caiazza 2019, section 2.3"
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
+        """Nothing to build."""
+        return Unguided(dag, breadth_first=True)

@@ -1,0 +1,107 @@
+"""Labelings against the recursion of algorithm 1, and the predicates that kernels share."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import grail_labels
+from strategies import digraphs
+from test_condense import dag_of
+
+from grailbench.reachability import labels as lanes
+from grailbench.reachability.cpu.grail import Parallel, Sequential
+from grailbench.reachability.cpu.traverse import shuffle_rows
+from grailbench.reachability.index import NoTimer, Params
+
+ORDERS = ("lexicographic", "random")
+
+
+def visiting_order(dag, params, pair):
+    """Children of each vertex as traversal `pair` visits them."""
+    rows = dag.children
+    if params.order == "random" or pair > 1:
+        rows = shuffle_rows(dag.offsets, rows, params.seed, pair)
+    step = -1 if params.order == "lexicographic" and pair == 1 else 1
+    return {u: rows[dag.offsets[u] : dag.offsets[u + 1]].tolist()[::step] for u in range(dag.vertices)}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@given(graph=digraphs(), dim=st.integers(1, 5), seed=st.integers(0, 3))
+def test_labels_are_those_of_the_recursion_with_the_same_child_order(order, graph, dim, seed):
+    dag, params = dag_of(*graph), Params(dim=dim, order=order, seed=seed, filters=("level", "tree"))
+    index = Sequential.build(dag, params, NoTimer())
+    starts, ends = index.label_pairs()
+    records = index.labels.lanes.reshape(dag.vertices, -1)
+    for pair in range(dim):
+        expected = grail_labels(visiting_order(dag, params, pair), dag.super_root)
+        found = {
+            v: (starts[pair, v], ends[pair, v], records[v, 2 * dim + 1 + pair]) for v in range(dag.vertices)
+        }
+        assert found == expected
+    assert records[:, 2 * dim].tolist() == dag.levels.tolist()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@given(graph=digraphs(), dim=st.integers(1, 4))
+def test_labels_do_not_depend_on_threads(order, graph, dim):
+    dag, params = dag_of(*graph), Params(dim=dim, order=order, threads=3)
+    alone, many = (impl.build(dag, params, NoTimer()) for impl in (Sequential, Parallel))
+    assert np.array_equal(alone.labels.lanes, many.labels.lanes)
+
+
+@given(graph=digraphs(), seed=st.integers(0, 9))
+def test_shuffled_rows_hold_the_same_children(graph, seed):
+    dag = dag_of(*graph)
+    shuffled = shuffle_rows(dag.offsets, dag.children, seed, 0)
+    for u in range(dag.vertices):
+        row = slice(dag.offsets[u], dag.offsets[u + 1])
+        assert sorted(shuffled[row].tolist()) == dag.children[row].tolist()
+
+
+def test_every_order_of_a_row_is_about_as_frequent():
+    dag = dag_of(4, [(0, 1), (0, 2), (0, 3)])
+    seen = {}
+    for seed in range(600):
+        row = tuple(shuffle_rows(dag.offsets, dag.children, seed, 1)[:3].tolist())
+        seen[row] = seen.get(row, 0) + 1
+    assert len(seen) == 6
+    assert min(seen.values()) > 60
+
+
+@given(graph=digraphs(), dim=st.integers(1, 3))
+def test_sound_labels_have_no_fault(graph, dim):
+    dag = dag_of(*graph)
+    index = Sequential.build(dag, Params(dim=dim, filters=("level",)), NoTimer())
+    assert index.check_labels(dag) is None
+
+
+CHAIN = dag_of(3, [(0, 1), (1, 2)])
+
+
+@pytest.mark.parametrize(
+    ("vertex", "lane", "value", "complaint"),
+    [
+        (1, 0, 2, "edge 1 -> 2: .*pair 0, start"),
+        (2, 1, -4, "edge 1 -> 2: .*pair 0, end"),
+        (2, 2, 0, "edge 1 -> 2: .*level"),
+        (2, 1, 0, "pair 0: the ends are no permutation"),
+    ],
+)
+def test_a_planted_fault_in_the_labels_is_named(vertex, lane, value, complaint):
+    index = Sequential.build(CHAIN, Params(dim=1, filters=("level",)), NoTimer())
+    index.labels.lanes.reshape(CHAIN.vertices, -1)[vertex, lane] = value
+    assert re.match(complaint, index.check_labels(CHAIN))
+
+
+@pytest.mark.parametrize(("dim", "width"), [(1, 4), (2, 8), (3, 16), (5, 16), (6, 32), (10, 32), (11, 48)])
+def test_records_hold_their_lanes_and_straddle_no_line_needlessly(dim, width):
+    assert lanes.width(dim) == width >= 3 * dim + 1
+
+
+def test_a_filter_that_is_off_is_neutral_data():
+    dag = dag_of(4, [(0, 1), (1, 2), (0, 3)])
+    records = Sequential.build(dag, Params(dim=2), NoTimer()).labels.lanes.reshape(dag.vertices, -1)
+    assert np.all(records[:, 4] == 0)
+    assert np.all(records[:, 5:7] == lanes.NEVER)
