@@ -17,9 +17,10 @@ from grailbench.reachability.index import Implementation, Index, Params, Timer, 
 
 #: every method of the catalog of version 0.2.0
 METHODS = (
-    "3hop bfl bfsdfs chaincover dl dual feline feline-pk ferrari grail gripp hl ip optchain oreach pathhop pathtree "
-    "pll preach sspi tc tfl tol treecover twohop"
-).split()
+    "3hop", "bfl", "bfsdfs", "chaincover", "dl", "dual", "feline", "feline-pk", "ferrari", "grail", "gripp",
+    "hl", "ip", "optchain", "oreach", "pathhop", "pathtree", "pll", "preach", "sspi", "tc", "tfl", "tol",
+    "treecover", "twohop",
+)
 
 
 class PeerIndex(Index):
