@@ -2,6 +2,7 @@
 
 import pytest
 
+from grailbench.datasets.registry import registry
 from grailbench.errors import InputError
 from grailbench.report import published
 
@@ -113,6 +114,21 @@ def test_frame_holds_numbers_under_the_printed_names():
     assert frame.loc["kegg", "Pure DFS"] == 209.85
     assert frame.loc["kegg", "Data set"] == "Kegg"
     assert frame["Positive Queries"].sum() == 122 + 17309 + 98 + 115 + 19 + 20214 + 163 + 547 + 162 + 1478
+
+
+def test_registry_and_printed_tables_agree_on_vertices_and_edges():
+    known = registry()
+    for name in ("2.1", "2.2", "2.3", "computation-1"):
+        printed = published.table(name)
+        _, vertices, edges, degree = printed.columns
+        for dataset in printed.rows:
+            row = known[dataset].printed(super_root=name != "computation-1")
+            own = (row.vertices, row.edges, row.degree)
+            assert own == (
+                printed.number(dataset, vertices),
+                printed.number(dataset, edges),
+                printed.rows[dataset][degree],
+            )
 
 
 def test_unknown_table_names_those_there_are():

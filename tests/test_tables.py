@@ -16,9 +16,9 @@ KEGG = {"vertices": 3618, "edges": 5576}
 def rows(dataset="kegg", impl="sequential", dim=2, search="dfs", ms=(2.0, 4.0), phase="query", **other):
     """A row a trial, as the runner writes them."""
     base = {
-        "dataset": dataset, "impl": impl, "dim": dim, "search": search, "filters": "none", "threads": None, "order": "random",
-        "seed": 1, "query_set": "random-100000-s1", "queries": 100_000, "positives": 20146, "status": "ok", "reason": None,
-        "phase": phase, "under": "",
+        "dataset": dataset, "impl": impl, "dim": dim, "search": search, "filters": "none", "threads": None,
+        "order": "random", "seed": 1, "query_set": "random-100000-s1", "queries": 100_000, "positives": 20146,
+        "status": "ok", "reason": None, "phase": phase, "under": "",
     }  # fmt: skip
     return [{**base, "trial": i, "ms": value, **other} for i, value in enumerate(ms)]
 
@@ -59,7 +59,9 @@ def test_one_trial_has_bounds_equal_to_its_mean():
 
 
 def test_rows_of_one_configuration_make_one_cell_with_its_phases():
-    (cell,) = cells(pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label")))
+    (cell,) = cells(
+        pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label"))
+    )
     assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
     assert cell.label == "sequential d=2 dfs"
 
@@ -109,7 +111,9 @@ def test_positive_queries_are_counted_beside_print():
     assert (positives.measured, positives.printed) == (20146, "20214")
 
 
-@pytest.mark.parametrize("change", [{"filters": "level,tree"}, {"dim": 5}, {"query_set": "balanced-100000-s1"}])
+@pytest.mark.parametrize(
+    "change", [{"filters": "level,tree"}, {"dim": 5}, {"query_set": "balanced-100000-s1"}]
+)
 def test_cell_that_print_does_not_have_fills_no_printed_column(change):
     assert entry(built(rows(**change)), "Sequential DFS").status == "missing"
 
@@ -176,6 +180,11 @@ def test_counts_that_differ_show_by_how_much():
     assert ["", "difference", "-1", "0", "0"] in render.grid(table)[1]
 
 
+def test_counts_come_from_the_rows_when_the_file_is_not_here():
+    frame = pandas.DataFrame(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
+    assert document.graph_counts(frame, ["2.1"]) == {"kegg": KEGG}
+
+
 def test_counts_that_cannot_be_had_say_why():
     assert "not fetched" in text(built(rows(), name="2.1", graphs={"kegg": "not fetched"}))
 
@@ -187,6 +196,15 @@ def test_look_alike_never_stands_in_a_published_row():
     frame = pandas.DataFrame(rows("kegg-like") + rows("kegg-like", phase="label"))
     for name in tables.TIME_TABLES:
         assert tables.build(name, cells(frame), {}).measured == 0
+
+
+def test_imported_graph_never_stands_in_a_published_row():
+    assert built(rows(kind="imported")).measured == 0
+
+
+def test_blank_row_names_the_look_alike_that_ran_in_its_place():
+    table = built(rows("kegg-like", stands_for="kegg"))
+    assert "kegg-like ran in its place" in entry(table, "Pure DFS").measured_notes[0]
 
 
 def test_look_alike_has_a_table_of_its_own_without_print():
@@ -239,12 +257,21 @@ def test_wrong_peer_has_no_ratio_and_is_named():
 
 # ------------------------------------------------------------------ the whole report
 
-ENVIRONMENT = {"cpu": "Test CPU", "cores": 2, "memory_bytes": 2**33, "os": "Linux", "commit": "a" * 40, "dirty": True}
+ENVIRONMENT = {
+    "cpu": "Test CPU",
+    "cores": 2,
+    "memory_bytes": 2**33,
+    "os": "Linux",
+    "commit": "a" * 40,
+    "dirty": True,
+}
 
 
 @pytest.fixture
 def report():
-    frame = pandas.DataFrame(rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0))
+    frame = pandas.DataFrame(
+        rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0)
+    )
     return document.make(frame, ENVIRONMENT, "run 1")
 
 

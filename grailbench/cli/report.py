@@ -11,17 +11,27 @@ from grailbench.report.document import FORMATS
 
 @click.command("report")
 @click.argument("run", required=False)
-@click.option("--table", "tables", multiple=True, metavar="NUMBER", help="Only this table (2.1 to 2.6); may repeat.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="both", show_default=True, help="Files to write beside the run."
+    "--table", "tables", multiple=True, metavar="NUMBER", help="Only this table (2.1 to 2.6); may repeat."
 )
-@click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="both",
+    show_default=True,
+    help="Files to write beside the run.",
+)
+@click.option(
+    "--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
 def command(run, tables, form, details, as_json):
     """Show a run's tables: measured beside printed, and their ratio.
 
-    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is written into the
-    run's folder 'report' too: report.md, and one CSV a table. A ratio of measured to printed times crosses machines.
+    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
+    written into the run's folder 'report' too: report.md, and one CSV a table. A ratio of measured to printed
+    times crosses machines.
 
     \b
     Examples:

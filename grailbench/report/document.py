@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.paths import runs_dir
 from grailbench.report import published, render, tables
 from grailbench.report.peers import Comparison, compare
-from grailbench.report.summary import STATUSES, Cell, cells, detail
+from grailbench.report.summary import STATUSES, Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
 
 if TYPE_CHECKING:
@@ -55,29 +54,21 @@ class Report:
             f"Measured on: {self.machine}",
             f"Printed: {published.THESIS}, on {published.PRINTED_MACHINE}.",
             "Times are means over the trials, as print shows them. A ratio is measured / printed and "
-            "CROSSES MACHINES: below 1 says that this machine with this code took less time than theirs, no more.",
+            "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
             self.status_counts(),
         ]
 
 
 def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
-    """The report on a run (a folder, or its name under the default folder; None: the latest) and the run's folder.
+    """The report on a run (a folder, a name or its beginning; None: the latest) and the run's folder.
 
     Raises InputError when there is no such run, else as `make`.
     """
-    from grailbench.bench.results import latest_run, load_run
+    from grailbench.bench import results
 
-    folder = latest_run() if run is None else find_run(run)
-    rows, environment = load_run(folder)
+    folder = results.latest_run() if run is None else results.find_run(run)
+    rows, environment = results.load_run(folder)
     return make(rows, environment, f"Run {folder.name}", names), folder
-
-
-def find_run(run: str) -> Path:
-    """The folder of a run given by path or by name. Raises InputError with the remedy when there is none."""
-    for folder in (Path(run), runs_dir() / run):
-        if folder.is_dir():
-            return folder
-    raise InputError(f"no run {run!r}", remedy="'grailbench list runs' shows those there are")
 
 
 def check_measured(report: Report) -> None:
@@ -95,8 +86,8 @@ def records(report: Report) -> Iterator[dict]:
 
 
 def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterable[str] = ()) -> Report:
-    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names, those
-    that hold a graph of the run.
+    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names,
+    those that hold a graph of the run.
 
     Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
     """
@@ -129,24 +120,28 @@ def _has_graph(table: Table, measured: list[Cell]) -> bool:
 def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapping | str]:
     """Vertices and edges of the run's published graphs, or why they cannot be had.
 
-    A graph is opened as the runner opened it, and counts only when its sha256 is that of the rows.
+    They are those of the file held here where its sha256 is that of the rows, else those that the rows say.
     """
     wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
     printed = {dataset for name in wanted for dataset in published.table(name).rows}
-    hashes = dict(zip(rows["dataset"], rows["graph_sha256"], strict=True)) if "graph_sha256" in rows else {}
-    return {name: _graph(name, hashes.get(name)) for name in rows["dataset"].unique() if name in printed}
+    newest = {row["dataset"]: row for row in plain(rows) if row["dataset"] in printed}
+    return {name: _counts(name, row) for name, row in newest.items()}
 
 
-def _graph(name: str, sha256: str | None) -> Mapping | str:
-    from grailbench.datasets.library import open_graph
+def _counts(name: str, row: Mapping) -> Mapping | str:
+    from grailbench.datasets.library import describe
+    from grailbench.datasets.registry import registry
 
     try:
-        graph = open_graph(name)
+        found = describe(registry()[name])
+        if found["vertices"] is not None and found["sha256"] == row.get("graph_sha256"):
+            return found
+        reason = "the run has no counts of it, and its file is not here to be counted"
     except GrailbenchError as error:
-        return str(error)
-    if isinstance(sha256, str) and graph.sha256 != sha256:
-        return "the file here is not the one that the run measured"
-    return {"vertices": graph.dag.vertices, "edges": graph.dag.edges}
+        reason = str(error)
+    if row.get("vertices") is None or row.get("edges") is None:
+        return row.get("reason") or reason
+    return {"vertices": int(row["vertices"]), "edges": int(row["edges"])}
 
 
 def machine(environment: Mapping) -> str:
@@ -187,9 +182,10 @@ def show(report: Report, details: bool = False) -> Iterator:
 
 
 def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its trials."""
-    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "phase", "n", "mean", "95 % of mean",
-               "median", "min", "IQR", "positives", "status"]  # fmt: skip
+    """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its
+    trials."""
+    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "phase", "n", "mean",
+               "95 % of mean", "median", "min", "IQR", "positives", "status"]  # fmt: skip
     lines = []
     for cell in measured:
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
@@ -198,7 +194,8 @@ def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
                 render.ms(s.median), render.ms(s.least), render.ms(s.iqr),
             ]  # fmt: skip
             lines.append([
-                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters, str(cell.threads or ""),
+                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters,
+                str(cell.threads or ""),
                 f"{under}/{phase}" if under else phase, *times,
                 "" if cell.positives is None else f"{cell.positives}",
                 f"{cell.status}: {cell.reason}" if cell.reason else cell.status,
@@ -221,7 +218,8 @@ def as_markdown(report: Report) -> str:
 
 
 def write(report: Report, run: Path, form: str = "both") -> list[Path]:
-    """Write `report.md` and a CSV a table into the run's `report` folder, each file atomically; returns the paths."""
+    """Write `report.md` and a CSV a table into the run's `report` folder, each file atomically; returns the
+    paths."""
     folder = Path(run) / FOLDER
     files: dict[str, str] = {}
     if form in ("markdown", "both"):

@@ -53,12 +53,13 @@ class Comparison:
 def compare(cells: Iterable[Cell]) -> list[Comparison]:
     """Every peer of the run against `sequential` on one thread, two label pairs, with and without filters.
 
-    Look-alikes and other graphs are compared apart. Empty when the run has no peer rows or none of ours beside them.
+    Look-alikes and other graphs are compared apart. Empty when the run has no peer rows or none of ours
+    beside them.
     """
     cells = [cell for cell in cells if cell.random]
     out = []
     for like in (False, True):
-        part = [cell for cell in cells if cell.synthetic_like == like]
+        part = [cell for cell in cells if cell.generated == like]
         mine = _by_label(c for c in part if c.impl == OURS and c.dim == 2 and c.search == "dfs")
         yours = _by_label(c for c in part if c.impl.startswith(PREFIX))
         for theirs, peer in yours.items():

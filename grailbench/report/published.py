@@ -1,7 +1,7 @@
 """The papers' tables as printed, with what is known to be wrong in them.
 
-The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column names;
-`errata.csv` says which cells are wrong or odd, and why.
+The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column
+names; `errata.csv` says which cells are wrong or odd, and why.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _CAPTIONS = {
 
 @dataclass(frozen=True)
 class Erratum:
-    """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), a row or a whole table
-    (both empty)."""
+    """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), a row or a whole
+    table (both empty)."""
 
     table: str
     row: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 import rich.box
 import rich.markup
@@ -43,8 +43,8 @@ def heading(table: Table) -> str:
 def grid(table: Table) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and footnotes of a table, as text.
 
-    Each graph has a line of measured values and, where there is print, one of printed values and one of the ratio
-    or difference, all under the printed columns.
+    Each graph has a line of measured values and, where there is print, one of printed values and one of the
+    ratio or difference, all under the printed columns.
     """
     foot = Footnotes()
     first, *values = table.columns
@@ -105,7 +105,8 @@ def _difference(value: float | None) -> str:
 
 
 def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric means."""
+    """Headers and lines: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric
+    means."""
     headers = ["Data set"]
     for phase in PHASES:
         headers += [f"{phase} ours", f"{phase} theirs", "ratio"]
@@ -144,11 +145,18 @@ def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iter
     return f"## {title}\n\n{body}\n" + (f"\n{foot}" if foot else "")
 
 
-def terminal(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> Iterator:
-    """Rich renderables: the table, then its notes."""
+def terminal(
+    title: str,
+    headers: list[str],
+    lines: list[list[str]],
+    notes: Iterable[str] = (),
+    right: Container[str] | None = None,
+) -> Iterator:
+    """Rich renderables: the table, then its notes. `right`: headers of right-aligned columns, else all but
+    the names."""
     table = rich.table.Table(title=title, title_justify="left", box=rich.box.SIMPLE_HEAD, pad_edge=False)
     for i, header in enumerate(headers):
-        left = i == 0 or header in ("", "Data set")
+        left = i == 0 or header == "" if right is None else header not in right
         table.add_column(header, justify="left" if left else "right", no_wrap=True)
     for i, line in enumerate(lines):
         last = i + 1 == len(lines) or (len(headers) > 1 and headers[1] == "" and lines[i + 1][0] != "")
@@ -159,7 +167,8 @@ def terminal(title: str, headers: list[str], lines: list[list[str]], notes: Iter
 
 
 def wide_csv(table: Table) -> str:
-    """One line a graph: dataset, name, then for each column `measured`, `printed`, `ratio` (or `difference`) and `status`."""
+    """One line a graph: dataset, name, then for each column `measured`, `printed`, `ratio` (or `difference`)
+    and `status`."""
     sides = ("measured", "printed", table.third) if table.third else ("measured",)
     header = ["dataset", table.columns[0]]
     header += [f"{column} {side}" for column in table.columns[1:] for side in (*sides, "status")]
@@ -179,7 +188,16 @@ def peers_csv(comparisons: Iterable[Comparison]) -> str:
     """One line a comparison, graph and phase: ours, theirs, dataset, phase, their mean ms, ratio, status."""
     header = ["ours", "theirs", "dataset", "phase", "ours_ms", "theirs_ms", "ratio", "status"]
     lines = (
-        [c.ours, c.theirs, pair.dataset, phase, pair.ours[phase], pair.theirs[phase], pair.ratio(phase), pair.status]
+        [
+            c.ours,
+            c.theirs,
+            pair.dataset,
+            phase,
+            pair.ours[phase],
+            pair.theirs[phase],
+            pair.ratio(phase),
+            pair.status,
+        ]
         for c in comparisons
         for pair in c.pairs
         for phase in PHASES
@@ -219,7 +237,8 @@ def _source(cell: Cell | None) -> dict:
 
 
 def peer_records(comparison: Comparison) -> Iterator[dict]:
-    """One record a graph and phase, then one a phase with the geometric mean over the graphs (`dataset` null)."""
+    """One record a graph and phase, then one a phase with the geometric mean over the graphs (`dataset`
+    null)."""
     base = {"table": "peers", "ours": comparison.ours, "theirs": comparison.theirs}
     for pair in comparison.pairs:
         for phase in PHASES:

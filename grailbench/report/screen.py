@@ -6,15 +6,13 @@ import sys
 
 from rich.console import Console
 
-_LEAST_WIDTH = 132
+_ANY_WIDTH = 10_000
 
 
 def console() -> Console:
     """A rich console on stdout, plain when that is no terminal or NO_COLOR is set.
 
-    It is never narrower than the widest table, so that a pipe or a narrow window loses no column.
+    Tables take the width they need: a pipe loses no column, and a narrow window folds lines but hides
+    nothing.
     """
-    screen = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    if screen.width < _LEAST_WIDTH:
-        screen.width = _LEAST_WIDTH
-    return screen
+    return Console(file=sys.stdout, highlight=False, width=_ANY_WIDTH)

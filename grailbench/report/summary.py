@@ -37,16 +37,21 @@ class Stats:
         picks = np.random.default_rng(1).integers(0, ms.size, (_RESAMPLES, ms.size))
         low, high = np.quantile(ms[picks].mean(axis=1), (0.025, 0.975))
         q1, median, q3 = np.quantile(ms, (0.25, 0.5, 0.75))
-        return cls(ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1))
+        return cls(
+            ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1)
+        )
 
 
 @dataclass(frozen=True)
 class Cell:
     """What was measured of one configuration on one graph.
 
-    `dim`, `search`, `order` are None and `threads` 0 where the implementation has no such choice; `filters` is
-    comma-separated, empty for none. `queries` and `positives` are None when no row says them. `phases` maps
-    `(under, phase)` to statistics, `under` being '' for the phases the runner times itself (`label`, `query`, `ready`).
+    `kind` is that of the graph: 'real', 'synthetic', 'imported', or None when it could not be opened;
+    `stands_for` names the published graph that a look-alike replaces in the run; `verified` says how its
+    answers were checked. `dim`, `search`, `order` are None and `threads` 0 where the implementation has no
+    such choice; `filters` is comma-separated, empty for none. `queries` and `positives` are None when no row
+    says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
+    itself (`label`, `query`, `ready`).
     """
 
     dataset: str
@@ -58,8 +63,11 @@ class Cell:
     order: str | None
     seed: int | None
     query_set: str
+    kind: str | None
+    stands_for: str | None
     queries: int | None
     positives: int | None
+    verified: str | None
     status: str
     reason: str
     planned: int | None
@@ -82,9 +90,9 @@ class Cell:
         return " ".join(parts)
 
     @property
-    def synthetic_like(self) -> bool:
-        """True for a generated look-alike of a published graph; it never stands in a published row."""
-        return self.dataset.endswith("-like")
+    def generated(self) -> bool:
+        """True for a generated graph, a look-alike above all; it never stands in a published row."""
+        return self.kind == "synthetic" or self.dataset.endswith("-like")
 
     @property
     def random(self) -> bool:
@@ -107,9 +115,9 @@ _KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "see
 def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
     """Group rows into cells, in the order in which they first appear.
 
-    `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads, phase, ms,
-    status` and, where known, `under, order, seed, query_set, queries, positives, reason, planned`. `planned` is the number of
-    trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
+    `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads,
+    phase, ms, status` and, where known, the others of `grailbench.bench.results.FIELDS`. `planned` is the
+    number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
     """
     grouped: dict[tuple, list[dict]] = {}
     for row in _records(rows):
@@ -118,7 +126,8 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
 
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and phase: configuration, trials, mean and its bounds, median, min, IQR (ms), status, reason.
+    """One row a cell and phase: configuration, trials, mean and its bounds, median, min, IQR (ms), status,
+    reason.
 
     A cell without times has one row with an empty phase.
     """
@@ -146,15 +155,20 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
             times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
     wanted = next((row["planned"] for row in rows if row["planned"] is not None), planned)
-    phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
+    phases = (
+        {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}
+    )  # a wrong cell has no time
     top = max((s.trials for (under, _), s in phases.items() if not under), default=0)
     reason = next((row["reason"] for row in rows if row["status"] == status and row["reason"]), "")
     if status == "ok" and wanted is not None and top < wanted:
         status, reason = "incomplete", f"{top} of {wanted} trials"
     return Cell(
         *key,
+        kind=_first(rows, "kind"),
+        stands_for=_first(rows, "stands_for"),
         queries=_first(rows, "queries"),
         positives=_first(rows, "positives"),
+        verified=_first(rows, "verified"),
         status=status,
         reason=reason,
         planned=wanted,
@@ -172,8 +186,8 @@ def _first(rows: list[dict], name: str) -> Any:
 
 def _records(rows: pandas.DataFrame) -> Iterator[dict]:
     """Rows as dictionaries with every field present, missing values None, integers integers."""
-    for record in rows.to_dict("records"):
-        get = {name: None if _missing(value) else value for name, value in record.items()}.get
+    for record in plain(rows):
+        get = record.get
         filters = get("filters") or ""
         filters = filters if isinstance(filters, str) else ",".join(filters)
         yield {
@@ -191,14 +205,25 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "ms": None if get("ms") is None else float(get("ms")),
             "queries": _int(get("queries")),
             "positives": _int(get("positives")),
+            "kind": get("kind"),
+            "stands_for": get("stands_for"),
+            "verified": get("verified"),
             "status": get("status") or "ok",
             "reason": get("reason") or "",
             "planned": _int(get("planned")),
         }
 
 
+def plain(rows: pandas.DataFrame) -> Iterator[dict]:
+    """Rows as dictionaries, missing values None whatever pandas makes of them."""
+    for record in rows.to_dict("records"):
+        yield {name: None if _missing(value) else value for name, value in record.items()}
+
+
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
+    return (
+        value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
+    )
 
 
 def _int(value: Any) -> int | None:

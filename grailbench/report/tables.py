@@ -56,6 +56,7 @@ FEEDS = {
     "Sequential BFS": Feed("sequential", "query", 2, "bfs"),
     "Parallel BFS": Feed("parallel", "query", 2, "bfs"),
 }
+NOT_RUN = "the graph is not in the run"
 _COUNTS = {"Vertices": "vertices", "Edges": "edges", "Avg Degree": "degree"}
 
 
@@ -63,9 +64,10 @@ _COUNTS = {"Vertices": "vertices", "Edges": "edges", "Avg Degree": "degree"}
 class Entry:
     """One column of one row.
 
-    `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed', ...).
-    `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed in the tables of
-    counts, and None when either is missing or the two cannot be compared. `cell` is the cell it came from.
+    `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed',
+    ...). `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed
+    in the tables of counts, and None when either is missing or the two cannot be compared. `cell` is the cell
+    it came from.
     """
 
     measured: float | None = None
@@ -106,8 +108,8 @@ class Table:
 def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str]) -> Table:
     """Table `name` ('2.1' to '2.6') with every printed row, measured or not.
 
-    `cells` feed 2.4-2.6. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the super-root, or to
-    the reason (a text) why there are none. Raises InputError for other tables.
+    `cells` feed 2.4-2.6. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the
+    super-root, or to the reason (a text) why there are none. Raises InputError for other tables.
     """
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
@@ -115,10 +117,13 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     cells = list(cells)
     rows = []
     for dataset in printed.rows:
-        own = [cell for cell in cells if cell.dataset == dataset]
+        own = [cell for cell in cells if cell.dataset == dataset and cell.kind in (None, "real")]
+        stand_in = next((cell.dataset for cell in cells if cell.stands_for == dataset), None)
         entries = {}
         for column in printed.values:
-            entry = _count(graphs.get(dataset), column) if name in COUNT_TABLES else _time(own, column)
+            entry = (
+                _count(graphs.get(dataset), column) if name in COUNT_TABLES else _time(own, column, stand_in)
+            )
             entries[column] = _beside(entry, printed, dataset, column)
         rows.append(Row(dataset, printed.title(dataset), entries))
     notes = [e.note for e in printed.errata if not e.row]
@@ -129,17 +134,21 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
 
 
 def others(cells: Iterable[Cell]) -> list[Table]:
-    """The graphs that stand in no published table, in the thesis's columns and without print: real and imported ones,
-    then generated ones (look-alikes among them). Empty tables are left out."""
+    """The graphs that stand in no published table, in the thesis's columns and without print: real and
+    imported ones, then generated ones (look-alikes among them). Empty tables are left out."""
     in_print = {d for name in TIME_TABLES for d in published.table(name).rows}
     groups: dict[bool, dict[str, list[Cell]]] = {False: {}, True: {}}
     for cell in cells:
         if cell.dataset not in in_print:
-            groups[cell.synthetic_like].setdefault(cell.dataset, []).append(cell)
+            groups[cell.generated].setdefault(cell.dataset, []).append(cell)
     out = []
     for like, name, caption in (
         (False, "other-graphs", "Graphs that no thesis table has (all times in ms)"),
-        (True, "look-alikes", "Look-alikes: generated graphs, never compared with print (all times in ms)"),
+        (
+            True,
+            "look-alikes",
+            "Look-alikes and other generated graphs, never compared with print (all times in ms)",
+        ),
     ):
         rows = [
             Row(dataset, dataset, {column: _time(own, column) for column in FEEDS})
@@ -150,11 +159,17 @@ def others(cells: Iterable[Cell]) -> list[Table]:
     return out
 
 
-def _time(own: list[Cell], column: str) -> Entry:
-    """The entry of a column of tables 2.4-2.6 from the cells of one graph."""
+def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
+    """The entry of a column of tables 2.4-2.6 from the cells of one graph. `stand_in`: the look-alike run in
+    its place."""
     feed = FEEDS[column]
     if not own:
-        return Entry(status="missing", measured_notes=("the graph is not in the run",))
+        why = (
+            f"not to be had; {stand_in} ran in its place and stands among the look-alikes"
+            if stand_in
+            else NOT_RUN
+        )
+        return Entry(status="missing", measured_notes=(why,))
     fit = [cell for cell in own if feed.takes(cell)]
     if feed.value == "positives":  # every sound cell on the same queries has the same count
         sound = [c for c in own if c.positives is not None and c.random and c.sound]
@@ -169,7 +184,9 @@ def _time(own: list[Cell], column: str) -> Entry:
     stats = cell.stats(feed.value)
     notes = (f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else ""),)
     if cell.sound and stats is None:
-        return Entry(status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell)
+        return Entry(
+            status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell
+        )
     if cell.status == "ok":
         return Entry(stats.mean, cell=cell)
     if cell.status == "incomplete":
@@ -178,7 +195,8 @@ def _time(own: list[Cell], column: str) -> Entry:
 
 
 def _preference(cell: Cell) -> tuple:
-    """Sound cells first, then those on as many queries as print, dfs, most threads, random child order, least seed."""
+    """Sound cells first, then those on as many queries as print, dfs, most threads, random child order, least
+    seed."""
     grave = {"ok": 0, "incomplete": 1}.get(cell.status, 2)
     return (
         grave,
@@ -193,7 +211,7 @@ def _preference(cell: Cell) -> tuple:
 def _count(graph: Mapping | str | None, column: str) -> Entry:
     """The entry of a column of tables 2.1-2.3."""
     if graph is None or isinstance(graph, str):
-        return Entry(status="missing", measured_notes=(graph or "the graph is not in the run",))
+        return Entry(status="missing", measured_notes=(graph or NOT_RUN,))
     if column == "Avg Degree":
         return Entry(graph["edges"] / graph["vertices"])
     return Entry(graph[_COUNTS[column]])
@@ -206,8 +224,15 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
     if entry.measured is not None and printed.name in COUNT_TABLES:
         places = len(text.partition(".")[2])
         ratio = round(entry.measured, places) - value
-    elif entry.measured is not None and entry.cell.queries not in (None, PRINTED_QUERIES) and column != "Index CT":
-        notes = (*notes, f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio")
+    elif (
+        entry.measured is not None
+        and entry.cell.queries not in (None, PRINTED_QUERIES)
+        and column != "Index CT"
+    ):
+        notes = (
+            *notes,
+            f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio",
+        )
     elif entry.measured is not None and value > 0:
         ratio = entry.measured / value
     return Entry(

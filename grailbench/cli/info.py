@@ -1,0 +1,30 @@
+"""`grailbench info`: everything about one name, or the machine."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("info")
+@click.argument("name", default="machine")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(name, as_json):
+    """Show all that is known of NAME: a dataset, an implementation, a config, a run, or 'machine' (the
+    default).
+
+    \b
+    Examples:
+      grailbench info
+      grailbench info kegg
+      grailbench info parallel --json
+    """
+    from grailbench.report import inventory
+
+    record = inventory.info(name)
+    if as_json:
+        click.echo(json.dumps(record))
+        return
+    for line in inventory.sheet(record):
+        click.echo(line)

@@ -1,0 +1,280 @@
+"""What there is: datasets, implementations, configs, runs and the machine, as plain records and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from grailbench import paths
+from grailbench.errors import GrailbenchError, InputError
+from grailbench.report import render
+
+
+def records(kind: str) -> Iterator[dict]:
+    """The records of a kind: 'datasets', 'implementations', 'configs' or 'runs'; each a dictionary of plain
+    values."""
+    return _KINDS[kind]()
+
+
+def datasets() -> Iterator[dict]:
+    """Every graph of the registry, then those generated or imported here.
+
+    Keys: name, set, vertices, edges (with the super-root; None when the graph is not in the cache),
+    published_vertices, published_edges (with the super-root; None when not printed so), matches (None when
+    either side is missing), verified, table, title, reason (why a graph in the cache cannot be opened).
+    """
+    from grailbench.datasets.registry import registry
+
+    for dataset in registry().values():
+        yield {key: value for key, value in _dataset(dataset).items() if key in _DATASET_KEYS}
+    for name in _made_here():
+        yield _made(name)
+
+
+_DATASET_KEYS = ("name", "set", "vertices", "edges", "published_vertices", "published_edges", "matches",
+                 "verified", "table", "title", "reason")  # fmt: skip
+
+
+def _dataset(dataset) -> dict:
+    """What `describe` says of a dataset, and why it could not, if it could not."""
+    from grailbench.datasets.library import describe
+
+    try:
+        return {**describe(dataset), "reason": None}
+    except GrailbenchError as error:
+        printed = dataset.printed(super_root=True)
+        return dict.fromkeys(_DATASET_KEYS) | {
+            "name": dataset.name,
+            "set": dataset.set,
+            "published_vertices": printed and printed.vertices,
+            "published_edges": printed and printed.edges,
+            "table": dataset.table,
+            "title": dataset.title,
+            "reason": str(error),
+        }
+
+
+def _made_here() -> list[str]:
+    """Names of the generated and imported graphs in the cache."""
+    from grailbench.datasets.registry import registry
+
+    found = [
+        p.stem
+        for folder in ("generated", "imported")
+        for p in sorted((paths.cache_dir() / folder).glob("*.npz"))
+    ]
+    return [name for name in found if name not in registry()]
+
+
+def _made(name: str) -> dict:
+    """The record of a generated or imported graph."""
+    from grailbench.datasets.library import open_graph
+
+    record = dict.fromkeys(_DATASET_KEYS) | {"name": name}
+    try:
+        graph = open_graph(name)
+    except GrailbenchError as error:
+        return record | {"reason": str(error)}
+    counts = {"vertices": graph.dag.vertices, "edges": graph.dag.printed_edges}
+    return record | {"set": graph.set, "title": graph.title, **counts}
+
+
+def implementations() -> Iterator[dict]:
+    """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (the parameters it
+    obeys)."""
+    from grailbench.reachability.index import implementations as registered
+
+    for name, found in registered().items():
+        yield {
+            "problem": found.problem,
+            "name": name,
+            "needs": list(found.needs),
+            "source": found.source,
+            "axes": sorted(found.axes),
+        }
+
+
+def configs() -> Iterator[dict]:
+    """Every shipped config. Keys: name, description, experiments, path."""
+    from grailbench.bench.plan import load_config, shipped_configs
+
+    for name in shipped_configs():
+        config = load_config(name)
+        yield {
+            "name": name,
+            "description": config.description,
+            "experiments": len(config.experiment),
+            "path": str(paths.configs_dir() / f"{name}.toml"),
+        }
+
+
+def runs() -> Iterator[dict]:
+    """Every run in the default folder, latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
+    from grailbench.bench import results
+
+    for folder in reversed(results.runs()):
+        try:
+            yield {key: value for key, value in _run(folder).items() if key != "environment"}
+        except GrailbenchError as error:
+            blank = dict.fromkeys(("rows", "cells", "statuses", "cpu"))
+            yield {"name": folder.name, **blank, "path": str(folder), "reason": str(error)}
+
+
+def _run(folder: Path) -> dict:
+    from grailbench.bench import results
+    from grailbench.report.summary import cells
+
+    rows, environment = results.load_run(folder)
+    statuses = [cell.status for cell in cells(rows)]
+    return {
+        "name": folder.name,
+        "rows": len(rows),
+        "cells": len(statuses),
+        "statuses": {status: statuses.count(status) for status in dict.fromkeys(statuses)},
+        "cpu": environment.get("cpu"),
+        "path": str(folder),
+        "reason": None,
+        "environment": environment,
+    }
+
+
+_KINDS: dict[str, Callable[[], Iterator[dict]]] = {
+    "datasets": datasets,
+    "implementations": implementations,
+    "configs": configs,
+    "runs": runs,
+}
+_COLUMNS = {
+    "datasets": ("name", "set", "table", "vertices", "published_vertices", "edges", "published_edges",
+                 "matches", "verified"),
+    "implementations": ("name", "problem", "needs", "axes", "source"),
+    "configs": ("name", "experiments", "description"),
+    "runs": ("name", "cells", "statuses", "rows", "cpu"),
+}  # fmt: skip
+_NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "experiments", "cells", "rows")
+
+
+def show(kind: str) -> Iterator:
+    """Rich renderables: one table, or a line that says there is nothing."""
+    found = list(records(kind))
+    if not found:
+        yield f"{kind}: none"
+        return
+    columns = _COLUMNS[kind]
+    lines = [[_text(record.get(column)) for column in columns] for record in found]
+    notes = [f"{r['name']}: {r['reason']}" for r in found if r.get("reason")]
+    headers = [column.replace("_", " ") for column in columns]
+    right = {headers[i] for i, column in enumerate(columns) if column in _NUMBERS}
+    yield from render.terminal(kind, headers, lines, notes, right=right)
+
+
+def info(name: str) -> dict:
+    """All that is known of one name: 'machine', a dataset, an implementation, a config or a run, looked up in
+    that order.
+
+    The record's `kind` says which. Raises InputError when nothing has that name.
+    """
+    if name == "machine":
+        from grailbench.bench.environment import environment
+
+        return {"kind": "machine", **environment()}
+    if (found := _dataset_info(name)) is not None:
+        return {"kind": "dataset", **found}
+    for kind in ("implementations", "configs"):
+        for record in records(kind):
+            if record["name"] == name:
+                return {"kind": kind.removesuffix("s"), **record}
+    return _run_info(name)
+
+
+def _dataset_info(name: str) -> dict | None:
+    """The record of a dataset by name or alias, or of a generated or imported graph; None when none is named
+    so."""
+    from grailbench.datasets.registry import find
+
+    dataset = find(name)
+    if dataset is None:
+        return _made_info(name) if name in _made_here() else None
+    return _dataset(dataset) | {
+        "aliases": list(dataset.aliases),
+        "sources": list(dataset.sources),
+    }
+
+
+def _made_info(name: str) -> dict:
+    from grailbench.datasets.library import open_graph
+    from grailbench.graph.profile import characteristics
+
+    return _made(name) | characteristics(open_graph(name).dag)
+
+
+def _run_info(name: str) -> dict:
+    from grailbench.bench import results
+
+    try:
+        folder = results.find_run(name)
+    except InputError as error:
+        raise InputError(
+            f"nothing is named {name!r}",
+            remedy="'grailbench list' shows datasets, implementations, configs and runs",
+        ) from error
+    return {"kind": "run", **_run(folder)}
+
+
+def sheet(record: dict) -> Iterator[str]:
+    """A record as aligned lines for people, nested records indented, absent values left out."""
+    lines = list(_lines(record))
+    width = max(len(key) for key, _ in lines)
+    for key, value in lines:
+        yield f"{key:<{width}}  {value}".rstrip()
+
+
+def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in record.items():
+        if value is None or value in ([], {}):
+            continue
+        label = indent + key.removesuffix("_bytes").replace("_", " ")
+        if isinstance(value, dict):
+            yield label, ""
+            yield from _lines(value, indent + "  ")
+        elif isinstance(value, list) and isinstance(value[0], dict):
+            for item in value:
+                yield (
+                    label,
+                    ", ".join(f"{k.replace('_', ' ')} {_text(v)}" for k, v in item.items() if v is not None),
+                )
+                label = ""
+        elif (
+            isinstance(value, list)
+            and len(value) > 1
+            and isinstance(value[0], str)
+            and len(_text(value)) > _LONG
+        ):
+            for item in value:
+                yield label, item
+                label = ""
+        else:
+            yield label, _size(value) if key.endswith("_bytes") else _text(value)
+
+
+_LONG = 80  # a list of texts longer than this takes a line an item
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB"
+
+
+def _text(value: Any) -> str:
+    """A value as people read it."""
+    if value is None:
+        return render.BLANK
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {name}" for name, count in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
