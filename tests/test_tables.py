@@ -131,7 +131,7 @@ def test_index_time_does_not_depend_on_the_number_of_queries():
 def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
     table = built(parallel(threads=1, ms=(9.0,)), parallel(threads=4, ms=(5.0,)))
     assert entry(table, "Parallel DFS").measured == 5.0
-    assert table.notes == ["Parallel columns: measured with 4 threads, printed with 16."]
+    assert table.notes == ["Parallel columns: measured with 4 threads; the thesis used 16."]
 
 
 # ------------------------------------------------------------------ what is missing or bad

@@ -44,6 +44,11 @@ class Comparison:
             return None, 0
         return math.exp(math.fsum(math.log(r) for r in ratios) / len(ratios)), len(ratios)
 
+    @property
+    def phases(self) -> list[str]:
+        """The phases that both sides have on some graph, in the order of `PHASES`."""
+        return [phase for phase in PHASES if any(pair.ratio(phase) is not None for pair in self.pairs)] or [*PHASES]
+
     def worst(self, phase: str) -> tuple[float | None, str]:
         """The largest ours / theirs, and its graph."""
         found = [(r, pair.dataset) for pair in self.pairs if (r := pair.ratio(phase)) is not None]

@@ -16,6 +16,10 @@ from grailbench.report.summary import Cell
 from grailbench.report.tables import COUNT_TABLES, Entry, Table
 
 BLANK = "–"
+PEER_NOTE = (
+    "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
+    "compare 'ready' (edges in memory to ready index) for like with like."
+)
 _INTEGERS = ("Vertices", "Edges", "Positive Queries")
 
 
@@ -104,25 +108,25 @@ def _difference(value: float | None) -> str:
     return "0" if abs(value) < 1e-9 else f"{value:+.2f}".rstrip("0").rstrip(".")
 
 
-def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric
-    means."""
+def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric
+    means and the largest ratios."""
     headers = ["Data set"]
-    for phase in PHASES:
+    for phase in comparison.phases:
         headers += [f"{phase} ours", f"{phase} theirs", "ratio"]
     lines = []
     for pair in comparison.pairs:
         line = [pair.dataset if pair.status == "ok" else f"{pair.dataset} ({pair.status})"]
-        for phase in PHASES:
+        for phase in comparison.phases:
             line += [ms(pair.ours[phase]), ms(pair.theirs[phase]), _ratio(pair.ratio(phase))]
         lines.append(line)
-    for title, value in (("geometric mean", comparison.geometric_mean), ("largest", comparison.worst)):
-        line = [title]
-        for phase in PHASES:
-            ratio, of = value(phase)
-            line += ["", f"{of} graphs" if isinstance(of, int) else of, _ratio(ratio)]
-        lines.append(line)
-    return headers, lines
+    means, largest = ["geometric mean"], ["largest ratio"]
+    for phase in comparison.phases:
+        mean, graphs = comparison.geometric_mean(phase)
+        means += ["", f"{graphs} graph{'s' if graphs != 1 else ''}", _ratio(mean)]
+        worst, where = comparison.worst(phase)
+        largest += ["", where, _ratio(worst)]
+    return headers, [*lines, means, largest], [PEER_NOTE]
 
 
 def peer_heading(comparison: Comparison) -> str:

@@ -252,4 +252,4 @@ def _threads_note(rows: list[Row]) -> list[str]:
     if not used:
         return []
     here = " or ".join(str(threads) if threads else "all" for threads in used)
-    return [f"Parallel columns: measured with {here} threads, printed with {PRINTED_THREADS}."]
+    return [f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}."]

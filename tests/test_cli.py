@@ -1,0 +1,232 @@
+"""The command line as a user meets it: help, exit codes, machine-readable output."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grailbench.bench import results
+from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.datasets.registry import registry
+
+ROOT = Path(__file__).parents[1]
+
+
+def call(*words, env=None):
+    """Exit code, stdout and stderr of `grailbench WORDS` in a process of its own."""
+    command = [sys.executable, "-m", "grailbench.cli.main", *words]
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
+    done = subprocess.run(command, env=whole, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def inside(capsys, *words):
+    """The same in this process, which saves the start: code, stdout, stderr."""
+    with pytest.raises(SystemExit) as exit_:
+        main(list(words))
+    out = capsys.readouterr()
+    return exit_.value.code, out.out, out.err
+
+
+# ------------------------------------------------------------------ help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_shows_an_example(name):
+    done = CliRunner().invoke(cli, [name, "--help"])
+    assert done.exit_code == 0, done.output
+    assert f"grailbench {name}" in done.output
+    assert "Example" in done.output
+
+
+def test_help_lists_every_command_and_the_exit_codes():
+    code, out, _ = call("--help")
+    assert code == 0
+    assert all(f"  {name} " in out for name in COMMANDS)
+    assert "3 nothing was measured" in out
+
+
+def test_help_starts_without_the_heavy_libraries():
+    probe = (
+        "import sys; from grailbench.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(', '.join({'numba', 'pandas', 'scipy', 'rich', 'pydantic'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"imported: {done.stderr}"
+
+
+# ------------------------------------------------------------------ exit codes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nonsense",),
+        ("list", "nonsense"),
+        ("list", "--nonsense"),
+        ("info", "nonsense"),
+        ("report", "no-such-run"),
+        ("report", "--format", "pdf"),
+    ],
+)
+def test_usage_errors_exit_with_2_and_no_traceback(capsys, words):
+    code, out, err = inside(capsys, *words)
+    assert code == 2
+    assert "nonsense" in err or "no-such-run" in err or "pdf" in err
+    assert "Traceback" not in out + err
+
+
+def test_mistyped_dataset_suggests_the_right_one(capsys):
+    code, _, err = inside(capsys, "fetch", "keg")
+    assert code == 2
+    assert "kegg" in err
+
+
+# ------------------------------------------------------------------ list and info
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_list_datasets_gives_every_graph_with_its_published_counts(capsys):
+    code, out, _ = inside(capsys, "list", "datasets", "--json")
+    found = {record["name"]: record for record in json_lines(out)}
+    assert code == 0
+    assert set(registry()) <= set(found)
+    kegg = found["kegg"]
+    assert set(kegg) >= {"name", "set", "vertices", "edges", "published_vertices", "published_edges", "matches"}
+    assert (kegg["published_vertices"], kegg["published_edges"], kegg["set"]) == (3618, 5576, "small-sparse")
+
+
+@pytest.mark.mirror
+def test_list_counts_a_fetched_graph_and_finds_that_it_matches(capsys, mirror):
+    assert inside(capsys, "fetch", "kegg", "--offline")[0] == 0
+    _, out, _ = inside(capsys, "list", "datasets", "--json")
+    kegg = next(record for record in json_lines(out) if record["name"] == "kegg")
+    assert (kegg["vertices"], kegg["edges"], kegg["matches"]) == (3618, 5576, True)
+
+
+def test_list_implementations_gives_problem_name_needs_and_source(capsys):
+    code, out, _ = inside(capsys, "list", "implementations", "--json")
+    found = {record["name"]: record for record in json_lines(out)}
+    assert code == 0
+    assert {"dfs", "bfs", "sequential", "parallel"} <= set(found)
+    assert found["sequential"]["problem"] == "reachability"
+    assert found["sequential"]["needs"] == []
+    assert found["peer:pyreachability-grail"]["needs"] == ["peers"]
+    assert all(record["source"] for record in found.values())
+
+
+def test_list_configs_names_the_quickstart(capsys):
+    _, out, _ = inside(capsys, "list", "configs", "--json")
+    found = {record["name"]: record for record in json_lines(out)}
+    assert found["quickstart"]["description"]
+
+
+def test_list_for_people_is_plain_text_when_piped():
+    code, out, _ = call("list", "datasets")
+    assert code == 0
+    assert "\x1b" not in out
+    assert "uniprotenc_150" in out
+    assert "25,037,601" in out
+
+
+def test_info_of_a_dataset_by_an_alias_gives_its_canonical_record(capsys):
+    code, out, _ = inside(capsys, "info", "uniprot150", "--json")
+    (record,) = json_lines(out)
+    assert code == 0
+    assert (record["kind"], record["name"], record["published_edges"]) == ("dataset", "uniprotenc_150", 46687655)
+
+
+def test_info_of_the_machine_names_processor_and_packages(capsys):
+    _, out, _ = inside(capsys, "info", "--json")
+    (record,) = json_lines(out)
+    assert record["kind"] == "machine"
+    assert record["cores"] >= 1
+    assert "numpy" in record["packages"]
+
+
+@pytest.mark.parametrize("name", ["machine", "kegg", "parallel", "quickstart"])
+def test_info_for_people_has_a_line_a_fact(capsys, name):
+    code, out, _ = inside(capsys, "info", name)
+    assert code == 0
+    assert len(out.splitlines()) >= 4
+
+
+# ------------------------------------------------------------------ report of a stored run
+
+
+def row(**fields):
+    base = dict.fromkeys(results.FIELDS) | {
+        "run": "r", "dataset": "kegg", "kind": "real", "impl": "dfs", "seed": 1, "query_set": "random-100000-s1",
+        "under": "", "planned": 2, "positives": 20146, "queries": 100_000, "status": "ok", "key": "k", "at": "now",
+    }  # fmt: skip
+    return base | fields
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A folder with a run of two trials of one cell."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    rows = [row(phase=phase, trial=i, ms=2.0 + i) for i in range(2) for phase in ("label", "query")]
+    (folder / results.ROWS).write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (folder / results.ENVIRONMENT).write_text(json.dumps({"cpu": "Test CPU", "cores": 2}))
+    (folder / results.PLAN).write_text("{}")
+    return folder
+
+
+def test_report_shows_measured_beside_printed_and_writes_its_files(capsys, run):
+    code, out, _ = inside(capsys, "report", str(run))
+    assert code == 0
+    assert "Table 2.4" in out
+    assert "209.85" in out
+    assert "2.50" in out
+    assert {"report.md", "table-2.4.csv", "cells.csv"} <= {p.name for p in (run / "report").iterdir()}
+
+
+def test_report_of_one_table_in_one_format(capsys, run):
+    code, out, _ = inside(capsys, "report", str(run), "--table", "2.6", "--format", "csv")
+    assert code == 0
+    assert "Table 2.6" in out
+    assert "Table 2.4" not in out
+    assert {p.name for p in (run / "report").iterdir()} == {"table-2.6.csv", "cells.csv"}
+
+
+def test_report_as_json_gives_an_object_a_table_cell(capsys, run):
+    code, out, _ = inside(capsys, "report", str(run), "--table", "2.4", "--json")
+    found = {(r["dataset"], r["column"]): r for r in json_lines(out)}
+    assert code == 0
+    assert len(found) == 10 * 7
+    assert found["kegg", "Pure DFS"]["measured"] == 2.5
+    assert found["kegg", "Pure DFS"]["ratio"] == pytest.approx(2.5 / 209.85)
+    assert found["amaze", "Pure DFS"]["status"] == "missing"
+
+
+def test_report_of_a_run_without_rows_exits_with_3(capsys, run):
+    (run / results.ROWS).write_text("")
+    code, _, err = inside(capsys, "report", str(run))
+    assert code == 3
+    assert "no rows" in err
+
+
+def test_report_of_a_run_in_which_all_failed_is_shown_and_exits_with_3(capsys, run):
+    (run / results.ROWS).write_text(json.dumps(row(status="failed", reason="boom")) + "\n")
+    code, out, err = inside(capsys, "report", str(run))
+    assert code == 3
+    assert "FAILED" in out
+    assert "boom" in out
+    assert "1 failed" in err
+
+
+def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
+    code, _, err = inside(capsys, "report", str(run), "--table", "7.1")
+    assert code == 2
+    assert "2.4" in err
