@@ -10,6 +10,7 @@ import importlib
 import os
 import re
 import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -41,9 +42,10 @@ _SUFFIXES = {
 _SIGNATURES = (
     (re.compile(rb"PK\x03\x04"), "npz"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
-    (re.compile(rb"\s*graph_for_greach|\s*\d+\s*\n\s*\d+\s*:"), "gra"),
+    (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
 )
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
+_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "npz": "npz"}
 _HEAD = 1 << 16
 
 
@@ -82,7 +84,8 @@ def read(path: str | os.PathLike, format: str | None = None) -> Reading:
     if format is not None and format not in FORMATS:
         raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
     format = format or guess_format(path)
-    reader = getattr(importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}"), f"read_{format}")
+    module = importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}")
+    reader = getattr(module, f"read_{format}")
     started = perf_counter()
     if format == "npz":
         size = path.stat().st_size
@@ -92,9 +95,6 @@ def read(path: str | os.PathLike, format: str | None = None) -> Reading:
         size, loaded = text.size, perf_counter()
         graph, ids = reader(path, text)
     return Reading(graph, format, ids, size, loaded - started, perf_counter() - loaded)
-
-
-_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "npz": "npz"}
 
 
 def guess_format(path: str | os.PathLike) -> str:
@@ -123,8 +123,8 @@ def _head(path: Path) -> bytes:
             return stream.read1(_HEAD) if hasattr(stream, "read1") else stream.read(_HEAD)
     except FileNotFoundError:
         raise InputError("there is no such file", path=path) from None
-    except EOFError as error:
-        raise InputError(f"the gzip data is cut off: {error}", path=path, remedy=REFETCH) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
 

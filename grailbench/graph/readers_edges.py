@@ -123,7 +123,9 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
             header.edges, header.vertices, header.line = int(found[1]), int(found[2]), line
             if int(found[2]) != int(found[3]):
                 raise InputError(
-                    f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph", path=path, line=line
+                    f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph",
+                    path=path,
+                    line=line,
                 )
     if header.vertices is not None:
         check_vertices(header.vertices, path, header.line)
@@ -144,7 +146,7 @@ def _numbered(
         return greatest + 1, sources, targets, f"ids as given{unused}"
     if greatest < stated:
         return stated, sources, targets, "ids as given"
-    if least == 1 and greatest == stated:
+    if least >= 1 and greatest == stated:
         sources -= 1
         targets -= 1
         return stated, sources, targets, f"ids 1 to {stated} taken down by one"
@@ -152,11 +154,12 @@ def _numbered(
     if used == stated:
         done = f"ids up to {greatest} renumbered in ascending order"
         return stated, rank(sources), rank(targets), done
-    first = int(np.argmax((sources > stated) | (targets > stated))) if greatest > stated else None
+    too_far = stated + (least >= 1)
+    first = int(np.argmax((sources >= too_far) | (targets >= too_far)))
     raise InputError(
         f"ids reach {greatest}, and {used} of them occur, but line {header.line} says {stated} vertices",
         path=path,
-        line=_line_of_edge(text, first) if first is not None else header.line,
+        line=_line_of_edge(text, first),
         remedy="correct the header, or take it out",
     )
 
@@ -167,7 +170,7 @@ def _ranks(sources: np.ndarray, targets: np.ndarray, greatest: int):
         place = np.zeros(greatest + 1, VERTEX)
         place[sources] = 1
         place[targets] = 1
-        np.cumsum(place, out=place)
+        np.cumsum(place, dtype=VERTEX, out=place)
         return int(place[-1]), lambda ids: place[ids] - VERTEX(1)
     known = np.unique(np.concatenate((np.unique(sources), np.unique(targets))))
     return known.size, lambda ids: np.searchsorted(known, ids).astype(VERTEX)
@@ -259,9 +262,7 @@ def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
     raise InputError("the file ends before the size line", path=path, line=line, remedy=REFETCH)
 
 
-def _mtx_fault(
-    path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int, columns: int
-) -> InputError:
+def _mtx_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int, columns: int) -> InputError:
     message = number_fault(status, state, vertices, 1, "an index")
     if message is None:
         message = f"an entry has two indices and {columns} values after them"

@@ -6,9 +6,9 @@
     1: 2 #
     2: #
 
-Rules: every vertex of 0..n-1 has exactly one line, in any order; a vertex with two lines, or with none, is an error
-(a missing line cannot be told from a file that was cut off). Children may repeat, and may be the vertex itself: the
-edges are as the file gives them. Blank lines, spaces, tabs and CRLF are read over.
+Rules: every vertex of 0..n-1 has exactly one line, in any order; a vertex with two lines, or with none, is an
+error (a missing line cannot be told from a file that was cut off). Children may repeat, and may be the vertex
+itself: the edges are as the file gives them. Blank lines, spaces, tabs and CRLF are read over.
 """
 
 from __future__ import annotations
@@ -104,25 +104,29 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
     what = "a child" if state[CURRENT] >= 0 else "a vertex id"
     if status == CUT_OFF:
         return InputError(
-            f"the file ends inside the line of a vertex, after {int(state[LINES])} of {vertices} vertex lines",
+            f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} of them",
             path=path,
             line=int(state[LINE]),
             remedy=REFETCH,
         )
-    message = number_fault(status, state, vertices, 0, what) or {
-        NO_COLON: "a colon expected after the vertex id",
-        NO_END: f"the line of vertex {int(state[CURRENT])} does not end with '#'",
-        AFTER_END: "something follows the '#' that ends the line",
-        TWICE: f"vertex {int(state[VALUE])} has a second line",
-    }[status]
+    message = number_fault(status, state, vertices, 0, what)
+    if status == NO_COLON:
+        message = "a colon expected after the vertex id"
+    elif status == NO_END:
+        message = f"the line of vertex {int(state[CURRENT])} does not end with '#'"
+    elif status == AFTER_END:
+        message = "something follows the '#' that ends the line"
+    elif status == TWICE:
+        message = f"vertex {int(state[VALUE])} has a second line"
     return malformed(path, text, state, message)
 
 
 @njit(PARSER.format("uint8[::1]"), cache=True)
 def _parse(text, state, sources, targets, seen):
-    """Vertex lines of a .gra text from state[POS] on; returns a status code. seen: uint8[n], 1 where a line was.
+    """Vertex lines of a .gra text from state[POS] on; returns a status code.
 
-    Two loops and no helper that returns from its middle: one loop over states runs at half this speed.
+    seen: uint8[n], set to 1 where a line was. Two loops and no helper that returns from its middle: one loop over
+    states runs at half this speed.
     """
     end, room, n = text.size, targets.size, seen.size
     pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]

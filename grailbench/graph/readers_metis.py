@@ -62,7 +62,7 @@ def read_metis(path: Path, text: np.ndarray) -> tuple[Graph, str]:
         raise _fault(path, text, state, status, vertices)
     if sources.size != 2 * edges:
         raise InputError(
-            f"{sources.size} neighbours are listed, but line {line - 1} says {edges} edges, which is {2 * edges}",
+            f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}",
             path=path,
             line=int(state[LINE]),
             remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
@@ -106,10 +106,11 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
             line=int(state[LINE]),
             remedy=REFETCH,
         )
-    message = number_fault(status, state, vertices, 1, "a neighbour or weight") or {
-        COLUMNS: "the line of a vertex ends before the weights that fmt promises",
-        AFTER_END: f"something follows the lines of all {vertices} vertices",
-    }.get(status)
+    message = number_fault(status, state, vertices, 1, "a neighbour or weight")
+    if status == COLUMNS:
+        message = "the line of a vertex ends before the weights that fmt promises"
+    elif status == AFTER_END:
+        message = f"something follows the lines of all {vertices} vertices"
     return malformed(path, text, state, message)
 
 

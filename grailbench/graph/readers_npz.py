@@ -46,7 +46,7 @@ def read_npz(path: Path) -> tuple[Graph, str]:
 def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray) -> Graph:
     for name, array in (("offsets", offsets), ("targets", targets)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(f"{name} of {array.dtype}, {array.ndim} dimensions; integers in one row needed", path=path)
+            raise InputError(f"{name}: {array.dtype} of shape {array.shape}; a row of integers is needed", path=path)
     if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != targets.size:
         raise InputError(f"offsets do not run from 0 to the {targets.size} targets", path=path)
     if offsets.size - 1 > MAX_VERTICES:

@@ -1,8 +1,9 @@
-"""What the text readers share: the bytes of a file, the parser's states, one message for each way it can stop.
+"""What the text readers share: the bytes of a file, the state of a parser, the parts of its messages.
 
-A parser is a numba function over the whole text. It keeps its place in an int64 state array (see the constants
-`POS` and following), fills two int32 arrays with sources and targets, and returns one of the status codes below.
-When the arrays are full it returns FULL, and is called again with longer ones; so a file is passed over once.
+A parser is a numba function over the whole text. It keeps its place in an int64 state array (its slots are the
+constants `POS` and following), fills two int32 arrays with sources and targets, and returns one of the status
+codes below. When the arrays are full it returns FULL, and is called again with longer ones: a file is passed
+over once.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from grailbench.graph.csr import MAX_VERTICES, VERTEX
 # status codes of a parser
 DONE, FULL = 0, 1
 NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, COLUMNS = range(2, 11)
-# slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines so
-# far, the number or column an error is about
+# slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines
+# so far, the number or column an error is about
 POS, LINE, COUNT, CURRENT, LINES, VALUE = range(6)
 
 NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
-# Parsers are compiled when their module is imported (from numba's cache after the first time), not inside a timing.
+# Parsers are compiled when their module is imported (later: loaded from numba's cache), not inside a timing.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 _MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
 _CHUNK = 1 << 20
@@ -35,7 +36,7 @@ _FIRST_EDGES = 1 << 16
 REFETCH = "the file is not whole: fetch or copy it again"
 
 
-# ---------------------------------------------------------------------------------------------- the bytes of a file
+# ---------------------------------------------------------------------------------------- the bytes of a file
 
 
 def is_gzip(path: Path) -> bool:
@@ -80,9 +81,9 @@ def _gunzip(path: Path) -> np.ndarray:
     size = path.stat().st_size
     with open(path, "rb") as stream:
         stream.seek(max(0, size - 4))
-        said = int.from_bytes(stream.read(4), "little")  # the length modulo 2^32: a hint, bounded by deflate's ratio
+        said = int.from_bytes(stream.read(4), "little")  # the length modulo 2^32, if the file is whole
     with gzip.open(path, "rb") as stream:
-        return _filled(stream, min(said, 1032 * size))
+        return _filled(stream, min(said, 16 * size))
 
 
 def _filled(stream, size: int) -> np.ndarray:
@@ -98,12 +99,10 @@ def _filled(stream, size: int) -> np.ndarray:
     return text[:filled]
 
 
-# ---------------------------------------------------------------------------------------------- running a parser
+# ---------------------------------------------------------------------------------------- running a parser
 
 
-def parse(
-    parser: Callable, text: np.ndarray, state: np.ndarray, *arguments
-) -> tuple[int, np.ndarray, np.ndarray]:
+def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments) -> tuple[int, np.ndarray, np.ndarray]:
     """Run `parser(text, state, sources, targets, *arguments)` to its end: status, sources and targets.
 
     The edge arrays grow by what the text passed so far lets expect.
@@ -117,7 +116,7 @@ def parse(
         sources, targets = _longer(sources, count, room), _longer(targets, count, room)
     count = int(state[COUNT])
     for ids in (sources, targets):
-        ids.resize(count, refcheck=False)  # gives the unused tail back without a copy; nobody else holds the array
+        ids.resize(count, refcheck=False)  # gives the unused tail back without a copy; nobody else holds it
     return status, sources, targets
 
 
@@ -136,7 +135,7 @@ def new_state(pos: int, line: int) -> np.ndarray:
 
 @njit(cache=True, inline="always")
 def is_blank(byte):
-    """Space, tab or the CR of CRLF. Nothing else is: a hole of zero bytes in a damaged file must not be read over."""
+    """Space, tab or the CR of CRLF, nothing else: a hole of zero bytes in a damaged file is not read over."""
     return byte == 32 or byte == 9 or byte == 13
 
 
@@ -151,7 +150,7 @@ at = np.uint64  # an index of this type is not tested for being counted from the
 
 @njit(cache=True, inline="always")
 def number(text, pos):
-    """The decimal number at `pos`: (value, position after it). Value -1: no digit there; -2: too many digits."""
+    """The decimal number at `pos`: (value, position after it). -1: no digit there; -2: too many digits."""
     start = pos
     value = np.int64(0)
     while pos < text.size:
@@ -167,7 +166,7 @@ def number(text, pos):
     return value, pos
 
 
-# ---------------------------------------------------------------------------------------------- messages
+# ---------------------------------------------------------------------------------------- messages
 
 
 def excerpt(text: np.ndarray, pos: int) -> str:
@@ -181,9 +180,7 @@ def excerpt(text: np.ndarray, pos: int) -> str:
 def malformed(path: Path, text: np.ndarray, state: np.ndarray, what: str, remedy: str | None = None) -> InputError:
     """The error of a line that says something it must not: file, line, byte and the text there."""
     pos = int(state[POS])
-    return InputError(
-        f"{what}, at byte {pos}: {excerpt(text, pos)}", path=path, line=int(state[LINE]), remedy=remedy
-    )
+    return InputError(f"{what}, at byte {pos}: {excerpt(text, pos)}", path=path, line=int(state[LINE]), remedy=remedy)
 
 
 def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what: str) -> str | None:

@@ -1,10 +1,10 @@
 """Graphs on disk: raw edges of imported and generated graphs, condensed graphs of every source.
 
-Every file is an uncompressed `.npz` (numpy's own format, so that `numpy.load` opens it anywhere) with one more
-member, `meta.json`: what the file holds, and the shape, dtype and CRC of each array. A file is written under a
-temporary name in its own folder and moved into place, so that two writers at once leave one whole file, never a
-mixture. On loading, every byte of every array is checked against the zip CRC; anything that does not fit is
-`Damaged`.
+Every file is an uncompressed `.npz` (numpy's own format, so that `numpy.load` opens it anywhere) with one
+more member, `meta.json`: what the file holds, and the shape, dtype and CRC of each array. A file is written
+under a temporary name in its own folder and moved into place, so that two writers at once leave one whole file,
+never a mixture. On loading, every byte of every array is checked against the zip CRC; anything that does not
+fit is `Damaged`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Damaged(InputError):
     """A stored file does not hold what was written to it."""
 
 
-# ---------------------------------------------------------------------------------------------- public
+# ---------------------------------------------------------------------------------------- public
 
 
 def sha256_file(path: str | os.PathLike) -> str:
@@ -60,7 +60,7 @@ def sha256_file(path: str | os.PathLike) -> str:
 
 
 def graph_sha256(graph: Graph) -> str:
-    """The sha256 of a graph itself: its vertex count and its edges in their order, whatever file they came from."""
+    """The sha256 of a graph itself: vertex count and edges in their order, whatever file they came from."""
     digest = hashlib.sha256(f"graph {graph.vertices} {graph.edges}\n".encode())
     for ids in (graph.sources, graph.targets):
         digest.update(np.ascontiguousarray(ids, dtype="<i4"))
@@ -68,10 +68,10 @@ def graph_sha256(graph: Graph) -> str:
 
 
 def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None) -> dict:
-    """Write the raw edges of `graph` and `meta` (anything JSON holds) to `path`, atomically; return the whole meta.
+    """Write the raw edges of `graph` and `meta` (anything JSON holds) to `path`, atomically.
 
-    `vertices`, `edges` and `sha256` (of the graph itself, see `graph_sha256`) are set in the meta, whatever `meta`
-    says about them. The bytes written are a pure function of graph and meta.
+    Returns the whole meta: `vertices`, `edges` and `sha256` (of the graph itself, see `graph_sha256`) are set in
+    it, whatever `meta` says about them. The bytes written are a pure function of graph and meta.
     """
     whole = {
         **(meta or {}),
@@ -106,7 +106,7 @@ def read_meta(path: str | os.PathLike) -> dict:
 
 
 def stored_dag(path: str | os.PathLike) -> tuple[Dag, dict]:
-    """The condensed form of a graph that `save_graph` wrote, and its meta; the edges are read only when needed."""
+    """The condensed form of a graph that `save_graph` wrote, and its meta; its edges are read only if needed."""
     meta = read_meta(path)
     return cached_dag(meta["sha256"], lambda: load_graph(path)[0]), meta
 
@@ -114,9 +114,9 @@ def stored_dag(path: str | os.PathLike) -> tuple[Dag, dict]:
 def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
     """The condensed graph of the source with this sha256, from the cache when it is there and whole.
 
-    `make` gives the raw graph; it is called only when the cache has none, or a damaged one, which is then rebuilt
-    with a logged warning. Two sources that differ must have different keys. A cache that cannot be written is no
-    error: the graph is returned all the same, with a warning.
+    `make` gives the raw graph; it is called only when the cache has none, or a damaged one, which is then
+    rebuilt with a logged warning. Two sources that differ must have different keys. A cache that cannot be
+    written is no error: the graph is returned all the same, with a warning.
     """
     if not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z._-]*", sha256):
         raise ValueError(f"{sha256!r} is no key of a cached graph")
@@ -124,8 +124,8 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
     if path.exists():
         try:
             return _load_dag(path, sha256)
-        except (InputError, OSError) as error:
-            _log.warning("%s; building it again", error)
+        except InputError as error:
+            _log.warning("rebuilding a cached graph: %s", error)
     from grailbench.graph.condense import condense
 
     dag = condense(make())
@@ -136,7 +136,7 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
     return dag
 
 
-# ---------------------------------------------------------------------------------------------- condensed graphs
+# ---------------------------------------------------------------------------------------- condensed graphs
 
 
 def _save_dag(path: Path, dag: Dag, key: str) -> None:
@@ -162,7 +162,7 @@ def _load_dag(path: Path, key: str) -> Dag:
 
 
 def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
-    """What is wrong with a loaded condensed graph of n vertices and m edges, None when nothing is. Linear passes."""
+    """What is wrong with a loaded condensed graph of n vertices and m edges; None when nothing is."""
     if dag.offsets.shape != (n + 1,) or dag.parent_offsets.shape != (n + 1,):
         return "its offsets are not one longer than its vertices"
     if dag.children.shape != (m,) or dag.parents.shape != (m,):
@@ -179,12 +179,12 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------- files
+# ---------------------------------------------------------------------------------------- files
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new binary file that takes the place of `path` when the block ends well, and vanishes when it does not."""
+    """A new binary file that takes the place of `path` when the block ends well, else vanishes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -241,7 +241,7 @@ def _read(path: Path, kind: str, fields: dict) -> tuple[dict, dict[str, np.ndarr
         arrays = {}
         for name, dtype in fields.items():
             wanted = meta["arrays"][name]
-            if wanted["dtype"] != np.dtype(dtype).str or archive.getinfo(f"{name}.npy").CRC != wanted["crc"]:
+            if (wanted["dtype"], wanted["crc"]) != (np.dtype(dtype).str, archive.getinfo(f"{name}.npy").CRC):
                 raise _damaged(path, f"array {name} is not the one that was written")
             with archive.open(f"{name}.npy") as member:
                 arrays[name] = _array(member, path, name, wanted)
@@ -249,7 +249,7 @@ def _read(path: Path, kind: str, fields: dict) -> tuple[dict, dict[str, np.ndarr
 
 
 def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray:
-    """One array. The meta, checked already, says how large it is: a torn header must not choose the allocation."""
+    """One array. The meta, checked already, says how large it is: no torn header chooses the allocation."""
     if np.lib.format.read_magic(member) != (1, 0):
         raise _damaged(path, f"array {name} is of another version of the format")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
@@ -266,4 +266,4 @@ def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray
 
 
 def _damaged(path: Path, why: str) -> Damaged:
-    return Damaged(f"damaged stored graph: {why}", path=path, remedy="delete it; it is built or imported again")
+    return Damaged(f"the stored graph is damaged: {why}", path=path, remedy="import or generate it again")
