@@ -1,0 +1,43 @@
+"""`grailbench import`: a user's own graph, under a name of its own."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+FORMATS = ("gra", "edges", "mtx", "metis", "npz")
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(dir_okay=False))
+@click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
+@click.option("--format", type=click.Choice(FORMATS), help="Default: told from content and name.")
+@click.option("--replace", is_flag=True, help="Replace another graph imported under this name.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(path, name, format, replace, as_json):
+    """Import the graph in the file PATH (also .gz), so that it can be run under NAME.
+
+    \b
+    Formats:
+      gra    GRAIL's adjacency lists, with or without the line graph_for_greach
+      edges  'source target [weight [time]]' a line; SNAP and KONECT headers are checked
+      mtx    Matrix Market, coordinate; symmetric gives both directions
+      metis  METIS, undirected: both directions
+      npz    CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
+
+    A file that is cut off, or that disagrees with its own header, is refused, with its line.
+
+    \b
+    Examples:
+      grailbench import my-graph.gra --name mine
+      grailbench import web-Google.txt.gz --name web-google --json
+    """
+    from grailbench.datasets.imported import import_graph, show
+    from grailbench.report.screen import console
+
+    result = import_graph(path, name, format, replace)
+    if as_json:
+        click.echo(json.dumps(result.record()))
+    else:
+        show(result, console())

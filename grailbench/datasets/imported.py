@@ -1,0 +1,153 @@
+"""A user's own graph under a name of its own: read, checked, condensed, kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench import paths
+from grailbench.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grailbench.graph.csr import Dag
+    from grailbench.graph.readers import Reading
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """An imported graph: where it lies, how it was read, what it is once condensed."""
+
+    name: str
+    path: Path
+    meta: dict
+    reading: Reading
+    dag: Dag
+
+    def record(self) -> dict:
+        """One flat record, as `grailbench import --json` prints it.
+
+        `file_vertices` and `file_edges` are those of the file; `vertices` and `edges` are counted after
+        condensation, with the super-root, as everywhere. Times are in ms, the rate in MB of text a second.
+        """
+        from grailbench.graph.profile import characteristics
+
+        return {
+            "name": self.name,
+            "set": "imported",
+            **characteristics(self.dag),
+            "file_vertices": self.reading.graph.vertices,
+            "file_edges": self.reading.graph.edges,
+            "components": self.dag.vertices - 1,
+            "duplicates": self.dag.duplicates,
+            "loops": self.dag.loops,
+            "format": self.reading.format,
+            "ids": self.reading.ids,
+            "source": self.meta["source"],
+            "source_sha256": self.meta["source_sha256"],
+            "sha256": self.meta["sha256"],
+            "read_ms": 1e3 * (self.reading.load_seconds + self.reading.parse_seconds),
+            "mb_per_s": self.reading.mb_per_s,
+        }
+
+
+def import_graph(path: str | os.PathLike, name: str, format: str | None = None, replace: bool = False) -> ImportResult:
+    """Read a graph file and keep it as `name`; from then on `open_graph(name)` opens it.
+
+    format   one of `grailbench.graph.readers.FORMATS`, None to tell it from content and name
+    replace  whether a graph imported before under this name, from another file, gives way
+
+    Raises InputError when the name is taken or no name, and when the file is at fault (file, line, remedy).
+    """
+    from grailbench.graph.readers import read
+    from grailbench.graph.store import cached_dag, save_graph, sha256_file
+
+    path = Path(path)
+    check_name(name)
+    reading = read(path, format)
+    source = sha256_file(path)
+    stored = paths.cache_dir() / "imported" / f"{name}.npz"
+    if not replace:
+        _check_untaken(stored, name, source, reading.format)
+    meta = save_graph(
+        stored,
+        reading.graph,
+        {
+            "name": name,
+            "source": str(path.resolve()),
+            "source_sha256": source,
+            "format": reading.format,
+            "ids": reading.ids,
+        },
+    )
+    return ImportResult(name, stored, meta, reading, cached_dag(meta["sha256"], lambda: reading.graph))
+
+
+def check_name(name: str) -> None:
+    """Raises InputError unless a user's graph may have this name: no dataset and no synthetic graph has it."""
+    from grailbench.datasets.registry import find
+
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
+    if (dataset := find(name)) is not None:
+        raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy="choose another --name")
+    if name.casefold().endswith("-like"):
+        raise InputError(f"{name!r}: names in -like are those of look-alikes", remedy="choose another --name")
+    if (paths.cache_dir() / "generated" / f"{name}.npz").exists():
+        raise InputError(f"a generated graph is named {name!r}", remedy="choose another --name")
+
+
+def _check_untaken(stored: Path, name: str, source_sha256: str, format: str) -> None:
+    """Raises InputError when the name is that of a graph from another file; a damaged one gives way."""
+    from grailbench.graph.store import Damaged, read_meta
+
+    if not stored.exists():
+        return
+    try:
+        meta = read_meta(stored)
+    except Damaged:
+        return
+    if (meta.get("source_sha256"), meta.get("format")) != (source_sha256, format):
+        raise InputError(
+            f"{name!r} was imported before, from {meta.get('source')}", remedy="--replace, or another --name"
+        )
+
+
+def show(result: ImportResult, screen: Console) -> None:
+    """Print what was read and what it became."""
+    from rich.table import Table
+
+    row = result.record()
+    title = f"{result.name}, with the super-root"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in _COLUMNS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_row(*(f"{row[key]:.2f}" if key == "degree" else f"{row[key]:,}" for key in _COLUMNS.values()))
+    screen.print(table)
+    screen.print(
+        f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
+        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s; {row['ids']}"
+    )
+    screen.print(
+        f"condensed: {row['components']:,} components, {row['duplicates']:,} duplicate edges, "
+        f"{row['loops']:,} edges inside components"
+    )
+    screen.print(f"next: grailbench run --dataset {result.name}")
+
+
+_COLUMNS = {
+    "Vertices": "vertices",
+    "Edges": "edges",
+    "Degree": "degree",
+    "Levels": "levels",
+    "Roots": "roots",
+    "Sinks": "sinks",
+    "Max in": "max_in_degree",
+    "Max out": "max_out_degree",
+}
