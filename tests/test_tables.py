@@ -134,6 +134,17 @@ def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
     assert table.notes == ["Parallel columns: measured with 4 threads; the thesis used 16."]
 
 
+def test_child_order_other_than_print_is_stated():
+    table = built(rows(order="lexicographic"))
+    assert entry(table, "Sequential DFS").measured == 3.0
+    assert any("lexicographic order" in note for note in table.notes)
+
+
+def test_random_child_order_is_preferred_as_print_has_it():
+    table = built(rows(order="lexicographic", ms=(9.0,)), rows(ms=(5.0,)))
+    assert entry(table, "Sequential DFS").measured == 5.0
+
+
 # ------------------------------------------------------------------ what is missing or bad
 
 

@@ -85,6 +85,8 @@ class Cell:
         if self.dim is not None:
             parts.append(f"d={self.dim}")
         parts += [part for part in (self.search, self.filters and f"filters {self.filters}") if part]
+        if self.order not in (None, "random"):
+            parts.append(f"{self.order} order")
         if self.threads:
             parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
         return " ".join(parts)

@@ -129,7 +129,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     notes = [e.note for e in printed.errata if not e.row]
     third = "difference" if name in COUNT_TABLES else "ratio"
     if third == "ratio":
-        notes += _threads_note(rows)
+        notes += _method_notes(rows)
     return Table(name, printed.caption, ("Data set", *printed.values), rows, third, notes)
 
 
@@ -155,7 +155,7 @@ def others(cells: Iterable[Cell]) -> list[Table]:
             for dataset, own in groups[like].items()
         ]
         if rows:
-            out.append(Table(name, caption, ("Data set", *FEEDS), rows, "", _threads_note(rows)))
+            out.append(Table(name, caption, ("Data set", *FEEDS), rows, "", _method_notes(rows)))
     return out
 
 
@@ -240,16 +240,20 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
     )
 
 
-def _threads_note(rows: list[Row]) -> list[str]:
-    used = sorted(
-        {
-            entry.cell.threads
-            for row in rows
-            for column, entry in row.entries.items()
-            if column.startswith("Parallel") and entry.cell is not None and entry.measured is not None
-        }
-    )
-    if not used:
-        return []
-    here = " or ".join(str(threads) if threads else "all" for threads in used)
-    return [f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}."]
+def _method_notes(rows: list[Row]) -> list[str]:
+    """How the cells shown differ from what the thesis ran: threads, and child order where it is not random."""
+    shown = [
+        (column, entry.cell)
+        for row in rows
+        for column, entry in row.entries.items()
+        if entry.cell is not None and entry.measured is not None
+    ]
+    notes = []
+    threads = sorted({cell.threads for column, cell in shown if column.startswith("Parallel")})
+    if threads:
+        here = " or ".join(str(count) for count in threads)
+        notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")
+    orders = sorted({cell.order for column, cell in shown if cell.order not in (None, "random")})
+    if orders:
+        notes.append(f"Children visited in {' or '.join(orders)} order; the thesis visits them in random order.")
+    return notes
