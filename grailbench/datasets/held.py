@@ -45,11 +45,6 @@ class Held:
         """What the file was held against; see `grailbench.datasets.fetch.CHECKS`."""
         return "sha256" if self.verified else self.note.get("checked", "none")
 
-    @property
-    def key(self) -> str:
-        """What the condensed graph is cached under: the file's sha256, and whether its ids were compacted."""
-        return f"{self.sha256}-compact" if self.form.compact else self.sha256
-
 
 def graph_path(dataset: Dataset, form: Form) -> Path:
     """Where the unpacked graph file of a form lies, or would lie."""

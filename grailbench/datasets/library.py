@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from grailbench import paths
 from grailbench.datasets import held as cache
 from grailbench.datasets.held import Held
 from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
 from grailbench.errors import InputError
-from grailbench.graph.csr import VERTEX, Dag, Graph
+from grailbench.graph.csr import Dag
 from grailbench.graph.profile import characteristics
 
 _STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
@@ -57,10 +55,12 @@ def open_graph(name: str) -> BenchGraph:
     if (dataset := find(name)) is not None:
         return _real(dataset)
     from grailbench.graph import generate
+    from grailbench.graph.store import save_graph
 
     if name in generate.look_alikes():
-        generate.stored_like(name)
-        return _stored(name, "synthetic", _stored_path("generated", name))
+        path = paths.cache_dir() / "generated" / f"{name}.npz"
+        save_graph(path, generate.like(name), {"spec": {"like": name}})
+        return _stored(name, "synthetic", path)
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 
@@ -163,7 +163,7 @@ def _measured(found: Held) -> dict:
     """The characteristics of a held graph, from its note when they were counted before."""
     from grailbench.graph.store import FORMAT_VERSION
 
-    version = f"{found.key}-v{FORMAT_VERSION}"
+    version = f"{found.sha256}-v{FORMAT_VERSION}"
     noted = found.note.get("measured", {})
     if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
         return {key: noted[key] for key in _CHARACTERISTICS}
@@ -181,20 +181,7 @@ def _dag(found: Held) -> Dag:
     from grailbench.graph.readers import read_graph
     from grailbench.graph.store import cached_dag
 
-    def read() -> Graph:
-        graph = read_graph(found.path, found.form.format)
-        return close_gaps(graph) if found.form.compact else graph
-
-    return cached_dag(found.key, read)
-
-
-def close_gaps(graph: Graph) -> Graph:
-    """The same edges over the vertices that have one, renumbered in ascending order."""
-    used = np.zeros(graph.vertices, np.bool_)
-    used[graph.sources] = True
-    used[graph.targets] = True
-    number = np.cumsum(used, dtype=VERTEX) - VERTEX(1)
-    return Graph(int(np.count_nonzero(used)), number[graph.sources], number[graph.targets])
+    return cached_dag(found.sha256, lambda: read_graph(found.path, found.form.format))
 
 
 def _real(dataset: Dataset) -> BenchGraph:

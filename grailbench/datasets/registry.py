@@ -83,14 +83,12 @@ class Form(_Model):
     member   path inside a .tar.gz
     format   one of `grailbench.graph.readers.FORMATS`
     sha256   of the graph file itself, unpacked
-    compact  whether its ids have gaps, to be closed in ascending order
     """
 
     archive: str
     member: str | None = None
     format: str = "gra"
     sha256: str | None = Field(default=None, pattern=_HEX64)
-    compact: bool = False
 
     @model_validator(mode="after")
     def _member_of_a_tar(self):

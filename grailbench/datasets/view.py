@@ -133,7 +133,9 @@ def _mark(matches: bool | None, screen: Console) -> Text:
 
 
 def _remarks(of_set: list[dict]) -> list[str]:
-    lines = []
+    doubled = [f"{row['name']} {row['edges'] - row['distinct_edges']}" for row in of_set]
+    doubled = [text for text in doubled if not text.endswith(" 0")]
+    lines = [f"duplicate edges, counted here as in print: {', '.join(doubled)}"] if doubled else []
     for row in of_set:
         name = row["name"]
         if row["published_vertices"] is None and row["published_file_vertices"] is not None:

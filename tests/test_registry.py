@@ -1,0 +1,207 @@
+"""The registry of datasets: names, files, printed counts; and opening graphs by name."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from grailbench import paths
+from grailbench.datasets import library, registry
+from grailbench.errors import InputError
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
+from grailbench.graph.profile import characteristics
+
+PRIMARY = "https://storage.googleapis.com/google-code-archive-downloads/v2/code.google.com/grail/"
+UNKNOWN = {"cit-patents", "uniprotenc_100", "uniprotenc_150", "citeseerx", "go-uniprot"}
+
+
+def _csv(name):
+    with (paths.published_dir() / f"{name}.csv").open() as file:
+        return list(csv.reader(file))[1:]
+
+
+@pytest.mark.parametrize("table", ["2.1", "2.2", "2.3"])
+def test_thesis_table_equals_its_independent_transcription(table):
+    ours = [
+        [d.name, d.title, str(row.vertices), str(row.edges), row.degree]
+        for d in registry.registry().values()
+        for row in d.published
+        if row.paper == "thesis" and row.table == table
+    ]
+    assert ours == _csv(f"thesis-{table}")
+
+
+def test_computation_table_equals_its_independent_transcription():
+    ours = {
+        (d.name, str(row.vertices), str(row.edges), row.degree)
+        for d in registry.registry().values()
+        for row in d.published
+        if row.paper == "computation"
+    }
+    assert ours == {(name, *counts) for name, _, *counts in _csv("computation-1")}
+
+
+def test_both_conventions_differ_by_one_vertex():
+    for dataset in registry.registry().values():
+        after, before = dataset.printed(super_root=True), dataset.printed(super_root=False) or dataset.counted
+        if after and before:
+            assert after.vertices == before.vertices + 1, dataset.name
+
+
+def test_sets_come_in_the_papers_order():
+    assert {name: len(datasets) for name, datasets in registry.sets().items()} == {
+        "small-sparse": 10, "small-dense": 5, "large": 7, "scale-free": 2,
+    }  # fmt: skip
+    assert list(registry.sets()) == ["small-sparse", "small-dense", "large", "scale-free"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("kegg", "kegg"), ("KEGG", "kegg"), ("kegg_dag_uniq.gra", "kegg"),
+        ("Citeseer", "citeseer"), ("citeseer_sub_10720", "citeseer"), ("citeseer.scc", "citeseer-large"),
+        ("cit-Patents", "cit-patents"), ("cit-Patents.txt.gz", "cit-patents"),
+        ("arXiv", "arxiv"), ("uniprot22", "uniprotenc_22"), ("Uniprot 22", "uniprotenc_22"),
+        ("uniprotenc-150", "uniprotenc_150"), ("uniprotenc_100m", "uniprotenc_100"), ("go_uniprot", "go-uniprot"),
+    ],
+)  # fmt: skip
+def test_a_graph_is_found_however_its_name_is_spelled(typed, name):
+    assert registry.resolve(typed).name == name
+
+
+def test_an_unknown_name_is_answered_with_near_ones():
+    with pytest.raises(InputError, match="did you mean .*uniprotenc_22"):
+        registry.resolve("uniprotenc_23")
+    with pytest.raises(InputError, match="grailbench list datasets"):
+        registry.resolve("")
+
+
+def test_the_google_archive_is_tried_first_and_snap_has_the_patents():
+    for dataset in registry.registry().values():
+        assert dataset.sources[0] == PRIMARY + dataset.archive
+    assert "https://snap.stanford.edu/data/cit-Patents.txt.gz" in registry.resolve("cit-patents").sources
+
+
+def test_only_files_at_hand_have_a_checksum():
+    without = {d.name for d in registry.registry().values() if d.sha256 is None}
+    assert without == UNKNOWN == {d.name for d in registry.registry().values() if _archive(d).sha256 is None}
+
+
+def _archive(dataset):
+    return dataset.archives[dataset.archive]
+
+
+@pytest.mark.mirror
+def test_checksums_are_those_of_the_files_at_hand(mirror):
+    sums = dict(reversed(line.split()) for line in (mirror / "SHA256SUMS").read_text().splitlines())
+    archives = {d.archive: _archive(d) for d in registry.registry().values() if d.sha256}
+    assert {name: archive.sha256 for name, archive in archives.items()} == sums
+    for name, archive in archives.items():
+        assert archive.bytes == (mirror / name).stat().st_size
+
+
+def test_choose_defaults_to_the_graphs_with_a_known_checksum():
+    assert {d.name for d in registry.choose()} == set(registry.registry()) - UNKNOWN
+    assert [d.name for d in registry.choose(["Human", "kegg"], ["scale-free"])] == [
+        "human", "kegg", "ba10k2d", "ba10k5d",
+    ]  # fmt: skip
+    assert len(registry.choose(everything=True)) == 24
+    with pytest.raises(InputError, match="small-dense"):
+        registry.choose(set_names=["dense"])
+
+
+FAULTY = {
+    "not toml": "set = ",
+    "an unknown key": 'set = "s"\ntitle = "S"\nposition = 1\narchives = {}\n'
+    '[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\nvertixes = 3\n',
+    "an archive nobody describes": 'set = "s"\ntitle = "S"\nposition = 1\narchives = {}\n'
+    '[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\n',
+    "a tar without a member": 'set = "s"\ntitle = "S"\nposition = 1\n[archives."a.tar.gz"]\n'
+    '[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.tar.gz"\n',
+    "a name taken twice": 'set = "s"\ntitle = "S"\nposition = 1\n[archives."a.gra.gz"]\n[archives."b.gra.gz"]\n'
+    '[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\n'
+    '[[datasets]]\nname = "b"\naliases = ["A"]\ntitle = "B"\narchive = "b.gra.gz"\n',
+}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_faulty_registry_is_refused_by_file_name(fault, tmp_path):
+    (tmp_path / "wrong.toml").write_text(FAULTY[fault])
+    with pytest.raises(InputError, match=r"wrong\.toml"):
+        registry.load(tmp_path)
+
+
+def test_known_errata_are_not_held_against_a_measurement():
+    dataset = registry.resolve("uniprotenc_150")
+    assert [row.edges for row in dataset.published if row.erratum] == [184670]
+    right = {"vertices": 25037601, "edges": 46687655, "roots": 21650057}
+    assert library.matches(dataset, right) is True
+    assert library.matches(dataset, right | {"edges": 46687654}) is False
+
+
+def test_matches_holds_both_conventions_to_print():
+    dataset = registry.resolve("citeseer-large")
+    right = {"vertices": 693948, "edges": 925779, "roots": 613497}
+    assert library.matches(dataset, right) is True
+    assert library.matches(dataset, right | {"roots": 613496}) is False
+    assert library.matches(dataset, None) is None
+    assert library.matches(registry.resolve("arxiv"), right) is None
+
+
+def test_characteristics_of_a_graph_counted_by_hand():
+    # 0 -> 2 twice, 1 -> 2, 2 -> 3, 2 -> 4; 5 alone: roots 0, 1, 5; sinks 3, 4, 5
+    sources, targets = [0, 0, 1, 2, 2], [2, 2, 2, 3, 4]
+    assert characteristics(condense(Graph.from_edges(6, sources, targets))) == {
+        "vertices": 7,
+        "edges": 8,
+        "distinct_edges": 7,
+        "degree": 8 / 7,
+        "levels": 4,
+        "roots": 3,
+        "sinks": 3,
+        "max_in_degree": 2,
+        "max_out_degree": 2,
+    }
+
+
+def test_characteristics_of_a_graph_without_edges():
+    shape = characteristics(condense(Graph.from_edges(2, np.empty(0, int), np.empty(0, int))))
+    assert (shape["levels"], shape["roots"], shape["sinks"], shape["max_in_degree"]) == (2, 2, 2, 0)
+
+
+def test_a_graph_that_was_not_fetched_is_refused_with_the_command_to_type(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match="grailbench fetch kegg"):
+        library.open_graph("KEGG")
+
+
+def test_an_unknown_graph_is_answered_with_near_names(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match="did you mean .*kegg"):
+        library.open_graph("keggg")
+    with pytest.raises(InputError, match="no graph is named"):
+        library.open_graph("../kegg")
+
+
+def test_an_imported_graph_opens_by_its_name(monkeypatch, tmp_path):
+    from grailbench.graph.store import save_graph
+
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    save_graph(tmp_path / "imported" / "mine.npz", Graph.from_edges(3, [0, 1, 2], [1, 2, 1]))
+    graph = library.open_graph("mine")
+    assert (graph.kind, graph.set, graph.verified, graph.dag.vertices) == ("imported", "imported", None, 3)
+    assert "mine" in library.available()
+
+
+def test_an_imported_graph_goes_before_an_alias_but_not_before_a_dataset(monkeypatch, tmp_path):
+    from grailbench.graph.store import save_graph
+
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    for name in ("patents", "kegg"):
+        save_graph(tmp_path / "imported" / f"{name}.npz", Graph.from_edges(3, [0], [1]))
+    assert library.open_graph("patents").kind == "imported"
+    with pytest.raises(InputError, match="grailbench fetch kegg"):
+        library.open_graph("kegg")
