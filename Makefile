@@ -10,7 +10,7 @@ CONFIG ?= quickstart
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 
 ifneq ($(strip $(MIRROR)),)
 export GRAILBENCH_MIRROR := $(strip $(MIRROR))
@@ -29,13 +29,14 @@ $(BIN)/python:
 
 # The stamps are younger than pyproject.toml when the environment is up to date.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
+	@echo "installing grailbench into $(VENV)"
+	@$(PIP) .
 	@touch $@
 
 # Without a wheel of the peers for this platform their rows are skipped; all else is tested.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[dev,peers]' \
-		|| { echo "the peers extra did not install; going on without it" >&2; $(PIP) --editable '.[dev]'; }
+	@echo "installing grailbench and its tests into $(VENV)"
+	@$(PIP) '.[dev,peers]' || { echo "the peers extra did not install; going on without it" >&2; $(PIP) '.[dev]'; }
 	@touch $(VENV)/.base $@
 
 install: $(VENV)/.base
@@ -43,8 +44,9 @@ install: $(VENV)/.base
 dev: $(VENV)/.dev
 
 bench: $(VENV)/.base
-	$(BIN)/grailbench run --config $(CONFIG)
-	$(BIN)/grailbench report
+	@echo "grailbench run --config $(CONFIG)"
+	@status=0; $(BIN)/grailbench run --config $(CONFIG) || status=$$?; \
+		if [ $$status -le 1 ]; then $(BIN)/grailbench report || exit; fi; exit $$status
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
