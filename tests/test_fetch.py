@@ -318,6 +318,15 @@ def test_an_unvouched_file_is_refused_and_not_locked_when(what, content, folder,
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
+def test_an_unvouched_graph_with_another_number_of_vertices_than_printed_is_refused(folder):
+    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
+    row = {"paper": "thesis", "table": "2.3", "edges": 3, "degree": "1"}
+    result = one(fetch([dataset(published=[row | {"vertices": 5}])], mirror=str(folder)))
+    assert "holds 3 vertices, but thesis, table 2.3 prints 5" in result.reasons[0]
+    assert held.locked_sha256("a.gra.gz") is None
+    assert one(fetch([dataset(published=[row | {"vertices": 4}])], mirror=str(folder))).status == "fetched"
+
+
 def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
     for wanted in (dataset(content=GRAPH, packed=gzip.compress(GRAPH, mtime=0)), dataset("b", "b.gra.gz")):
         (folder / wanted.archive).write_bytes(gzip.compress(GRAPH, mtime=0))

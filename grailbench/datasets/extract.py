@@ -71,9 +71,7 @@ class _Metered:
         block = self._stream.read(_BLOCK if size < 0 else size)
         self._left -= len(block)
         if self._left < 0:
-            raise InputError(
-                f"unpacks to more than {self._most:,} bytes, too many for its size", path=self._archive
-            )
+            raise InputError(f"unpacks to more than {self._most:,} bytes, too many for its size", path=self._archive)
         return block
 
 

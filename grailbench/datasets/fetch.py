@@ -119,18 +119,15 @@ def fetch(
     mirror = mirror if mirror is not None else paths.mirror()
     if mirror is not None:
         folder = folder_of(mirror)
+        mirror = mirror if folder is None else str(folder.absolute())
         if folder is not None and not folder.is_dir():
-            raise InputError(
-                f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL"
-            )
+            raise InputError(f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL")
     work = _Fetch(mirror, offline, progress or (lambda name: Progress()), hosts, limits)
     try:
         _sweep()
         return work.all(datasets, jobs)
     except OSError as error:
-        raise InputError(
-            f"cannot fetch into the cache: {error}", remedy="GRAILBENCH_CACHE moves it"
-        ) from error
+        raise InputError(f"cannot fetch into the cache: {error}", remedy="GRAILBENCH_CACHE moves it") from error
 
 
 def _sweep() -> None:
@@ -271,7 +268,7 @@ class _Fetch:
         if form.sha256 is None:
             if "checked" not in note:
                 note = note | {"checked": _held_to_lock(form.graph_file, digest)}
-            _read_whole(form, graph)
+            _read_whole(dataset, form, graph)
             if "archive_sha256" not in note:
                 cache.lock(form.graph_file, digest, graph.stat().st_size, note["source"])
         elif digest != form.sha256:
@@ -316,17 +313,21 @@ def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
     try:
         unpack(archive, form.member, graph, limits)
     except InputError as error:
-        raise SourceFailed(str(error)) from error
+        raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
 
 
-def _read_whole(form: Form, graph: Path) -> None:
-    """Refuse a graph file that nobody vouches for if it cannot be read whole: truncated copies circulate."""
+def _read_whole(dataset: Dataset, form: Form, graph: Path) -> None:
+    """Refuse a graph file that nobody vouches for if it cannot be read whole, or holds another number of vertices
+    than is printed: truncated copies circulate, and a first fetch locks its checksum."""
     from grailbench.graph.readers import read_graph
 
     try:
-        read_graph(graph, form.format)
+        vertices = read_graph(graph, form.format).vertices
     except InputError as error:
-        raise SourceFailed(str(error)) from error
+        raise SourceFailed(str(error).replace(str(graph), form.graph_file)) from error
+    for row in dataset.published:
+        if vertices != row.vertices - row.super_root:
+            raise SourceFailed(f"it holds {vertices:,} vertices, but {row.where} prints {row.vertices:,}")
 
 
 def _result(found: Held, status: str, reasons: Iterable[str] = ()) -> FetchResult:

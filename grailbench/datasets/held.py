@@ -84,9 +84,7 @@ def held(dataset: Dataset) -> Held | None:
     if form.sha256 is not None:
         if digest == form.sha256:
             return Held(dataset, form, path, digest, True, note)
-        raise InputError(
-            f"sha256 {digest} is not the registered {form.sha256}", path=path, remedy=_again(dataset)
-        )
+        raise InputError(f"sha256 {digest} is not the registered {form.sha256}", path=path, remedy=_again(dataset))
     if not note:
         raise InputError("the file changed since it was fetched", path=path, remedy=_again(dataset))
     return Held(dataset, form, path, digest, note.get("checked") == "sha256", note)

@@ -70,11 +70,7 @@ def available() -> list[str]:
     from grailbench.graph import generate
 
     real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
-    stored = [
-        path.stem
-        for folder in _STORED.values()
-        for path in sorted((paths.cache_dir() / folder).glob("*.npz"))
-    ]
+    stored = [path.stem for folder in _STORED.values() for path in sorted((paths.cache_dir() / folder).glob("*.npz"))]
     return list(dict.fromkeys([*real, *stored, *generate.look_alikes()]))
 
 
@@ -169,9 +165,7 @@ def _measured(found: Held) -> dict:
         return {key: noted[key] for key in _CHARACTERISTICS}
     measured = characteristics(_dag(found))
     try:
-        cache.write_note(
-            found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}}
-        )
+        cache.write_note(found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}})
     except OSError:
         return measured  # a cache that cannot be written is read all the same
     return measured

@@ -209,8 +209,7 @@ def _read(path: Path) -> tuple[int, list[Dataset]]:
         raw = tomllib.loads(path.read_text("utf-8"))
         common = raw.get("sources", [])
         archives = {
-            file: Archive(file=file, **{"sources": common, **fields})
-            for file, fields in raw["archives"].items()
+            file: Archive(file=file, **{"sources": common, **fields}) for file, fields in raw["archives"].items()
         }
         shared = {"set": raw["set"], "set_title": raw["title"], "archives": archives}
         datasets = [Dataset(**fields, **shared) for fields in raw["datasets"]]

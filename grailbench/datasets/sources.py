@@ -41,9 +41,7 @@ def folder_of(source: str) -> Path | None:
         return None
     if parts.scheme == "file":
         if parts.netloc not in ("", "localhost"):
-            raise InputError(
-                f"{source}: a file:// URL names a path of this machine", remedy="use file:///path"
-            )
+            raise InputError(f"{source}: a file:// URL names a path of this machine", remedy="use file:///path")
         return Path(unquote(parts.path))
     if "://" in source:
         raise InputError(f"{source}: sources are folders, file://, http:// or https:// URLs")
@@ -143,9 +141,7 @@ class Progress:
         """The file is here, or will not come."""
 
 
-def transfer(
-    source: str, into: Path, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]
-) -> None:
+def transfer(source: str, into: Path, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]) -> None:
     """Copy or download `source` to the temporary file `into`.
 
     Raises SourceFailed when it cannot be had, Cancelled when `cancelled()` turns true on the way.
@@ -218,9 +214,7 @@ def _download(url: str, into: Path, hosts: Hosts, progress: Progress) -> None:
     try:
         get(url, str(into), None)
     except requests.HTTPError as error:
-        raise SourceFailed(
-            f"the server answered {error.response.status_code} {error.response.reason}"
-        ) from error
+        raise SourceFailed(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except (requests.ConnectionError, requests.Timeout) as error:
         raise hosts.bury(url, _innermost(error)) from error
     except requests.RequestException as error:

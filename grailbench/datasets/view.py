@@ -55,9 +55,7 @@ def show(found: list[dict], screen: Console) -> None:
         of_set = [row for row in held if row["set"] == name]
         table = _table(of_set, screen)
         # Never narrower than its figures: a window that is lets the lines run on, and loses none.
-        screen.width = max(
-            screen.width, Measurement.get(screen, screen.options.update(width=_AMPLE), table).maximum
-        )
+        screen.width = max(screen.width, Measurement.get(screen, screen.options.update(width=_AMPLE), table).maximum)
         screen.print(table)
         for line in _remarks(of_set):
             screen.print(f"  {line}")
@@ -115,9 +113,7 @@ def _table(of_set: list[dict], screen: Console) -> Table:
             if beside and printed:
                 differs = key != "degree" and row[beside] not in (None, row[key])
                 cells.append(Text(_cell(row[beside]), style="bold red" if differs else ""))
-        table.add_row(
-            *cells, _mark(row["matches"], screen), "verified" if row["verified"] else row["checked"]
-        )
+        table.add_row(*cells, _mark(row["matches"], screen), "verified" if row["verified"] else row["checked"])
     return table
 
 
