@@ -69,7 +69,7 @@ def read_gra(path: Path, text: np.ndarray) -> tuple[Graph, str]:
     if status != DONE:
         raise _fault(path, text, state, status, vertices)
     if state[LINES] != vertices:
-        missing = int(np.argmin(seen))
+        missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # no need to touch a seen of 2^31
         raise InputError(
             f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)",
             path=path,

@@ -1,0 +1,454 @@
+"""What is stored comes back whole, or not at all; what is damaged is rebuilt."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import digraphs
+
+from grailbench.datasets.imported import import_graph
+from grailbench.errors import InputError
+from grailbench.graph import store
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Dag, Graph
+
+_DAG_ARRAYS = ("offsets", "children", "levels", "order", "component", "parent_offsets", "parents")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Path: a cache for each test."""
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("stored")
+
+
+def some_graph(seed=1, vertices=40, edges=90) -> Graph:
+    drawn = np.random.default_rng(seed).integers(0, vertices, (2, edges))
+    return Graph.from_edges(vertices, *drawn)
+
+
+def same_dag(one: Dag, other: Dag) -> bool:
+    arrays = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in _DAG_ARRAYS)
+    return arrays and (one.duplicates, one.loops) == (other.duplicates, other.loops)
+
+
+def never() -> Graph:
+    raise AssertionError("the cache should have had it")
+
+
+def cached_file(cache, key="abc"):
+    return cache / "dags" / f"{key}-v{store.FORMAT_VERSION}.npz"
+
+
+# ---------------------------------------------------------------------------------------- raw graphs
+
+
+@given(digraphs(), st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()), max_size=3))
+def test_graph_and_meta_round_trip(folder, drawn, meta):
+    vertices, edges = drawn
+    graph = Graph.from_edges(vertices, *np.array(edges, np.int64).reshape(-1, 2).T)
+    written = store.save_graph(folder / "g.npz", graph, meta)
+    back, read = store.load_graph(folder / "g.npz")
+    assert (back.vertices, back.edges) == (vertices, len(edges))
+    assert back.sources.tolist() == graph.sources.tolist()
+    assert back.targets.tolist() == graph.targets.tolist()
+    assert back.sources.flags.writeable
+    assert read == written == store.read_meta(folder / "g.npz")
+    assert all(read[key] == meta[key] for key in meta if key not in ("kind", "edges"))
+
+
+def test_meta_says_vertices_edges_and_the_sha256_of_the_graph(tmp_path):
+    meta = store.save_graph(tmp_path / "g.npz", some_graph(), {"vertices": 7, "sha256": "mine", "spec": "kept"})
+    assert (meta["vertices"], meta["edges"], meta["spec"]) == (40, 90, "kept")
+    assert meta["sha256"] == store.graph_sha256(some_graph())
+
+
+def test_sha256_of_a_graph_tells_vertices_edges_and_their_order_apart():
+    digests = {
+        store.graph_sha256(Graph.from_edges(*graph))
+        for graph in (
+            (3, [0], [1]),
+            (4, [0], [1]),
+            (3, [1], [0]),
+            (3, [0, 1], [1, 2]),
+            (3, [1, 0], [2, 1]),
+            (3, [], []),
+        )
+    }
+    assert len(digests) == 6
+
+
+def test_equal_graphs_give_equal_bytes(tmp_path):
+    store.save_graph(tmp_path / "a.npz", some_graph(), {"b": 1, "a": 2})
+    store.save_graph(tmp_path / "b.npz", some_graph(), {"a": 2, "b": 1})
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_sha256_of_a_file(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert store.sha256_file(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_numpy_alone_opens_a_stored_graph(tmp_path):
+    store.save_graph(tmp_path / "g.npz", some_graph())
+    with np.load(tmp_path / "g.npz") as arrays:
+        assert arrays["sources"].tolist() == some_graph().sources.tolist()
+
+
+def test_every_flipped_byte_of_a_stored_graph_is_found_or_harmless(tmp_path):
+    path = tmp_path / "g.npz"
+    meta = store.save_graph(path, some_graph(), {"seed": 1})
+    whole, found = path.read_bytes(), 0
+    for at in range(len(whole)):
+        torn = bytearray(whole)
+        torn[at] ^= 1 << at % 8
+        path.write_bytes(torn)
+        try:
+            graph, read = store.load_graph(path)
+        except store.Damaged:
+            found += 1
+        else:  # a date, a permission: the content must be untouched
+            assert read == meta
+            assert store.graph_sha256(graph) == meta["sha256"]
+    assert found > len(whole) // 2
+
+
+def test_every_flipped_data_byte_is_found(tmp_path):
+    path = tmp_path / "g.npz"
+    graph = some_graph()
+    store.save_graph(path, graph)
+    whole = path.read_bytes()
+    start = whole.index(graph.targets.tobytes())
+    for at in range(start, start + graph.targets.nbytes):
+        torn = bytearray(whole)
+        torn[at] ^= 128
+        path.write_bytes(torn)
+        with pytest.raises(store.Damaged):
+            store.load_graph(path)
+
+
+def test_graph_file_cut_anywhere_is_found(tmp_path):
+    path = tmp_path / "g.npz"
+    store.save_graph(path, some_graph())
+    whole = path.read_bytes()
+    for kept in range(0, len(whole), 3):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(store.Damaged):
+            store.load_graph(path)
+
+
+def test_missing_stored_graph_and_folder_are_input_errors(tmp_path):
+    with pytest.raises(InputError, match="no such stored graph"):
+        store.load_graph(tmp_path / "none.npz")
+    with pytest.raises(InputError, match="cannot be read"):
+        store.load_graph(tmp_path)
+
+
+def test_another_kind_of_npz_is_refused(cache, tmp_path):
+    store.cached_dag("abc", some_graph)
+    with pytest.raises(store.Damaged, match="holds no graph"):
+        store.load_graph(cached_file(cache))
+    np.savez(tmp_path / "other.npz", sources=[1])
+    with pytest.raises(store.Damaged):
+        store.load_graph(tmp_path / "other.npz")
+
+
+# ---------------------------------------------------------------------------------------- condensed graphs
+
+
+@given(digraphs())
+def test_cached_dag_is_the_condensed_graph(drawn):
+    vertices, edges = drawn
+    graph = Graph.from_edges(vertices, *np.array(edges, np.int64).reshape(-1, 2).T)
+    key = store.graph_sha256(graph)
+    assert same_dag(store.cached_dag(key, lambda: graph), condense(graph))
+    loaded = store.cached_dag(key, never)
+    assert same_dag(loaded, condense(graph))
+    assert {name: getattr(loaded, name).dtype for name in _DAG_ARRAYS} == {
+        name: getattr(condense(graph), name).dtype for name in _DAG_ARRAYS
+    }
+
+
+def test_key_is_the_source_and_the_format_version(cache, monkeypatch):
+    store.cached_dag("abc", some_graph)
+    assert cached_file(cache).is_file()
+    assert store.cached_dag("abd", lambda: some_graph(2, vertices=9)).component.size == 9
+    monkeypatch.setattr(store, "FORMAT_VERSION", store.FORMAT_VERSION + 1)
+    assert store.cached_dag("abc", lambda: some_graph(2, vertices=9)).component.size == 9
+
+
+@pytest.mark.parametrize("key", ["", "../x", "a/b", ".hidden", "a\n"])
+def test_key_that_is_no_file_name_is_refused(key):
+    with pytest.raises(ValueError, match="no key"):
+        store.cached_dag(key, never)
+
+
+def rebuilt(cache, caplog) -> str:
+    """Check that the damaged cache of 'abc' is not trusted but made anew, with a warning; give the warning."""
+    path, made = cached_file(cache), []
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        dag = store.cached_dag("abc", lambda: made.append(1) or some_graph())
+    assert made == [1]
+    assert same_dag(dag, condense(some_graph()))
+    assert str(path) in caplog.text
+    assert same_dag(store.cached_dag("abc", never), dag)
+    return caplog.text
+
+
+@pytest.mark.parametrize("name", _DAG_ARRAYS)
+def test_cache_with_a_flipped_byte_in_any_array_is_rebuilt(cache, caplog, name):
+    dag = store.cached_dag("abc", some_graph)
+    data = getattr(dag, name).tobytes()
+    whole = cached_file(cache).read_bytes()
+    for at in (whole.index(data), whole.index(data) + len(data) // 2, whole.index(data) + len(data) - 1):
+        torn = bytearray(whole)
+        torn[at] ^= 2
+        cached_file(cache).write_bytes(torn)
+        assert "damaged" in rebuilt(cache, caplog)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, 0.5, -1])
+def test_truncated_cache_is_rebuilt(cache, caplog, kept):
+    store.cached_dag("abc", some_graph)
+    whole = cached_file(cache).read_bytes()
+    cached_file(cache).write_bytes(whole[: int(kept * len(whole)) if kept == 0.5 else kept])
+    rebuilt(cache, caplog)
+
+
+def rewrite(path, **changes):
+    """Write the cached graph again with some arrays or meta entries changed: every CRC is right."""
+    with zipfile.ZipFile(path) as archive:
+        meta = json.loads(archive.read("meta.json"))
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in _DAG_ARRAYS}
+    del meta["arrays"]
+    arrays.update({name: value for name, value in changes.items() if name in arrays})
+    meta.update({name: value for name, value in changes.items() if name not in arrays})
+    store._write(path, meta, arrays)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: {"children": d.children[:-1]}, "edge arrays"),
+        (lambda d: {"children": d.children.reshape(1, -1)}, "edge arrays"),
+        (lambda d: {"offsets": d.offsets[:-1]}, "offsets are not one longer"),
+        (lambda d: {"levels": d.order[:3]}, "levels or order"),
+        (lambda d: {"offsets": d.offsets[::-1].copy()}, "do not rise"),
+        (lambda d: {"offsets": np.where(np.arange(d.vertices + 1) == 1, 10**6, d.offsets)}, "do not rise"),
+        (lambda d: {"parent_offsets": d.parent_offsets + 1}, "do not rise"),
+        (lambda d: {"children": d.children + np.int32(d.vertices)}, "children are out of range"),
+        (lambda d: {"parents": d.parents - np.int32(d.vertices)}, "parents are out of range"),
+        (lambda d: {"component": d.component + np.int32(d.vertices)}, "component are out of range"),
+        (lambda d: {"children": d.children.astype(np.int64)}, "children is not the one"),
+        (lambda d: {"edges": d.edges + 1}, "edge arrays"),
+        (lambda d: {"vertices": None}, "counts"),
+        (lambda d: {"key": "abd"}, "another source"),
+        (lambda d: {"version": 0}, "another source or format"),
+        (lambda d: {"kind": "graph"}, "holds no dag"),
+    ],
+)
+def test_cache_whose_arrays_do_not_fit_is_rebuilt_though_every_crc_is_right(cache, caplog, change, said):
+    rewrite(cached_file(cache), **change(store.cached_dag("abc", some_graph)))
+    assert said in rebuilt(cache, caplog)
+
+
+def test_cache_with_two_arrays_exchanged_is_rebuilt(cache, caplog):
+    store.cached_dag("abc", some_graph)
+    path = cached_file(cache)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["levels.npy"], members["order.npy"] = members["order.npy"], members["levels.npy"]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert "is not the one that was written" in rebuilt(cache, caplog)
+
+
+def test_cache_that_is_no_zip_is_rebuilt(cache, caplog):
+    store.cached_dag("abc", some_graph)
+    cached_file(cache).write_bytes(b"graph_for_greach\n" * 100)
+    rebuilt(cache, caplog)
+
+
+def test_cache_that_cannot_be_written_is_a_warning(cache, caplog):
+    cache.mkdir()
+    (cache / "dags").write_text("a file where the folder should be")
+    with caplog.at_level(logging.WARNING):
+        assert same_dag(store.cached_dag("abc", some_graph), condense(some_graph()))
+    assert "was not cached" in caplog.text
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def test_failed_write_leaves_the_old_file_and_no_other(tmp_path):
+    store.save_graph(tmp_path / "g.npz", some_graph(1))
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        store.save_graph(tmp_path / "g.npz", some_graph(2), {"bad": object()})
+    assert os.listdir(tmp_path) == ["g.npz"]
+    assert store.graph_sha256(store.load_graph(tmp_path / "g.npz")[0]) == store.graph_sha256(some_graph(1))
+
+
+def test_killed_writer_leaves_no_file_of_that_name(tmp_path):
+    path = tmp_path / "g.npz"
+    killed = (
+        "import os, sys; from pathlib import Path; from grailbench.graph.store import atomic_file\n"
+        f"with atomic_file(Path({str(path)!r})) as stream:\n stream.write(b'half'); stream.flush(); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    assert not path.exists()
+
+
+def test_file_mode_follows_the_umask(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    store.save_graph(tmp_path / "g.npz", some_graph())
+    assert (tmp_path / "g.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def _write_often(path, seed, times):
+    for _ in range(times):
+        store.save_graph(path, some_graph(seed, edges=20_000), {"seed": seed})
+
+
+def test_two_processes_that_write_at_once_leave_one_whole_file_at_every_moment(tmp_path):
+    path = tmp_path / "g.npz"
+    _write_often(path, 0, 1)
+    digests = {seed: store.graph_sha256(some_graph(seed, edges=20_000)) for seed in (0, 1, 2)}
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_often, args=(path, seed, 60)) for seed in (1, 2)]
+    for writer in writers:
+        writer.start()
+    reads = 0
+    while reads < 20 or any(writer.is_alive() for writer in writers):
+        graph, meta = store.load_graph(path)
+        assert store.graph_sha256(graph) == digests[meta["seed"]]
+        reads += 1
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert os.listdir(tmp_path) == ["g.npz"]
+
+
+# ---------------------------------------------------------------------------------------- imports
+
+
+def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_imported_graph_opens_under_its_name(tmp_path):
+    from grailbench.datasets.library import available, open_graph
+
+    result = import_graph(gra(tmp_path), "mine")
+    assert "mine" in available()
+    opened = open_graph("mine")
+    assert (opened.kind, opened.sha256) == ("imported", result.meta["sha256"])
+    assert same_dag(opened.dag, result.dag)
+
+
+def test_import_says_what_it_read_and_what_that_became(tmp_path):
+    row = import_graph(gra(tmp_path), "mine").record()
+    assert (row["file_vertices"], row["file_edges"], row["components"]) == (3, 4, 2)
+    assert (row["vertices"], row["roots"], row["format"]) == (3, 1, "gra")
+    assert row["mb_per_s"] > 0
+    assert row["source_sha256"] == store.sha256_file(tmp_path / "mine.gra")
+
+
+@pytest.mark.parametrize(
+    "name", ["kegg", "KEGG", "Cit-Patents", "kegg-like", "mine-Like", "", "a/b", "..", "a b", "x" * 101]
+)
+def test_name_that_is_taken_or_no_name_is_refused(tmp_path, cache, name):
+    with pytest.raises(InputError, match=r"name|dataset"):
+        import_graph(gra(tmp_path), name)
+    assert not (cache / "imported").exists()
+
+
+def test_name_of_a_generated_graph_is_refused(tmp_path, cache):
+    store.save_graph(cache / "generated" / "mine.npz", some_graph())
+    with pytest.raises(InputError, match="a generated graph is named 'mine'"):
+        import_graph(gra(tmp_path), "mine")
+
+
+def test_other_graph_under_the_same_name_needs_replace(tmp_path):
+    import_graph(gra(tmp_path), "mine")
+    import_graph(gra(tmp_path), "mine")
+    other = gra(tmp_path, "1\n0: #\n", "other.gra")
+    with pytest.raises(InputError, match="--replace"):
+        import_graph(other, "mine")
+    assert import_graph(other, "mine", replace=True).dag.component.size == 1
+
+
+def test_damaged_import_gives_way(tmp_path, cache):
+    import_graph(gra(tmp_path), "mine")
+    (cache / "imported" / "mine.npz").write_bytes(b"")
+    assert import_graph(gra(tmp_path), "mine").dag.component.size == 3
+
+
+def test_one_file_read_as_two_formats_is_two_graphs(tmp_path):
+    path = gra(tmp_path, "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n", "a.mtx")
+    one = import_graph(path, "one", "mtx")
+    path = gra(tmp_path, "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n", "a.mtx")
+    two = import_graph(path, "two", "edges")
+    assert one.meta["source_sha256"] == two.meta["source_sha256"]
+    assert (one.dag.component.size, two.dag.component.size) == (3, 4)
+
+
+def test_faulty_file_leaves_nothing_imported(tmp_path, cache):
+    with pytest.raises(InputError, match="line 3"):
+        import_graph(gra(tmp_path, "2\n0: 1 #\n1: 9 #\n"), "mine")
+    assert not (cache / "imported").exists()
+
+
+def test_import_command_prints_one_json_object_and_a_table(tmp_path):
+    from click.testing import CliRunner
+
+    from grailbench.cli.import_ import command
+
+    arguments = [str(gra(tmp_path)), "--name", "mine"]
+    run = CliRunner().invoke(command, [*arguments, "--json"])
+    assert json.loads(run.output)["vertices"] == 3
+    run = CliRunner().invoke(command, arguments)
+    assert "MB/s" in run.output
+    assert "Max out" in run.output
+
+
+def test_import_command_ends_with_2_and_one_line_on_a_truncated_file(tmp_path):
+    path = gra(tmp_path, "9\n0: 1 #\n1: 2")
+    run = subprocess.run(
+        [sys.executable, "-m", "grailbench.cli.main", "import", str(path), "--name", "mine"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr.startswith(f"error: {path}, line 3: the file ends inside")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_deleted_cache_is_made_again_from_the_imported_edges(tmp_path, cache):
+    from grailbench.datasets.library import open_graph
+
+    result = import_graph(gra(tmp_path), "mine")
+    shutil.rmtree(cache / "dags")
+    (tmp_path / "mine.gra").unlink()
+    assert same_dag(open_graph("mine").dag, result.dag)
