@@ -480,6 +480,32 @@ def test_missing_file_and_folder_are_refused(tmp_path, format):
         read_graph(tmp_path, format)
 
 
+_WHOLE = {
+    "gra": as_gra(12, [(u, v) for u in range(12) for v in range(0, u, 3)]),
+    "edges": "# Nodes: 12 Edges: 9\n" + as_edges([(u, (5 * u + 1) % 12) for u in range(9)], tail=" 1.5"),
+    "mtx": as_mtx(12, [(u, (5 * u + 1) % 12) for u in range(12)]),
+    "metis": as_metis(12, [(u, v) for u in range(12) for v in range(0, u, 3)], "11", "3", " 1"),
+}
+
+
+@given(st.sampled_from(sorted(_WHOLE)), st.data())
+def test_whatever_is_done_to_a_file_gives_an_input_error_or_ids_in_range(folder, format, data):
+    torn = bytearray(_WHOLE[format].encode())
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(torn) - 1))
+        cut = at + data.draw(st.integers(0, 3))
+        torn[at:cut] = data.draw(
+            st.one_of(st.binary(max_size=3), st.sampled_from([b"9", b"\n", b" ", b"#", b":", b"%"]))
+        )
+        torn = torn or bytearray(b" ")
+    (folder / "torn").write_bytes(torn)
+    try:
+        graph = read_graph(folder / "torn", format)
+    except InputError:
+        return
+    Graph.from_edges(graph.vertices, graph.sources, graph.targets)  # checks
+
+
 # ---------------------------------------------------------------------------------------- telling formats
 
 

@@ -98,6 +98,8 @@ def test_equal_graphs_give_equal_bytes(tmp_path):
     store.save_graph(tmp_path / "a.npz", some_graph(), {"b": 1, "a": 2})
     store.save_graph(tmp_path / "b.npz", some_graph(), {"a": 2, "b": 1})
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_sha256_of_a_file(tmp_path):
@@ -141,6 +143,18 @@ def test_every_flipped_data_byte_is_found(tmp_path):
         path.write_bytes(torn)
         with pytest.raises(store.Damaged):
             store.load_graph(path)
+
+
+def test_torn_header_chooses_no_allocation(tmp_path):
+    path = tmp_path / "g.npz"
+    store.save_graph(path, some_graph(edges=5000))  # so long that no read-ahead comes to the CRC first
+    whole = path.read_bytes()
+    huge = whole.replace(b"(5000,), }            ", b"(5000000000000000,), }")
+    assert len(huge) == len(whole)
+    assert huge != whole
+    path.write_bytes(huge)
+    with pytest.raises(store.Damaged, match="another type or shape"):
+        store.load_graph(path)
 
 
 def test_graph_file_cut_anywhere_is_found(tmp_path):
