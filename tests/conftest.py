@@ -15,9 +15,7 @@ from hypothesis import HealthCheck, settings
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
 for _name, _examples in (("fast", 40), ("thorough", 1000)):
-    settings.register_profile(
-        _name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL
-    )
+    settings.register_profile(_name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 _MIRROR = os.environ.get("GRAILBENCH_MIRROR")
@@ -40,3 +38,29 @@ def mirror(monkeypatch):
         pytest.skip("GRAILBENCH_MIRROR names no folder with the real graphs")
     monkeypatch.setenv("GRAILBENCH_MIRROR", str(Path(_MIRROR).resolve()))
     return Path(_MIRROR).resolve()
+
+
+@pytest.fixture
+def toys(monkeypatch):
+    """The toy implementations, registered for one test; their log of calls is empty."""
+    from toys import CALLS, TOYS
+
+    from grailbench.reachability import index
+
+    index.implementations()
+    for name, toy in TOYS.items():
+        monkeypatch.setitem(index._registry, name, toy)
+    CALLS.clear()
+    return CALLS
+
+
+@pytest.fixture(scope="session")
+def diamond(session_cache):
+    """Name of an imported graph of 7 vertices: a diamond with a tail, a cycle, an isolated vertex."""
+    from strategies import graph_of
+
+    from grailbench.graph.store import save_graph
+
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 4)]
+    save_graph(session_cache / "imported" / "diamond.npz", graph_of(7, edges), {"name": "diamond"})
+    return "diamond"

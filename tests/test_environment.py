@@ -25,12 +25,15 @@ def test_fingerprint_ignores_load_and_commit_but_not_threads():
     assert environment.fingerprint(other) != environment.fingerprint(record)
 
 
-def test_code_version_changes_with_a_source_file(monkeypatch, tmp_path):
+def test_code_version_changes_with_a_measuring_source_and_no_other(monkeypatch, tmp_path):
     package = tmp_path / "grailbench"
     (package / "bench").mkdir(parents=True)
     (package / "bench" / "a.py").write_text("x = 1\n")
     monkeypatch.setattr(environment, "__file__", str(package / "bench" / "environment.py"))
     before = environment.code_version()
+    (package / "report").mkdir()
+    (package / "report" / "b.py").write_text("y = 1\n")
+    assert environment.code_version() == before
     (package / "bench" / "a.py").write_text("x = 2\n")
     assert environment.code_version() != before
 

@@ -39,6 +39,7 @@ THREAD_SETTINGS = (
     "MKL_NUM_THREADS",
 )
 _COMMAND_SECONDS = 5
+_NEVER_MEASURED = ("cli", "report", "datasets")
 
 
 def environment() -> dict:
@@ -83,12 +84,17 @@ def fingerprint(env: dict) -> str:
 
 
 def code_version() -> str:
-    """The package's version and a hash of its Python sources; an edit elsewhere does not change it."""
+    """The package's version and a hash of the Python sources that measuring runs through.
+
+    A commit changes it only with one of those; the command line, reports and downloads are left out.
+    """
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parents[1]
     for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+        inside = path.relative_to(package)
+        if inside.parts[0] not in _NEVER_MEASURED:
+            digest.update(inside.as_posix().encode())
+            digest.update(path.read_bytes())
     return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
@@ -167,9 +173,7 @@ def gpus() -> list[dict]:
 
 
 def _gpus_from_nvidia_smi() -> list[dict]:
-    text = _output(
-        ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
-    )
+    text = _output(["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"])
     found = []
     for line in (text or "").splitlines():
         fields = [field.strip() for field in line.split(",")]

@@ -166,9 +166,7 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
         given = np.full(spec.count, UNKNOWN, np.int8)
     else:
         sources, targets, given = draw_balanced(dag, spec.count, spec.seed)
-    found = QuerySet(
-        spec, graph_sha256, sources, targets, dag.component[sources], dag.component[targets], given, lines
-    )
+    found = QuerySet(spec, graph_sha256, sources, targets, dag.component[sources], dag.component[targets], given, lines)
     if spec.kind == "file" and (stored := _stored(spec, dag, graph_sha256)) is not None:
         stored.lines = lines
         return stored
@@ -188,13 +186,13 @@ def _stored(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet | None:
                 return None
             sources, targets, given = stored["sources"], stored["targets"], stored["given"]
             bits = [np.unpackbits(stored[name], count=sources.shape[0]) for name in ("answers", "known")]
+        found.u, found.v = dag.component[sources], dag.component[targets]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         _log.warning("%s: damaged query set, made again (%s)", found.path, error)
         return None
     found.sources, found.targets, found.given = sources, targets, given
-    found.u, found.v = dag.component[sources], dag.component[targets]
     found.answers, found.known = (flags.astype(np.bool_) for flags in bits)
     found.method, found.positives, found.agreed = meta["method"], meta["positives"], meta["agreed"]
     return found
@@ -251,9 +249,7 @@ def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarr
         starts = np.searchsorted(dag.component[members], np.arange(dag.vertices))
         sources = starting[rng.integers(0, starting.size, missing)]
         picks = rng.integers(0, 2**32, (2, missing), dtype=np.int64)
-        targets = _reachable_targets(
-            dag.offsets, dag.children, dag.component, members, starts, sources, picks
-        )
+        targets = _reachable_targets(dag.offsets, dag.children, dag.component, members, starts, sources, picks)
     else:
         sources = targets = rng.integers(0, originals, missing, dtype=VERTEX)
     pairs = np.concatenate((np.stack((sources, targets)), negative), axis=1)

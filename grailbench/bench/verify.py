@@ -228,9 +228,7 @@ class _Search:
         for done in range(0, which.size, self.STEP):
             part = which[done : done + self.STEP]
             u, v = queries.u[part], queries.v[part]
-            queries.answers[part] = _searched(
-                dag.offsets, dag.children, u, v, self.seen, self.todo, self.stamp
-            )
+            queries.answers[part] = _searched(dag.offsets, dag.children, u, v, self.seen, self.todo, self.stamp)
             queries.known[part] = True
             self.stamp += part.size
             if monotonic() > ends:

@@ -1,0 +1,181 @@
+"""How a run goes, told on stderr: a bar in a terminal, plain lines elsewhere; and its summary.
+
+Nothing here runs while something is timed: the bar has no thread of its own and is drawn between trials.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from time import monotonic
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.results import cell_of
+from grailbench.bench.verify import Checker
+from grailbench.datasets.library import BenchGraph
+
+_DRAW_SECONDS = 0.1
+
+
+class Screen:
+    """A `Watcher` for people; with `as_json` each row is printed on stdout as soon as it is on disk."""
+
+    def __init__(self, as_json: bool = False):
+        self.console = Console(stderr=True, highlight=False)
+        self.as_json = as_json
+        self.bar = None
+        self._drawn = self._began = 0.0
+        if self.console.is_terminal:
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=self.console,
+                auto_refresh=False,
+                transient=True,
+            )
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        self.console.print(escape(text), soft_wrap=True)
+
+    def began(self, folder: Path | None, plan: Plan, steps: int) -> None:
+        graphs = len(plan.by_dataset())
+        what = f"{_count(len(plan.cells), 'cell')} on {_count(graphs, 'graph')}"
+        self.note(what if folder is None else f"{what}, rows go to {folder}")
+        if self.bar is not None:
+            self.task = self.bar.add_task("", total=steps)
+            self.bar.start()
+
+    def opened(self, graph: BenchGraph, cells: int) -> None:
+        self._began = monotonic()
+        kind = {True: "real, checksum verified", False: "real, checksum not verified"}.get(graph.verified, graph.kind)
+        dag = graph.dag
+        self.note(
+            f"{graph.name}: {dag.vertices:,} vertices, {dag.printed_edges:,} edges ({kind}), {_count(cells, 'cell')}"
+        )
+
+    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: int) -> None:
+        for name, checker in checkers.items():
+            queries = checker.queries
+            positives = "unknown" if queries.positives is None else f"{queries.positives:,}"
+            agreed = " by agreement of the implementations" if queries.agreed else ""
+            self.note(
+                f"  {name}: {positives} of {queries.size:,} pairs reachable{agreed}; "
+                f"{_count(cells, 'cell')} verified by {checker.method}"
+            )
+
+    def timed(self, graph: BenchGraph) -> None:
+        self.note(f"  done in {monotonic() - self._began:.1f} s")
+
+    def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
+        if self.bar is None:
+            return
+        self.bar.update(self.task, advance=steps, description=escape(f"{cell.dataset} {cell.label()}, {doing}"))
+        if monotonic() - self._drawn > _DRAW_SECONDS:
+            self.bar.refresh()
+            self._drawn = monotonic()
+
+    def trouble(self, cell: Cell, status: str, reason: str) -> None:
+        self.note(f"  {status.upper()}: {cell.dataset} {cell.label()}: {reason}")
+
+    def rows(self, rows: list[dict]) -> None:
+        if self.as_json:
+            for row in rows:
+                sys.stdout.write(json.dumps(row) + "\n")
+            sys.stdout.flush()
+
+
+def out() -> Console:
+    """Where tables go: stdout, as wide as they need, so that a pipe loses no column."""
+    return Console(file=sys.stdout, highlight=False, width=10_000)
+
+
+def plan_table(plan: Plan, missing: list[str]) -> Table:
+    """The cells of a plan; graphs that are not in the cache are marked."""
+    absent = set(missing)
+    table = _table(f"{plan.name}: {_count(len(plan.cells), 'cell')} on {_count(len(plan.by_dataset()), 'graph')}")
+    heads = ("dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes")
+    for head in heads:
+        table.add_column(head, justify="right" if head in ("d", "threads", "trials", "warm-up") else "left")
+    for cell in plan.cells:
+        notes = []
+        if cell.dataset in absent:
+            notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
+        notes += ["from edges too"] if cell.from_edges else []
+        notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
+        values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
+        counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
+        table.add_row(*(_text(value) for value in (*values, *counts)))
+    return table
+
+
+def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Table:
+    """One line a cell, in the plan's order: median times in ms, positive count, how it was checked, status."""
+    times = ["label ms", "query ms"] if timing else []
+    if any(row["phase"] == "ready" for row in rows):
+        times.append("ready ms")
+    table = _table("medians of the trials" if timing else "")
+    numbers = ["d", "threads", "trials", *times, "reachable", "queries"]
+    heads = ["dataset", "impl", "d", "search", "filters", "threads", *(["trials", *times] if timing else [])]
+    for head in [*heads, "reachable", "queries", "checked by", "status"]:
+        table.add_column(head, justify="right" if head in numbers else "left")
+    for group in _by_cell(plan, rows):
+        last = group[-1]
+        cells = [last[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads")]
+        if timing:
+            medians = [_median(group, head.split()[0]) for head in times]
+            cells += [sum(row["phase"] == "query" and not row["under"] for row in group), *medians]
+        cells += [_grouped(last["positives"]), _grouped(last["queries"]), last["verified"]]
+        status = last["status"] if not last["reason"] else f"{last['status']}: {last['reason']}"
+        table.add_row(*(_text(value) for value in (*cells, status)))
+    return table
+
+
+def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:
+    """The rows of each cell that has some; cells that only an earlier sitting had come last."""
+    groups: dict[str, list[dict]] = {cell_of(cell.columns()): [] for cell in plan.cells}
+    for row in rows:
+        groups.setdefault(cell_of(row), []).append(row)
+    return [group for group in groups.values() if group]
+
+
+def _median(rows: list[dict], phase: str) -> str:
+    """Median ms of a phase to three significant digits; '' where a wrong cell, or none, has no time."""
+    times = [row["ms"] for row in rows if row["phase"] == phase and not row["under"]]
+    if not times or rows[-1]["status"] == "wrong":
+        return ""
+    median = statistics.median(times)
+    return f"{median:.3f}" if median < 1 else f"{median:.2f}" if median < 100 else f"{median:,.0f}"
+
+
+def _table(title: str) -> Table:
+    return Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+
+
+def _text(value) -> str:
+    return "" if value is None else escape(str(value))
+
+
+def _grouped(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

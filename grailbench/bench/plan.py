@@ -1,0 +1,357 @@
+"""From a config file or flags to the exact list of cells that a run executes.
+
+A config is TOML: `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
+`Experiment`. A cell is (graph, implementation, d, search, filters, threads, order, query set, seed). Axes
+that an implementation does not obey (`Implementation.axes`) collapse, so that no cell is measured twice.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
+
+from grailbench import paths
+from grailbench.bench.queries import QuerySpec
+from grailbench.errors import InputError
+from grailbench.reachability.index import FILTERS, Params, implementation
+
+
+def _listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def _filter_names(value: str) -> str:
+    """'level, tree' in the one order and spelling of `FILTERS`; 'none' for no filter."""
+    asked = {part.strip() for part in value.split(",")} - {"", "none"}
+    unknown = sorted(asked - set(FILTERS))
+    if unknown:
+        raise ValueError(f"no filter is named {unknown[0]!r}: choose among {', '.join(FILTERS)}, or none")
+    return ",".join(name for name in FILTERS if name in asked) or "none"
+
+
+_T = TypeVar("_T")
+_Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class Experiment(BaseModel):
+    """One block of a config: a matrix of cells. Every axis may be one value or a list.
+
+    datasets, sets    names of graphs, and of sets of the registry ('all': every set)
+    implementations   names as typed on the command line
+    dim, search, order  see `Params`
+    filters           'level,tree', one of the two, or 'none'
+    threads           0 is all cores
+    queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two
+    trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
+    seed              of query sets, child orders and the order of trials
+    from_edges        time edges in memory to ready index too (phase `ready`)
+    time_limit        seconds that a cell may take in all; noticed when a running kernel returns
+    fallback          'like': take the look-alike NAME-like, under its own name, where NAME cannot be had
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    datasets: Annotated[list[str], BeforeValidator(_listed)] = []
+    sets: Annotated[list[str], BeforeValidator(_listed)] = []
+    implementations: _Many[str] = ["sequential", "parallel"]
+    dim: _Many[PositiveInt] = [2]
+    search: _Many[Literal["dfs", "bfs"]] = ["dfs"]
+    filters: _Many[Annotated[str, BeforeValidator(_filter_names)]] = ["none"]
+    order: _Many[Literal["lexicographic", "random"]] = ["random"]
+    threads: _Many[Annotated[int, Field(ge=0)]] = [0]
+    queries: _Many[str] = ["random"]
+    count: PositiveInt = 100_000
+    trials: PositiveInt = 20
+    warmup: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    from_edges: bool = False
+    time_limit: PositiveFloat | None = None
+    fallback: Literal["like"] | None = None
+
+
+class Config(BaseModel):
+    """A whole config."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(default="flags", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    experiment: Annotated[list[Experiment], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the matrix. An axis that the implementation does not obey is None.
+
+    `stands_for` names the published graph that a look-alike replaces in this run.
+    """
+
+    dataset: str
+    impl: str
+    dim: int | None
+    search: str | None
+    filters: str | None
+    threads: int | None
+    order: str | None
+    seed: int
+    queries: QuerySpec
+    trials: int = 20
+    warmup: int = 1
+    from_edges: bool = False
+    time_limit: float | None = None
+    fallback: str | None = None
+    stands_for: str | None = None
+
+    @property
+    def params(self) -> Params:
+        """What the implementation is given."""
+        axes = {"dim": self.dim, "search": self.search, "threads": self.threads, "order": self.order}
+        given = {name: value for name, value in axes.items() if value is not None}
+        filters = () if self.filters in (None, "none") else tuple(self.filters.split(","))
+        return Params(filters=filters, seed=self.seed, **given)
+
+    def columns(self) -> dict:
+        """The columns of a row that say which cell it belongs to."""
+        return {
+            "dataset": self.dataset,
+            "impl": self.impl,
+            "dim": self.dim,
+            "search": self.search,
+            "filters": self.filters,
+            "threads": self.threads,
+            "order": self.order,
+            "seed": self.seed,
+            "query_set": self.queries.name,
+        }
+
+    def label(self) -> str:
+        """The cell in a few words, for people: 'sequential d=2 dfs level,tree'."""
+        words = [self.impl]
+        words += [f"d={self.dim}"] if self.dim is not None else []
+        words += [self.search] if self.search else []
+        words += [self.filters] if self.filters not in (None, "none") else []
+        words += [self.order] if self.order not in (None, "random") else []
+        words += [f"{self.threads} thread{'s' if self.threads > 1 else ''}"] if self.threads is not None else []
+        words += [self.queries.name] if self.queries.kind != "random" else []
+        return " ".join(words)
+
+    def record(self) -> dict:
+        """The cell as a plan prints it."""
+        kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
+        return {**self.columns(), **{name: getattr(self, name) for name in kept}}
+
+    def identity(self) -> dict:
+        """What makes two cells the same measurement, whatever their number of trials."""
+        return {**self.columns(), "queries": self.queries.identity(), "from_edges": self.from_edges}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a run, in the order in which graphs and cells are taken, and the config they came from."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    config: Config
+
+    @property
+    def digest(self) -> str:
+        """12 hex digits of the cells' identities; two plans of one digest differ at most in their trials."""
+        text = json.dumps([cell.identity() for cell in self.cells], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def by_dataset(self) -> dict[str, list[Cell]]:
+        """The cells of each graph; graphs in the order of their first cell."""
+        graphs: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            graphs.setdefault(cell.dataset, []).append(cell)
+        return graphs
+
+
+def make_plan(config: Config) -> Plan:
+    """Expand a config. Raises InputError for an unknown dataset, set or implementation, or no cell."""
+    cells: dict[str, Cell] = {}
+    for experiment in config.experiment:
+        for cell in _expand(experiment):
+            key = json.dumps(replace(cell, from_edges=False).identity(), sort_keys=True)
+            cells[key] = _merge(cells[key], cell) if key in cells else cell
+    return Plan(config.name, tuple(cells.values()), config)
+
+
+def _expand(experiment: Experiment):
+    names = _datasets(experiment)
+    if not names:
+        raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
+    specs = [QuerySpec.parse(text, experiment.count, experiment.seed) for text in experiment.queries]
+    for name, impl in itertools.product(names, experiment.implementations):
+        chosen = implementation(impl)
+        collapsed = [
+            values if axis in chosen.axes else [None]
+            for axis, values in (
+                ("dim", experiment.dim),
+                ("search", experiment.search),
+                ("filters", experiment.filters),
+                ("threads", [Params(threads=count).workers for count in experiment.threads]),
+                ("order", experiment.order),
+            )
+        ]
+        for dim, search, filters, threads, order, spec in itertools.product(*collapsed, specs):
+            yield Cell(
+                dataset=name,
+                impl=chosen.name,
+                dim=dim,
+                search=search,
+                filters=filters,
+                threads=threads,
+                order=order,
+                seed=experiment.seed,
+                queries=spec,
+                trials=experiment.trials,
+                warmup=experiment.warmup,
+                from_edges=experiment.from_edges,
+                time_limit=experiment.time_limit,
+                fallback=experiment.fallback,
+            )
+
+
+def _merge(one: Cell, other: Cell) -> Cell:
+    """A cell named by two experiments: measured once, with the more demanding of the two."""
+    limits = (one.time_limit, other.time_limit)
+    return replace(
+        one,
+        trials=max(one.trials, other.trials),
+        warmup=max(one.warmup, other.warmup),
+        from_edges=one.from_edges or other.from_edges,
+        time_limit=None if None in limits else max(limits),
+        fallback=one.fallback or other.fallback,
+    )
+
+
+def _datasets(experiment: Experiment) -> list[str]:
+    """Canonical names of an experiment's graphs, each once."""
+    from grailbench.datasets.registry import sets
+
+    known = sets()
+    names = []
+    for name in experiment.sets:
+        if name != "all" and name not in known:
+            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(known)}, all")
+        for key, members in known.items():
+            names += [dataset.name for dataset in members] if name in (key, "all") else []
+    names += [canonical(name) for name in experiment.datasets]
+    return list(dict.fromkeys(names))
+
+
+def canonical(name: str) -> str:
+    """The one name of a graph: of the registry, an imported or generated one, or a look-alike.
+
+    Raises InputError with near names when there is none.
+    """
+    from grailbench.datasets.library import available
+    from grailbench.datasets.registry import registry, resolve
+
+    # The order of the library: an imported graph may bear an alias, but no dataset's name.
+    if name in registry() or name in available():
+        return name
+    return resolve(name).name
+
+
+def load_config(where: str) -> Config:
+    """Read a config: a path, or the name of a shipped one. Raises InputError naming file and key."""
+    path = Path(where)
+    if path.suffix != ".toml" and not path.is_file():
+        path = paths.configs_dir() / f"{where}.toml"
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        shipped = ", ".join(shipped_configs())
+        raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from None
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        raise InputError(f"not TOML: {error}", path=path, line=int(at[1]) if at else None) from None
+    raw.setdefault("name", path.stem)
+    blocks = raw.get("experiment")
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict) and "queries" in block:
+            block["queries"] = [_beside(path, value) for value in _listed(block["queries"])]
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(_explain(error), path=path) from None
+
+
+def _beside(config: Path, queries):
+    """A query file named in a config lies relative to the config."""
+    if not isinstance(queries, str) or queries in QuerySpec.DRAWN:
+        return queries
+    return str(config.parent / queries)
+
+
+def shipped_configs() -> list[str]:
+    """Names of the configs that come with the package."""
+    return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+
+
+def config_from_flags(config: str | Config | None = None, **flags) -> Config:
+    """A config from flags alone, or a given one (by name or file) whose experiments' keys the flags replace.
+
+    `flags` are fields of `Experiment`; None and empty tuples mean 'not given'. Naming datasets or sets
+    replaces both. Raises InputError when there is nothing to run, or naming the flag that does not hold.
+    """
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
+    given = {name: value for name, value in given.items() if value is not None and value != []}
+    if "datasets" in given or "sets" in given:
+        given = {"datasets": [], "sets": [], **given}
+    elif config is None:
+        raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
+    if config is None:
+        config = Config(experiment=[Experiment()])
+    base = config if isinstance(config, Config) else load_config(config)
+    try:
+        blocks = [Experiment.model_validate({**block.model_dump(), **given}) for block in base.experiment]
+    except ValidationError as error:
+        raise InputError(_explain(error, flags=True)) from None
+    return base.model_copy(update={"experiment": blocks})
+
+
+FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}
+
+
+def _explain(error: ValidationError, flags: bool = False) -> str:
+    """The first problem of a config, unknown keys before others, in words that name the key."""
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    first = problems[0]
+    inside = first["loc"][2:] if first["loc"][0] == "experiment" else first["loc"]
+    block = first["loc"][1] + 1 if first["loc"][0] == "experiment" and len(first["loc"]) > 1 else None
+    key = str(inside[0]) if inside else "experiment"
+    where = f"key {key!r}" if block is None else f"experiment {block}, key {key!r}"
+    if flags:
+        where = f"--{FLAG_NAMES.get(key, key).replace('_', '-')}"
+    if first["type"] == "extra_forbidden":
+        known = Config.model_fields if block is None else Experiment.model_fields
+        near = difflib.get_close_matches(key, known, 1)
+        what = f"unknown key, did you mean {near[0]!r}?" if near else f"unknown key; known: {', '.join(known)}"
+    elif first["type"] == "missing":
+        what = "missing; a config needs one [[experiment]] block or more"
+    else:
+        what = f"{first['msg'].removeprefix('Value error, ')}, got {first['input']!r}"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{where}: {what}{more}"

@@ -1,0 +1,264 @@
+"""The rows of a run on disk: appended a whole trial at a time, repaired after a kill, read back for reports.
+
+A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
+fields of `FIELDS`; a trial of a cell is one row a phase, the phase `query` last, and so a trial without its
+`query` row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
+phase.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from grailbench import paths
+from grailbench.errors import InputError
+from grailbench.graph.store import atomic_file
+
+if TYPE_CHECKING:
+    import pandas
+
+ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
+LAST_PHASE = "query"
+FSYNC_SECONDS = 1.0
+
+#: what a row holds; None where it does not apply
+FIELDS = (
+    "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
+    "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
+    "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What a repair dropped: the torn last line, and rows of a trial that was not whole."""
+
+    torn: bool = False
+    rows: int = 0
+
+
+class Writer:
+    """Appends trials to a run's rows, each in one write of whole lines to a file opened for appending."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / ROWS
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._lock = threading.Lock()
+        self._synced = monotonic()
+
+    def append(self, rows: list[dict]) -> None:
+        """Append the rows of one trial. Raises OSError when they do not fit, and then leaves none of them."""
+        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
+        with self._lock:
+            size = os.fstat(self._file).st_size
+            written = os.write(self._file, text)
+            if written < len(text):
+                os.ftruncate(self._file, size)
+                raise OSError(f"{self.path}: only {written} of {len(text)} bytes could be written")
+            if monotonic() - self._synced > FSYNC_SECONDS:
+                os.fsync(self._file)
+                self._synced = monotonic()
+
+    def sync(self) -> None:
+        """Wait for a write under way and bring everything to the disk."""
+        with self._lock:
+            if self._file >= 0:
+                os.fsync(self._file)
+
+    def close(self) -> None:
+        """Sync and close; a second time does nothing."""
+        self.sync()
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
+
+
+def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -> Path:
+    """Make the folder of a new run: `out`, or results/runs/<time>-<name>-<digest>.
+
+    Raises InputError when the folder holds a run already or cannot be made.
+    """
+    if out is not None:
+        folder = Path(out)
+        if (folder / ROWS).exists() or (folder / PLAN).exists():
+            raise InputError("holds a run already", path=folder, remedy="add --resume, or choose another --out")
+    else:
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        base = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"
+        folder, again = base, 1
+        while folder.exists():
+            again += 1
+            folder = base.with_name(f"{base.name}-{again}")
+    try:
+        folder.mkdir(parents=True, exist_ok=out is not None)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", path=folder) from None
+    return folder
+
+
+def write_json(path: Path, value: dict) -> None:
+    """Write a JSON file atomically."""
+    with atomic_file(path) as stream:
+        stream.write((json.dumps(value, indent=1) + "\n").encode())
+
+
+def read_json(path: Path) -> dict:
+    """Read a JSON object. Raises InputError naming the file when there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("there is no such file, so this is no run", path=path) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from None
+    if not isinstance(value, dict):
+        raise InputError("is no JSON object", path=path)
+    return value
+
+
+def read_rows(folder: Path) -> tuple[list[dict], Damage]:
+    """The rows of whole trials, and what had to be left out at the end. No file is a run without rows.
+
+    Raises InputError naming the line when a line before the last is no row: no kill does that.
+    """
+    path = folder / ROWS
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return [], Damage()
+    torn = lines.pop() != b""
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            row["status"], row["key"], row["phase"]  # noqa: B018 - a row without them is none
+        except (ValueError, KeyError, TypeError):
+            if number == len(lines):
+                torn = True
+                break
+            raise InputError("is no measurement row", path=path, line=number) from None
+        rows.append(row)
+    whole = _without_torn_trial(rows)
+    return whole, Damage(torn, len(rows) - len(whole))
+
+
+def _without_torn_trial(rows: list[dict]) -> list[dict]:
+    """Drop the rows at the end that belong to a trial whose last phase is missing."""
+    end = len(rows)
+    if end == 0 or rows[-1]["phase"] is None or _ends_trial(rows[-1]):
+        return rows
+    key, trial = rows[-1]["key"], rows[-1]["trial"]
+    while end and (rows[end - 1]["key"], rows[end - 1]["trial"]) == (key, trial):
+        end -= 1
+    return rows[:end]
+
+
+def _ends_trial(row: dict) -> bool:
+    return row["phase"] == LAST_PHASE and not row["under"]
+
+
+def repair(folder: Path) -> tuple[list[dict], Damage]:
+    """`read_rows`, and where anything had to be left out, the file written anew without it, atomically."""
+    rows, damage = read_rows(folder)
+    if damage.torn or damage.rows:
+        with atomic_file(folder / ROWS) as stream:
+            stream.writelines((json.dumps(row, allow_nan=False) + "\n").encode() for row in rows)
+            stream.flush()
+            os.fsync(stream.fileno())
+    return rows, damage
+
+
+def current(rows: list[dict]) -> list[dict]:
+    """The rows that count: for each cell those of its newest key, and an attempt without times only when it
+    is the newest word on its cell."""
+    last: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        last[cell_of(row)] = at
+    kept = []
+    for at, row in enumerate(rows):
+        newest = rows[last[cell_of(row)]]
+        if row["key"] == newest["key"] and (row["phase"] is not None or at == last[cell_of(row)]):
+            kept.append(row)
+    return kept
+
+
+_CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
+
+
+def cell_of(row: dict) -> str:
+    """The columns that name a row's cell, as one string."""
+    return json.dumps([row[name] for name in _CELL])
+
+
+def finished(rows: list[dict]) -> Counter:
+    """Number of whole trials that each key has."""
+    return Counter(row["key"] for row in rows if _ends_trial(row) and row["status"] == "ok")
+
+
+def settled(rows: list[dict]) -> set[str]:
+    """Keys that a resumed run need not try again: the same code on the same machine gives the same."""
+    return {row["key"] for row in rows if row["phase"] is None and row["status"] in ("wrong", "timeout")}
+
+
+def load_run(run: str | os.PathLike) -> tuple[pandas.DataFrame, dict]:
+    """Rows (columns `FIELDS`, those that count) and environment of a run: a folder, or the name of one.
+
+    Raises InputError when it is no run. A torn trial at the end is left out; the file is not changed.
+    """
+    import pandas
+
+    folder = find_run(run)
+    rows, _ = read_rows(folder)
+    frame = pandas.DataFrame(current(rows), columns=list(FIELDS))
+    for name in ("dim", "threads", "trial", "planned", "positives", "queries", "seed", "index_bytes"):
+        frame[name] = frame[name].astype("Int64")
+    return frame, read_json(folder / ENVIRONMENT)
+
+
+def find_run(run: str | os.PathLike) -> Path:
+    """The folder of a run: a path, a name in results/runs, or the beginning of one name only."""
+    folder = Path(run)
+    if (folder / PLAN).is_file() or (folder / ROWS).is_file():
+        return folder
+    names = [path.name for path in runs()]
+    fits = [name for name in names if name == str(run)] or [name for name in names if name.startswith(str(run))]
+    if len(fits) == 1:
+        return paths.runs_dir() / fits[0]
+    if fits:
+        raise InputError(f"{len(fits)} runs begin with {str(run)!r}", remedy=f"such as {', '.join(fits[:3])}")
+    raise InputError(f"no run {str(run)!r}", remedy="'grailbench list runs' shows them" if names else "none is stored")
+
+
+def runs() -> list[Path]:
+    """The stored runs of results/runs, oldest first."""
+    folder = paths.runs_dir()
+    found = [path for path in folder.iterdir() if (path / PLAN).is_file()] if folder.is_dir() else []
+    return sorted(found, key=lambda path: (_began(path), path.name))
+
+
+def _began(folder: Path) -> str:
+    stamp = re.match(r"\d{8}-\d{6}", folder.name)
+    return stamp[0] if stamp else datetime.fromtimestamp(folder.stat().st_mtime).strftime("%Y%m%d-%H%M%S")
+
+
+def latest_run(digest: str | None = None) -> Path:
+    """The newest stored run, or the newest of the plan with this digest. Raises InputError if none."""
+    for folder in reversed(runs()):
+        if digest is None or read_json(folder / PLAN).get("digest") == digest:
+            return folder
+    which = "no run is stored" if digest is None else "no stored run has this plan"
+    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+
+
+def now() -> str:
+    """The time of a row: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,480 @@
+"""Executing a plan: each graph's cells verified, warmed up, then timed in interleaved trials; rows on disk at
+once.
+
+Trials are the outer loop and cells the inner one, in an order shuffled anew for each trial, so that a machine
+that drifts moves all cells alike. The garbage collector rests while a phase is timed, and an index is dropped
+as soon as its trial ends: graphs may have 25 million vertices.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+from pydantic import ValidationError
+
+from grailbench import paths
+from grailbench.bench import environment as machine
+from grailbench.bench import results
+from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
+from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
+from grailbench.bench.provide import provide, raw_edges
+from grailbench.bench.queries import query_set
+from grailbench.bench.timing import PhaseTimer
+from grailbench.bench.verify import Checker, Checks, Verdict, checksum, verify_cell
+from grailbench.datasets.library import BenchGraph
+from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
+from grailbench.graph.csr import Graph
+from grailbench.reachability.index import NoTimer, implementation
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes. None of it is called while something is timed."""
+
+    def note(self, text: str) -> None: ...
+
+    def began(self, folder: Path, plan: Plan, steps: int) -> None: ...
+
+    def opened(self, graph: BenchGraph, cells: int) -> None: ...
+
+    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: int) -> None: ...
+
+    def timed(self, graph: BenchGraph) -> None: ...
+
+    def step(self, cell: Cell, doing: str, steps: int = 1) -> None: ...
+
+    def trouble(self, cell: Cell, status: str, reason: str) -> None: ...
+
+    def rows(self, rows: list[dict]) -> None: ...
+
+
+@dataclass
+class Task:
+    """A cell on its way: its key, what is left of its trials and of its time, and what verification gave."""
+
+    cell: Cell
+    key: str
+    done: int = 0
+    spent: float = 0.0
+    verdict: Verdict | None = None
+    over: bool = False
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the cell may still take; None without a limit."""
+        return None if self.cell.time_limit is None else self.cell.time_limit - self.spent
+
+
+class Interrupted(GrailbenchError):
+    """Ctrl-C, or a polite kill; the message says where the finished trials are."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that came to its end: the plan as it was executed, look-alikes in place, and all rows that count."""
+
+    folder: Path | None
+    plan: Plan
+    rows: list[dict]
+    lacking: str | None = None
+
+    @property
+    def statuses(self) -> Counter:
+        """Number of cells by status; a cell has the last status that its rows give it."""
+        return Counter(last_statuses(self.rows).values())
+
+    def check(self) -> None:
+        """Raise CheckFailed for a wrong or failed cell, NothingMeasured or MachineLacks without any time."""
+        counts = self.statuses
+        bad = [f"{counts[status]} {status}" for status in ("wrong", "failed") if counts[status]]
+        if bad:
+            raise CheckFailed(f"cells without times: {', '.join(bad)}; see the reasons above")
+        if counts["ok"] == 0:
+            if self.lacking:
+                raise MachineLacks(self.lacking)
+            raise NothingMeasured("no cell could be measured; see the reasons above")
+
+
+def last_statuses(rows: list[dict]) -> dict[str, str]:
+    """Status of each cell key: that of its last row."""
+    return {row["key"]: row["status"] for row in rows}
+
+
+def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> tuple[Plan, Path | None]:
+    """The plan to run, and the run to continue, if any.
+
+    `flags` as `config_from_flags` takes them. `resume` None: a new run; '': the run in `out`, else the newest
+    run of this plan, or of any plan when the flags name neither graphs nor a config; else a named run. A run
+    continued without naming graphs keeps its own config, with the flags given in place of its keys.
+    Raises InputError when there is no such run, or nothing to run.
+    """
+    if resume and out:
+        raise InputError("--resume=RUN and --out name two folders", remedy="leave one out")
+    folder = results.find_run(resume or out) if resume is not None and (resume or out) else None
+    if resume is None or any(flags.get(name) for name in ("config", "datasets", "sets")):
+        plan = make_plan(config_from_flags(**flags))
+        return plan, results.latest_run(plan.digest) if resume == "" and folder is None else folder
+    folder = folder or results.latest_run()
+    stored = results.read_json(folder / results.PLAN).get("config")
+    try:
+        base = Config.model_validate(stored)
+    except ValidationError:
+        raise InputError("holds no plan of this version", path=folder / results.PLAN) from None
+    return make_plan(config_from_flags(base, **{k: v for k, v in flags.items() if k != "config"})), folder
+
+
+def run(
+    plan: Plan,
+    watcher: Watcher,
+    *,
+    out: str | os.PathLike | None = None,
+    resume: Path | None = None,
+    fetch: bool = True,
+    checks: Checks = Checks(),  # noqa: B008 - frozen
+    open_graph: Callable[[str], BenchGraph] | None = None,
+) -> Finished:
+    """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`.
+
+    An interrupt passes through as KeyboardInterrupt; what was finished is on disk by then. Raises InputError
+    for a folder that cannot be used or a bad query file.
+    """
+    if open_graph is None:
+        from grailbench.datasets.library import open_graph
+    folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
+    prior, damage = results.repair(folder)
+    if damage.torn or damage.rows:
+        watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
+    env = _record(folder, plan)
+    settled = provide(plan, fetch, watcher.note)
+    sitting = _Sitting(folder, env, prior, watcher, checks, open_graph)
+    watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
+    gc.collect()
+    gc.freeze()  # what lives now need not be looked at before every trial
+    try:
+        with prompt_interrupts(_last_words(sitting.writer, folder)):
+            for name, cells in settled.by_dataset().items():
+                sitting.graph(name, cells)
+    except KeyboardInterrupt:
+        raise Interrupted(interrupted(folder)) from None
+    finally:
+        gc.unfreeze()
+        sitting.writer.close()
+    if sitting.outdated:
+        watcher.note(f"{sitting.outdated} cells had rows of other code or another machine and were taken anew")
+    return Finished(folder, settled, results.current(prior + sitting.new), sitting.lacking)
+
+
+def verify(
+    plan: Plan,
+    watcher: Watcher,
+    *,
+    fetch: bool = True,
+    checks: Checks = Checks(),  # noqa: B008 - frozen
+    open_graph: Callable[[str], BenchGraph] | None = None,
+) -> Finished:
+    """Verify every cell of a plan and time none; one row a cell, nothing is written. Raises as `run` does."""
+    if open_graph is None:
+        from grailbench.datasets.library import open_graph
+    env = machine.environment()
+    env["fingerprint"] = machine.fingerprint(env)
+    settled = provide(plan, fetch, watcher.note)
+    sitting = _Sitting(None, env, [], watcher, checks, open_graph)
+    watcher.began(None, settled, len(settled.cells))
+    for name, cells in settled.by_dataset().items():
+        sitting.graph(name, cells)
+    return Finished(None, settled, sitting.new, sitting.lacking)
+
+
+def _steps(cell: Cell) -> int:
+    return 1 + cell.warmup + cell.trials
+
+
+def spoken(folder: Path) -> str:
+    """What commands call a run: its name when it lies in results/runs, else its folder."""
+    return folder.name if folder.resolve().parent == paths.runs_dir().resolve() else str(folder)
+
+
+def interrupted(folder: Path) -> str:
+    """What to tell the user after an interrupt."""
+    return f"interrupted: finished trials are kept in {folder}\ngo on with: grailbench run --resume={spoken(folder)}"
+
+
+def _last_words(writer: results.Writer, folder: Path) -> Callable[[], None]:
+    def speak():
+        writer.sync()
+        os.write(2, f"\n{interrupted(folder)}\n".encode())
+
+    return speak
+
+
+def _record(folder: Path, plan: Plan) -> dict:
+    """Write plan.json and environment.json; environments of earlier sittings are kept where they differ."""
+    env = machine.environment()
+    env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
+    path = folder / results.ENVIRONMENT
+    if path.exists():
+        before = results.read_json(path)
+        env["earlier"] = before.pop("earlier", [])
+        if [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]:
+            env["earlier"].append(before)
+    results.write_json(path, env)
+    stored = {
+        "run": folder.name,
+        "name": plan.name,
+        "digest": plan.digest,
+        "config": plan.config.model_dump(),
+        "cells": [cell.record() for cell in plan.cells],
+    }
+    results.write_json(folder / results.PLAN, stored)
+    return env
+
+
+def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
+    """16 hex digits: configuration, graph, code and machine. Rows of one key may be put together."""
+    code = (env["code"], machine.source_hash(implementation(cell.impl)))
+    text = json.dumps([cell.identity(), graph_sha256, code, env["fingerprint"]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class _Sitting:
+    """One go at a run: what it was given, the rows it adds."""
+
+    def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph):
+        self.folder, self.env, self.watcher, self.checks = folder, env, watcher, checks
+        self.open_graph = open_graph
+        self.finished, self.settled = results.finished(prior), results.settled(prior)
+        self.before, self.keys = {results.cell_of(row) for row in prior}, {row["key"] for row in prior}
+        self.outdated = 0
+        self.writer = results.Writer(folder) if folder is not None else None
+        self.new: list[dict] = []
+        self.lacking: str | None = None
+
+    @property
+    def timing(self) -> bool:
+        """False when cells are only verified, and nothing is kept."""
+        return self.writer is not None
+
+    def graph(self, name: str, cells: list[Cell]) -> None:
+        """All cells of one graph."""
+        outcome = guarded(lambda: self.open_graph(name))
+        if outcome.status != "ok":
+            status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
+            for cell in cells:
+                task = Task(cell, cell_key(cell, None, self.env))
+                self._give_up(task, replace(outcome, status=status), None)
+            return
+        graph: BenchGraph = outcome.value
+        tasks = self._tasks(cells, graph)
+        if not tasks:
+            return
+        self.watcher.opened(graph, len(tasks))
+        checkers, tasks = self._checkers(graph, tasks)
+        self._verify(graph, checkers, tasks)
+        self.watcher.answered(graph, checkers, len([task for task in tasks if not task.over]))
+        if not self.timing:
+            self._append([self._verified_row(task, graph, checkers) for task in tasks if not task.over])
+            return
+        edges = self._edges(graph, tasks)
+        self._warm_up(graph, checkers, tasks, edges)
+        self._trials(graph, checkers, tasks, edges)
+        self.watcher.timed(graph)
+
+    def _tasks(self, cells: list[Cell], graph: BenchGraph) -> list[Task]:
+        """The cells that still have something to do."""
+        tasks = []
+        for cell in cells:
+            key = cell_key(cell, graph.sha256, self.env)
+            self.outdated += results.cell_of(cell.columns()) in self.before and key not in self.keys
+            done = self.finished[key]
+            if done >= cell.trials or key in self.settled:
+                self.watcher.step(cell, "done before", _steps(cell))
+            else:
+                tasks.append(Task(cell, key, done))
+                self.watcher.step(cell, "done before", done)
+        return tasks
+
+    def _checkers(self, graph: BenchGraph, tasks: list[Task]) -> tuple[dict[str, Checker], list[Task]]:
+        """A checker for each query set, and the tasks whose query set could be had."""
+        checkers: dict[str, Checker] = {}
+        for spec in dict.fromkeys(task.cell.queries for task in tasks):
+            outcome = guarded(
+                lambda spec=spec: Checker(graph.dag, query_set(spec, graph.dag, graph.sha256), self.checks)
+            )
+            if outcome.status == "ok":
+                checkers[spec.name] = outcome.value
+            elif spec.kind == "file":
+                raise InputError(f"on {graph.name}: {outcome.reason}")
+            for task in tasks if outcome.status != "ok" else ():
+                if task.cell.queries == spec:
+                    self._give_up(task, outcome, graph)
+        return checkers, [task for task in tasks if not task.over]
+
+    def _verify(self, graph: BenchGraph, checkers: dict[str, Checker], tasks: list[Task]) -> None:
+        """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
+        for task in tasks:
+            cell = task.cell
+            self.watcher.step(cell, "verifying", 0)
+            outcome = self._guarded(
+                task,
+                lambda cell=cell, key=task.key: verify_cell(
+                    key, cell.impl, cell.params, checkers[cell.queries.name], NoTimer()
+                ),
+            )
+            self.watcher.step(cell, "verified")
+            if outcome.status != "ok":
+                self._give_up(task, outcome, graph)
+                continue
+            task.verdict = outcome.value
+            if task.verdict.fault:
+                self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
+        for checker in checkers.values():
+            faults = checker.settle()
+            for task in tasks:
+                if not task.over and task.key in faults:
+                    self._give_up(task, Outcome("wrong", faults[task.key]), graph)
+
+    def _edges(self, graph: BenchGraph, tasks: list[Task]) -> Graph | None:
+        """The raw edges, when a cell is timed from them."""
+        asking = [task for task in tasks if task.cell.from_edges and not task.over]
+        if not asking:
+            return None
+        outcome = guarded(lambda: raw_edges(graph))
+        for task in asking if outcome.status != "ok" else ():
+            self._give_up(task, outcome, graph)
+        return outcome.value
+
+    def _warm_up(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
+        for turn in range(max((task.cell.warmup for task in tasks), default=0)):
+            for task in tasks:
+                if task.over or turn >= task.cell.warmup:
+                    continue
+                outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
+                self.watcher.step(task.cell, "warming up")
+                if outcome.status != "ok":
+                    self._give_up(task, outcome, graph)
+
+    def _trials(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
+        for trial in range(max((task.cell.trials for task in tasks), default=0)):
+            turn = [t for t in tasks if not t.over and t.done <= trial < t.cell.trials]
+            if not turn:
+                continue
+            order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
+            for task in (turn[place] for place in order):
+                outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
+                self.watcher.step(task.cell, f"trial {trial + 1} of {task.cell.trials}")
+                if outcome.status != "ok":
+                    self._give_up(task, outcome, graph)
+                elif outcome.value.checksum != task.verdict.checksum:
+                    reason = f"trial {trial}: answers differ from the verified ones"
+                    self._give_up(task, Outcome("wrong", reason), graph)
+                else:
+                    self._append(self._trial_rows(task, trial, outcome.value, graph, checkers))
+
+    def _guarded(self, task: Task, work) -> Outcome:
+        began = monotonic()
+        outcome = guarded(work, task.left)
+        task.spent += monotonic() - began
+        return outcome
+
+    def _give_up(self, task: Task, outcome: Outcome, graph: BenchGraph | None) -> None:
+        """End a cell with one row that says why it has no (more) times."""
+        task.over = True
+        if outcome.status == "skipped" and graph is not None:
+            self.lacking = self.lacking or outcome.reason
+        if outcome.trace and self.folder is not None:
+            with open(self.folder / "errors.txt", "a", encoding="utf-8") as log:
+                log.write(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
+        row = self._row(task, graph)
+        row |= {"status": outcome.status, "reason": outcome.reason}
+        self._append([row])
+        self.watcher.trouble(task.cell, outcome.status, outcome.reason)
+
+    def _append(self, rows: list[dict]) -> None:
+        if self.writer is not None:
+            self.writer.append(rows)
+        self.new += rows
+        self.watcher.rows(rows)
+
+    def _row(self, task: Task, graph: BenchGraph | None) -> dict:
+        row = dict.fromkeys(results.FIELDS)
+        row |= task.cell.columns()
+        row |= {
+            "run": self.folder.name if self.folder is not None else None,
+            "stands_for": task.cell.stands_for,
+            "planned": task.cell.trials,
+            "under": "",
+            "status": "ok",
+            "key": task.key,
+            "at": results.now(),
+        }
+        if graph is not None:
+            row |= {
+                "kind": graph.kind,
+                "graph_sha256": graph.sha256,
+                "vertices": graph.dag.vertices,
+                "edges": graph.dag.edges,
+            }
+        return row
+
+    def _verified_row(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker]) -> dict:
+        checker = checkers[task.cell.queries.name]
+        return self._row(task, graph) | {
+            "positives": task.verdict.positives,
+            "queries": checker.queries.size,
+            "verified": checker.method,
+            "checksum": task.verdict.checksum,
+            "index_bytes": task.verdict.index_bytes,
+        }
+
+    def _trial_rows(self, task, trial: int, measured: Measured, graph, checkers) -> list[dict]:
+        """One row a phase, the batch of queries last."""
+        base = self._verified_row(task, graph, checkers)
+        base |= {"trial": trial, "counters": measured.counters or None}
+        last = ("", results.LAST_PHASE)
+        phases = [*(phase for phase in measured.phases if phase != last), last]
+        return [
+            base | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
+            for under, phase in phases
+        ]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One trial: milliseconds by (under, phase), the checksum of the answers, the index's counters."""
+
+    phases: dict[tuple[str, str], float]
+    checksum: str
+    counters: dict[str, int]
+
+
+def measure(task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: Graph | None) -> Measured:
+    """Build, ask the batch once, with `from_edges` also make ready from edges; no index outlives the call."""
+    impl, params = implementation(task.cell.impl), task.cell.params
+    queries = checkers[task.cell.queries.name].queries
+    timer = PhaseTimer()
+    gc.collect()
+    gc.disable()
+    try:
+        with timer.phase("label"):
+            index = impl.build(graph.dag, params, timer)
+        with timer.phase("query"):
+            answers = index.query_batch(queries.u, queries.v, timer)
+        counters = dict(index.counters)
+        if task.cell.from_edges:
+            del index
+            with timer.phase("ready"):
+                index = impl.ready(edges, params, timer)  # bound, so that dropping it is not timed
+    finally:
+        gc.enable()
+    return Measured(timer.phases, checksum(answers), counters)

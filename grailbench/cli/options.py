@@ -1,0 +1,80 @@
+"""Bundles of options that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+from grailbench.bench.verify import SAMPLE
+
+#: flag -> field of an experiment, where the names differ
+_FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
+
+
+def _many(flag: str, kind=str, metavar: str | None = None, text: str = ""):
+    name = flag.lstrip("-")
+    return click.option(flag, "set_" if name == "set" else name, multiple=True, type=kind, metavar=metavar, help=text)
+
+
+_MATRIX = (
+    click.option("--config", metavar="NAME-or-FILE", help="A shipped config, or a TOML file; flags replace its keys."),
+    _many("--dataset", metavar="NAME", text="A graph; may repeat."),
+    _many("--set", metavar="SET", text="A set of graphs, as small-sparse; may repeat. 'all' is every set."),
+    _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel]"),
+    _many("--dim", click.IntRange(1), "D", "Label pairs; may repeat. [default: 2]"),
+    _many("--search", click.Choice(["dfs", "bfs"]), text="Search order; may repeat. [default: dfs]"),
+    _many("--filters", metavar="LIST", text="'level,tree', one of them, or 'none'; may repeat. [default: none]"),
+    _many("--order", click.Choice(["lexicographic", "random"]), text="Child order; may repeat. [default: random]"),
+    _many("--threads", click.IntRange(0), "T", "Worker threads, 0 for all cores; may repeat. [default: 0]"),
+    _many(
+        "--queries", metavar="KIND", text="random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"
+    ),
+    click.option("--count", type=click.IntRange(1), help="Query pairs. [default: 100000]"),
+    click.option("--seed", type=click.IntRange(0), help="Of queries, child orders, trial orders. [default: 1]"),
+    click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
+)
+_TIMING = (
+    click.option("--trials", type=click.IntRange(1), help="Timed passes of every cell. [default: 20]"),
+    click.option("--warmup", type=click.IntRange(0), help="Untimed passes before them. [default: 1]"),
+    click.option("--from-edges/--no-from-edges", default=None, help="Time edges in memory to ready index too."),
+)
+_CHECKS = (
+    click.option(
+        "--sample",
+        type=click.IntRange(1),
+        default=SAMPLE,
+        show_default=True,
+        help="Queries to check by search on graphs too large for the closure.",
+    ),
+    click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing."),
+)
+
+
+def _apply(command, bundle):
+    for option in reversed(bundle):
+        command = option(command)
+    return command
+
+
+def matrix(command):
+    """What to measure: graphs, implementations and axes, from flags or a config."""
+    return _apply(command, _MATRIX)
+
+
+def timing(command):
+    """How often to measure it."""
+    return _apply(command, _TIMING)
+
+
+def checks(command):
+    """How to check answers and get graphs."""
+    return _apply(command, _CHECKS)
+
+
+def as_json(command):
+    """One JSON object a line on stdout."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")(command)
+
+
+def fields(flags: dict) -> dict:
+    """The matrix and timing flags under the names of an experiment's fields."""
+    return {_FIELDS.get(name, name): value for name, value in flags.items()}

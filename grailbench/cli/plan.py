@@ -1,0 +1,33 @@
+"""`grailbench plan`: the exact cells that `run` would execute."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("plan")
+@options.matrix
+@options.timing
+@options.as_json
+def command(as_json, **flags):
+    """Print the matrix that `grailbench run` with the same flags would execute, and run nothing.
+
+    \b
+    Examples:
+      grailbench plan --config quickstart
+      grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
+    """
+    from grailbench.bench.console import out, plan_table
+    from grailbench.bench.provide import missing
+    from grailbench.bench.runner import plan_of
+
+    plan, _ = plan_of(options.fields(flags))
+    if as_json:
+        for cell in plan.cells:
+            click.echo(json.dumps(cell.record()))
+    else:
+        out().print(plan_table(plan, missing(plan)))

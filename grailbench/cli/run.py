@@ -1,0 +1,49 @@
+"""`grailbench run`: verify every cell, time it, keep the rows."""
+
+from __future__ import annotations
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("run")
+@options.matrix
+@options.timing
+@options.checks
+@click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[=RUN]",
+    help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.",
+)
+@options.as_json
+def command(as_json, out, resume, sample, no_fetch, **flags):
+    """Measure graphs x implementations x parameters; every cell is verified before it is timed.
+
+    Each trial builds the index (phase `label`) and answers all queries once (phase `query`). Rows are on disk
+    as soon as a trial ends: after Ctrl-C or a crash, --resume goes on.
+
+    \b
+    Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
+    4 when the machine lacks what was asked for, 130 after Ctrl-C.
+
+    \b
+    Examples:
+      grailbench run --config quickstart
+      grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
+      grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
+      grailbench run --resume
+    """
+    from grailbench.bench import console, runner
+    from grailbench.bench.verify import Checks
+
+    plan, folder = runner.plan_of(options.fields(flags), resume, out)
+    with console.Screen(as_json) as screen:
+        done = runner.run(plan, screen, out=out, resume=folder, fetch=not no_fetch, checks=Checks(sample=sample))
+    if not as_json:
+        console.out().print(console.summary_table(done.plan, done.rows))
+        click.echo(f"rows: {done.folder}\ntables beside print: grailbench report {runner.spoken(done.folder)}")
+    done.check()

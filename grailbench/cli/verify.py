@@ -1,0 +1,36 @@
+"""`grailbench verify`: every cell's answers against the oracle, untimed."""
+
+from __future__ import annotations
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("verify")
+@options.matrix
+@options.checks
+@options.as_json
+def command(as_json, sample, no_fetch, **flags):
+    """Check the answers and labels of every cell, and time nothing.
+
+    The oracle is the whole transitive closure up to 50,000 vertices. Beyond, it is an unguided search on a
+    sample of the queries, and wherever two implementations disagree.
+
+    \b
+    Exit code 1 when a cell is wrong or fails.
+
+    \b
+    Examples:
+      grailbench verify --set small-sparse --impl sequential --impl parallel --search dfs --search bfs
+      grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
+    """
+    from grailbench.bench import console, runner
+    from grailbench.bench.verify import Checks
+
+    plan, _ = runner.plan_of(options.fields(flags))
+    with console.Screen(as_json) as screen:
+        done = runner.verify(plan, screen, fetch=not no_fetch, checks=Checks(sample=sample))
+    if not as_json:
+        console.out().print(console.summary_table(done.plan, done.rows, timing=False))
+    done.check()

@@ -1,0 +1,186 @@
+"""A config or flags become exactly the cells they name; bad ones are errors that name the key."""
+
+import pytest
+
+from grailbench import paths
+from grailbench.bench.plan import Config, canonical, config_from_flags, load_config, make_plan, shipped_configs
+from grailbench.errors import InputError
+
+BASE = {"datasets": ["diamond"], "implementations": ["toy:right"]}
+
+
+@pytest.fixture(autouse=True)
+def _known(toys, diamond):
+    """Every test here may name the toys and the diamond."""
+
+
+def planned(*blocks):
+    return make_plan(Config.model_validate({"experiment": [{**BASE, **block} for block in blocks]}))
+
+
+def written(tmp_path, text, name="mine.toml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_matrix_is_the_product_of_the_axes():
+    plan = planned({"implementations": ["parallel"], "dim": [2, 5], "search": ["dfs", "bfs"], "threads": [1, 3, 7]})
+    assert len(plan.cells) == 12
+    assert {(c.dim, c.search, c.threads) for c in plan.cells} == {
+        (d, s, t) for d in (2, 5) for s in ("dfs", "bfs") for t in (1, 3, 7)
+    }
+
+
+def test_axes_that_an_implementation_does_not_obey_collapse():
+    plan = planned({"implementations": ["dfs", "sequential"], "dim": [2, 5], "threads": [1, 2, 3]})
+    assert [(c.impl, c.dim, c.threads) for c in plan.cells] == [
+        ("dfs", None, None),
+        ("sequential", 2, None),
+        ("sequential", 5, None),
+    ]
+
+
+def test_all_cores_and_their_number_are_one_cell(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(6)))
+    plan = planned({"implementations": ["parallel"], "threads": [0, 6, 2]})
+    assert [c.threads for c in plan.cells] == [6, 2]
+
+
+def test_cell_of_two_experiments_is_measured_once_with_the_more_demanding_of_the_two():
+    plan = planned({"trials": 3, "time_limit": 5}, {"trials": 9, "from_edges": True}, {"dim": 5})
+    assert [(c.dim, c.trials, c.from_edges, c.time_limit) for c in plan.cells] == [
+        (2, 9, True, None),
+        (5, 20, False, None),
+    ]
+
+
+def test_filters_are_one_cell_however_they_are_spelled():
+    plan = planned({"implementations": ["sequential"], "filters": ["level,tree", "tree, level", "none", "tree"]})
+    assert [c.filters for c in plan.cells] == ["level,tree", "none", "tree"]
+    assert [c.params.filters for c in plan.cells] == [("level", "tree"), (), ("tree",)]
+
+
+def test_names_are_canonical():
+    plan = planned({"datasets": ["KEGG", "cit-Patents"], "implementations": ["peer:PyReachability-GRAIL"]})
+    assert [(c.dataset, c.impl) for c in plan.cells] == [
+        ("kegg", "peer:pyreachability-grail"),
+        ("cit-patents", "peer:pyreachability-grail"),
+    ]
+
+
+def test_sets_expand_as_named_and_each_in_the_order_of_the_registry_and_once():
+    plan = planned({"datasets": ["kegg"], "sets": ["small-dense", "small-sparse"]})
+    names = list(plan.by_dataset())
+    assert len(names) == len(set(names)) >= 14
+    assert names.index("citeseer") < names.index("yago") < names.index("agrocyc") < names.index("xmark")
+    assert set(names) < set(planned({"datasets": [], "sets": ["all"]}).by_dataset())
+
+
+def test_digest_is_of_what_is_measured_not_how_often():
+    assert planned({"trials": 3}).digest == planned({"trials": 4, "warmup": 0}).digest
+    assert planned({"seed": 1}).digest != planned({"seed": 2}).digest
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"datasets": ["kegf"]}, "kegg"),
+        ({"datasets": [], "sets": ["small-spars"]}, "no set is named 'small-spars'"),
+        ({"implementations": ["sequentail"]}, "did you mean sequential"),
+        ({"datasets": []}, "no graph to run on"),
+        ({"queries": "no/such/file"}, "no query set"),
+    ],
+)
+def test_unknown_name_is_an_error_with_a_remedy(block, words):
+    with pytest.raises(InputError, match=words):
+        planned(block)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[experiment]]\nserach = 'dfs'\n", r"experiment 1, key 'serach': unknown key, did you mean 'search'\?"),
+        ("[[experiment]]\n[[experiment]]\ndim = [2, 0]\n", "experiment 2, key 'dim': .*greater than 0, got 0"),
+        ("[[experiment]]\nsearch = 'ids'\n", "key 'search': .*'dfs' or 'bfs'.* got 'ids'"),
+        ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree"),
+        ("[[experiment]]\ndim = []\n", "key 'dim'"),
+        ("[[experiment]]\ntrials = 'many'\n", "key 'trials'"),
+        ("experiments = 3\n", "key 'experiments': unknown key, did you mean 'experiment'"),
+        ("name = 'x'\n", "key 'experiment': missing"),
+        ("experiment = 3\n", "key 'experiment'"),
+        ("name = 'a b'\n[[experiment]]\n", "key 'name'"),
+    ],
+)
+def test_bad_config_names_file_and_key(tmp_path, text, words):
+    path = written(tmp_path, text)
+    with pytest.raises(InputError, match=words) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_config_that_is_no_toml_names_the_line(tmp_path):
+    with pytest.raises(InputError, match="not TOML") as caught:
+        load_config(written(tmp_path, "name = 'x'\n[[experiment]\n"))
+    assert caught.value.line == 2
+
+
+def test_missing_config_lists_the_shipped_ones():
+    with pytest.raises(InputError, match="quickstart"):
+        load_config("quikstart")
+
+
+def test_query_file_of_a_config_lies_beside_it(tmp_path):
+    (tmp_path / "pairs.txt").write_text("0 1\n")
+    config = load_config(written(tmp_path, "[[experiment]]\ndatasets = 'diamond'\nqueries = ['random', 'pairs.txt']\n"))
+    assert [c.queries.kind for c in make_plan(config).cells[:2]] == ["random", "file"]
+    assert config.name == "mine"
+
+
+def test_flags_replace_the_keys_of_every_experiment(tmp_path):
+    path = written(tmp_path, "[[experiment]]\nsets = 'small-dense'\n[[experiment]]\ndatasets = 'kegg'\ndim = 5\n")
+    config = config_from_flags(path, datasets=("diamond",), sets=(), trials=3, dim=(), from_edges=None)
+    assert [(e.datasets, e.sets, e.dim, e.trials) for e in config.experiment] == [
+        (["diamond"], [], [2], 3),
+        (["diamond"], [], [5], 3),
+    ]
+
+
+def test_flags_alone_need_a_graph():
+    with pytest.raises(InputError, match="nothing to run"):
+        config_from_flags(implementations=("dfs",))
+
+
+def test_bad_flag_is_named_as_typed():
+    with pytest.raises(InputError, match="^--filters: no filter is named 'hub'"):
+        config_from_flags(datasets=("diamond",), filters=("hub",))
+    with pytest.raises(InputError, match="^--time-limit: "):
+        config_from_flags(datasets=("diamond",), time_limit=-1.0)
+
+
+def test_imported_graph_is_known_by_its_name(diamond):
+    assert canonical(diamond) == diamond
+
+
+@pytest.mark.parametrize("name", ["quickstart", "thesis-2019", "peers", "smoke"])
+def test_shipped_config_makes_a_plan(name):
+    config = load_config(name)
+    assert config.name == name
+    assert config.description
+    assert make_plan(config).cells
+    assert name in shipped_configs()
+
+
+def test_every_shipped_config_is_valid():
+    for path in paths.configs_dir().glob("*.toml"):
+        make_plan(load_config(str(path)))
+
+
+def test_thesis_config_has_every_column_of_its_tables():
+    plan = make_plan(load_config("thesis-2019"))
+    kegg = {(c.impl, c.dim, c.search) for c in plan.by_dataset()["kegg"]}
+    grail = {(i, d, s) for i in ("sequential", "parallel") for d in (2, 5) for s in ("dfs", "bfs")}
+    assert kegg == {("dfs", None, None)} | grail
+    assert 16 in {c.threads for c in plan.cells}
+    assert all(c.trials == 20 for c in plan.by_dataset()["kegg"])
+    assert set(plan.by_dataset()) >= {"uniprotenc_150", "cit-patents", "citeseer-large", "xmark", "yago"}

@@ -1,0 +1,426 @@
+"""A run verifies before it times, interleaves, keeps every row, survives interrupts and kills, and resumes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from toys import PAUSE_SECONDS
+
+from grailbench.bench import environment, provide, results, runner
+from grailbench.bench.plan import Config, config_from_flags, make_plan
+from grailbench.bench.results import read_rows
+from grailbench.bench.runner import cell_key, plan_of, run, verify
+from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
+
+TOYS = Path(__file__).with_name("toys.py")
+
+
+class Notes:
+    """A watcher that remembers what it was told."""
+
+    def __init__(self):
+        self.notes, self.troubles, self.printed, self.total, self.steps = [], [], [], 0, 0
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def began(self, folder, plan, steps):
+        self.total = steps
+
+    def opened(self, graph, cells): ...
+
+    def answered(self, graph, checkers, cells): ...
+
+    def timed(self, graph): ...
+
+    def step(self, cell, doing, steps=1):
+        self.steps += steps
+
+    def trouble(self, cell, status, reason):
+        self.troubles.append((cell.impl, status, reason))
+
+    def rows(self, rows):
+        self.printed += rows
+
+
+@pytest.fixture
+def measured(toys, diamond, tmp_path):
+    """Runs toys on the diamond in tmp_path/run; returns what came of it and the watcher."""
+
+    def measure(*impls, resume=None, action=run, **block):
+        block = {
+            "datasets": [diamond],
+            "implementations": [f"toy:{i}" for i in impls],
+            "count": 50,
+            "trials": 3,
+        } | block
+        plan, notes = make_plan(Config.model_validate({"experiment": [block]})), Notes()
+        where = {} if action is verify else {"resume": resume, "out": None if resume else tmp_path / "run"}
+        return action(plan, notes, fetch=False, **where), notes
+
+    return measure
+
+
+def times(rows, phase="query"):
+    return [row for row in rows if row["phase"] == phase and not row["under"]]
+
+
+def test_a_cell_has_label_and_query_rows_for_every_trial(measured):
+    done, notes = measured("right")
+    done.check()
+    assert read_rows(done.folder)[0] == done.rows == notes.printed
+    for phase in ("label", "query"):
+        assert [row["trial"] for row in times(done.rows, phase)] == [0, 1, 2]
+    assert [(row["phase"], row["under"]) for row in done.rows[:3]] == [("label", ""), ("spoil", "query"), ("query", "")]
+    assert notes.steps == notes.total == 1 + 1 + 3
+
+
+def test_rows_say_everything_about_their_cell(measured):
+    done, _ = measured("right", dim=3, trials=1)
+    row = done.rows[-1]
+    assert set(row) == set(results.FIELDS)
+    expected = {
+        "run": "run", "dataset": "diamond", "kind": "imported", "impl": "toy:right", "dim": 3, "search": None,
+        "filters": None, "threads": None, "order": None, "seed": 1, "query_set": "random-50-s1", "trial": 0,
+        "planned": 1, "queries": 50, "status": "ok", "verified": "closure", "index_bytes": 8, "vertices": 7,
+        "counters": {"asked": 50},
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
+    assert 0 < row["positives"] < 50
+    assert row["ms"] > 0
+
+
+def test_every_cell_is_verified_before_any_is_timed_and_trials_are_interleaved(measured, toys):
+    done, _ = measured("right", "other", dim=[2, 5], trials=8, warmup=0)
+    cells = {"right 2", "right 5", "other 2"}
+    assert set(toys[:3]) == cells
+    turns = [toys[at : at + 3] for at in range(3, len(toys), 3)]
+    assert len(turns) == 8
+    assert all(set(turn) == cells for turn in turns)
+    assert len(set(map(tuple, turns))) > 1
+    assert len(times(done.rows)) == 24
+
+
+def test_warm_up_is_not_recorded(measured, toys):
+    done, _ = measured("right", trials=2, warmup=4)
+    assert len(toys) == 1 + 4 + 2
+    assert len(times(done.rows)) == 2
+
+
+@pytest.mark.parametrize(
+    ("toy", "status", "reason"),
+    [
+        ("wrong", "wrong", "1 of 50 answers are wrong"),
+        ("labels", "wrong", "labels: pair 0"),
+        ("crash", "failed", "ZeroDivisionError: by zero"),
+        ("memory", "out of memory", "allocation"),
+        ("lacks", "skipped", "needs a moon"),
+    ],
+)
+def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(measured, toys, toy, status, reason):
+    done, notes = measured(toy, "right")
+    (row,) = (row for row in done.rows if row["impl"] == f"toy:{toy}")
+    assert (row["status"], row["phase"], row["ms"]) == (status, None, None)
+    assert reason in row["reason"]
+    assert len(times(done.rows)) == 3
+    assert sum(call.startswith(toy) for call in toys) == 1
+    assert [trouble[:2] for trouble in notes.troubles] == [(f"toy:{toy}", status)]
+    if status in ("wrong", "failed"):
+        with pytest.raises(CheckFailed):
+            done.check()
+    else:
+        done.check()
+
+
+def test_crash_leaves_its_traceback_beside_the_rows(measured):
+    done, _ = measured("crash")
+    assert "ZeroDivisionError" in (done.folder / "errors.txt").read_text()
+
+
+def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
+    done, _ = measured("fickle", warmup=0, trials=5)
+    assert [row["status"] for row in times(done.rows)] == ["ok"]
+    assert done.rows[-1]["status"] == "wrong"
+    assert "differ from the verified ones" in done.rows[-1]["reason"]
+    with pytest.raises(CheckFailed):
+        done.check()
+
+
+def test_nothing_measured_is_no_success(measured):
+    with pytest.raises(NothingMeasured):
+        measured("memory")[0].check()
+
+
+def test_nothing_measured_for_lack_of_hardware_says_so(measured):
+    with pytest.raises(MachineLacks, match="needs a moon"):
+        measured("lacks")[0].check()
+
+
+def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
+    done, _ = measured("right", datasets=["uniprotenc_150", "diamond"])
+    done.check()
+    (row,) = (row for row in done.rows if row["dataset"] == "uniprotenc_150")
+    assert row["status"] == "skipped"
+    assert "grailbench fetch uniprotenc_150" in row["reason"]
+
+
+def test_time_limit_ends_a_cell_and_keeps_its_trials(measured):
+    done, _ = measured("slow", "right", warmup=0, trials=1000, time_limit=8 * PAUSE_SECONDS)
+    slow = [row for row in done.rows if row["impl"] == "toy:slow"]
+    assert 1 <= len(times(slow)) <= 8
+    assert slow[-1]["status"] == "timeout"
+
+
+def test_from_edges_times_ready_and_its_parts(measured):
+    done, _ = measured("right", from_edges=True, trials=2)
+    parts = Counter((row["phase"], row["under"]) for row in done.rows)
+    assert parts["ready", ""] == parts["condense", "ready"] == parts["build", "ready"] == 2
+    assert done.rows[-1]["phase"] == "query"
+
+
+def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
+    import gc
+
+    from toys import Toy
+
+    seen = []
+    monkeypatch.setattr(Toy, "index_bytes", 8)
+    real = Toy.query_batch
+    monkeypatch.setattr(Toy, "query_batch", lambda *args: seen.append(gc.isenabled()) or real(*args))
+    measured("right", warmup=0, trials=2)
+    assert seen == [True, False, False]  # the first is the verification
+    assert gc.isenabled()
+
+
+def test_files_beside_the_rows_are_plan_and_environment(measured):
+    done, _ = measured("right")
+    plan = json.loads((done.folder / results.PLAN).read_text())
+    assert plan["cells"][0]["impl"] == "toy:right"
+    assert make_plan(Config.model_validate(plan["config"])).digest == plan["digest"]
+    assert "cpu" in json.loads((done.folder / results.ENVIRONMENT).read_text())
+
+
+def test_out_folder_with_a_run_is_refused_without_resume(measured):
+    measured("right")
+    with pytest.raises(InputError, match="holds a run already"):
+        measured("right")
+
+
+def test_resume_does_only_what_is_missing(measured, toys):
+    done, _ = measured("right", "other", trials=2)
+    toys.clear()
+    again, notes = measured("right", "other", trials=2, resume=done.folder)
+    assert toys == []
+    assert again.rows == done.rows
+    assert notes.steps == notes.total
+    more, _ = measured("right", "other", trials=5, resume=done.folder)
+    for impl in ("toy:right", "toy:other"):
+        assert [row["trial"] for row in times(more.rows) if row["impl"] == impl] == [0, 1, 2, 3, 4]
+
+
+def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
+    done, _ = measured("right", trials=3)
+    path = done.folder / results.ROWS
+    path.write_bytes(path.read_bytes()[:-30])
+    again, notes = measured("right", trials=3, resume=done.folder)
+    assert [row["trial"] for row in times(again.rows)] == [0, 1, 2]
+    assert any("cut short" in note for note in notes.notes)
+
+
+def test_resume_tries_failures_again_but_not_wrong_cells(measured, toys):
+    done, _ = measured("crash", "wrong")
+    toys.clear()
+    measured("crash", "wrong", resume=done.folder)
+    assert toys == ["crash 2"]
+
+
+def test_resume_with_other_code_measures_anew_and_keeps_both_environments(measured, monkeypatch):
+    done, _ = measured("right", trials=2)
+    monkeypatch.setattr(environment, "code_version", lambda: "0.0+other")
+    again, notes = measured("right", trials=2, resume=done.folder)
+    assert {row["key"] for row in again.rows}.isdisjoint(row["key"] for row in done.rows)
+    assert len(times(again.rows)) == 2
+    assert any("taken anew" in note for note in notes.notes)
+    assert len(json.loads((done.folder / results.ENVIRONMENT).read_text())["earlier"]) == 1
+
+
+def test_key_moves_with_configuration_graph_code_and_machine(toys, diamond):
+    def key(sha="a", env=None, **block):
+        block = {"datasets": [diamond], "implementations": ["toy:right"]} | block
+        (cell,) = make_plan(Config.model_validate({"experiment": [block]})).cells
+        return cell_key(cell, sha, {"code": "c", "fingerprint": "f"} | (env or {}))
+
+    changed = [key(sha="b"), key(env={"code": "d"}), key(env={"fingerprint": "g"}), key(dim=3), key(seed=2)]
+    changed += [key(count=9), key(queries="balanced"), key(from_edges=True)]
+    assert len({key(), *changed}) == 1 + len(changed)
+    assert key(trials=4) == key(warmup=9) == key(time_limit=3) == key()
+
+
+def test_verify_gives_one_row_a_cell_and_writes_nothing(measured, tmp_path):
+    done, _ = measured("right", "wrong", "crash", action=verify)
+    found = {(row["impl"], row["status"], row["phase"], row["ms"]) for row in done.rows}
+    assert found == {
+        ("toy:right", "ok", None, None),
+        ("toy:wrong", "wrong", None, None),
+        ("toy:crash", "failed", None, None),
+    }
+    assert len(done.rows) == 3
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(CheckFailed):
+        done.check()
+
+
+def test_bad_query_file_ends_the_run_with_file_and_line(measured, tmp_path):
+    (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 1\n")
+    with pytest.raises(InputError, match=r"pairs.txt, line 2: the answer 1 to 3 0 is wrong"):
+        measured("right", queries=str(tmp_path / "pairs.txt"))
+
+
+def test_query_file_of_right_answers_is_measured(measured, tmp_path):
+    (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 0\n4 5\n5 4 1\n")
+    done, _ = measured("right", queries=str(tmp_path / "pairs.txt"))
+    assert (done.rows[-1]["queries"], done.rows[-1]["positives"]) == (4, 3)
+
+
+def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeypatch):
+    done, _ = measured("right", trials=2)
+    plan, folder = plan_of({"trials": 7, "datasets": (), "sets": (), "config": None}, str(done.folder))
+    assert folder == done.folder
+    assert [(cell.impl, cell.trials) for cell in plan.cells] == [("toy:right", 7)]
+    monkeypatch.setattr(runner.results.paths, "runs_dir", lambda: done.folder.parent)
+    assert plan_of({"trials": None}, "")[1] == done.folder
+    with pytest.raises(InputError, match="two folders"):
+        plan_of({}, "a", "b")
+    with pytest.raises(InputError, match="nothing to run"):
+        plan_of({"implementations": ("dfs",)})
+
+
+def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypatch):
+    monkeypatch.setattr(provide, "_fetch", lambda names, note: note(f"tried {names}"))
+    monkeypatch.setattr(provide, "_look_alike", lambda name: f"{name}-like")
+    said = []
+    like = make_plan(config_from_flags(datasets=("kegg",), fallback="like"))
+    plain = make_plan(config_from_flags(datasets=("kegg",)))
+    settled = provide.provide(like, True, said.append)
+    assert {(cell.dataset, cell.stands_for) for cell in settled.cells} == {("kegg-like", "kegg")}
+    assert said[0] == "tried ['kegg']"
+    assert "kegg" in said[1]
+    assert "look-alikes" in said[1]
+    assert {cell.dataset for cell in provide.provide(plain, False, said.append).cells} == {"kegg"}
+
+
+# ------------------------------------------------------------------ as a process
+
+
+@pytest.fixture
+def process(diamond, session_cache, tmp_path):
+    """Starts `grailbench` with the toys; output goes to tmp_path/out and err."""
+    started = []
+
+    def start(*args):
+        env = {**os.environ, "GRAILBENCH_CACHE": str(session_cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+        with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
+            child = subprocess.Popen([sys.executable, str(TOYS), *args], stdout=out, stderr=err, env=env)
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.wait()
+
+
+def wait_for(child, what, seconds=60):
+    ends = time.monotonic() + seconds
+    while not what():
+        assert child.poll() is None, "the process ended"
+        assert time.monotonic() < ends, "waited in vain"
+        time.sleep(0.01)
+
+
+def whole_trials(folder):
+    try:
+        return len(times(read_rows(folder)[0]))
+    except InputError:
+        return 0
+
+
+RUN = ("run", "--dataset", "diamond", "--count", "50", "--warmup", "0", "--no-fetch")
+SLOW = (*RUN, "--impl", "toy:slow", "--dim", "2", "--dim", "3")
+
+
+def trials_by_dim(folder):
+    return Counter((row["dim"], row["trial"]) for row in times(read_rows(folder)[0]))
+
+
+def test_kill_loses_nothing_finished_and_resume_completes_the_run(process, tmp_path):
+    folder = tmp_path / "run"
+    child = process(*SLOW, "--trials", "1000", "--out", str(folder))
+    wait_for(child, lambda: whole_trials(folder) >= 5)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    kept = whole_trials(folder)
+    assert kept >= 5
+    with open(folder / results.ROWS, "a") as rows:
+        rows.write('{"run": "torn')
+    assert process("run", "--trials", str(kept), f"--resume={folder}").wait(60) == 0
+    assert trials_by_dim(folder) == {(dim, trial): 1 for dim in (2, 3) for trial in range(kept)}
+
+
+def test_interrupt_ends_with_130_and_says_how_to_go_on(process, tmp_path):
+    folder = tmp_path / "run"
+    child = process(*SLOW, "--trials", "1000", "--out", str(folder))
+    wait_for(child, lambda: whole_trials(folder) >= 3)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    said = (tmp_path / "err").read_text()
+    assert f"grailbench run --resume={folder}" in said
+    assert "Traceback" not in said
+    assert read_rows(folder)[1] == results.Damage()
+    assert whole_trials(folder) >= 3
+
+
+def test_interrupt_is_heard_inside_a_kernel_that_runs_for_hours(process, tmp_path):
+    folder = tmp_path / "run"
+    child = process(*RUN, "--warmup", "1", "--impl", "toy:spin", "--out", str(folder))
+    wait_for(child, lambda: "spinning" in (tmp_path / "out").read_text())
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    assert "--resume=" in (tmp_path / "err").read_text()
+
+
+@pytest.mark.parametrize(("toy", "code"), [("right", 0), ("wrong", 1), ("crash", 1), ("memory", 3), ("lacks", 4)])
+def test_exit_codes_of_run(process, tmp_path, toy, code):
+    child = process(*RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", str(tmp_path / "run"))
+    assert child.wait(60) == code
+
+
+def test_exit_code_of_verify_and_of_bad_usage(process, tmp_path):
+    assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:wrong").wait(60) == 1
+    assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:right").wait(60) == 0
+    assert process("run", "--dataset", "no-such-graph").wait(60) == 2
+    assert "no-such-graph" in (tmp_path / "err").read_text()
+
+
+def test_json_is_one_row_a_line_and_nothing_else(process, tmp_path):
+    out = tmp_path / "run"
+    assert process(*RUN, "--impl", "toy:right", "--trials", "2", "--json", "--out", str(out)).wait(60) == 0
+    printed = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert printed == read_rows(out)[0]
+
+
+def test_plan_prints_the_cells_that_run_executes(process, tmp_path):
+    flags = ("--dataset", "diamond", "--impl", "toy:right", "--impl", "toy:other", "--dim", "2", "--dim", "4")
+    assert process("plan", *flags, "--json").wait(60) == 0
+    cells = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    out = tmp_path / "run"
+    assert process("run", *flags, "--trials", "1", "--count", "50", "--no-fetch", "--out", str(out)).wait(60) == 0
+    measured = {(row["impl"], row["dim"]) for row in read_rows(out)[0]}
+    assert {(cell["impl"], cell["dim"]) for cell in cells} == measured
+    assert len(cells) == 3

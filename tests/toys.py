@@ -1,0 +1,112 @@
+"""Toy implementations that do one thing wrong each, for tests of the harness.
+
+`python toys.py ARGS` is `grailbench ARGS` with them registered.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numba import njit
+
+from grailbench.bench.verify import closure_answers
+from grailbench.errors import MachineLacks
+from grailbench.reachability.index import Implementation, Index, register
+
+CALLS: list[str] = []  #: what was built, in order, by name and label pairs
+PAUSE_SECONDS = 0.02
+
+
+class Toy(Index):
+    """Answers from the closure, after whatever the toy does."""
+
+    def __init__(self, dag, spoil=None):
+        self.dag, self.spoil = dag, spoil
+        self.counters = {"asked": 0}
+
+    def query_batch(self, sources, targets, timer):
+        self.counters["asked"] += sources.size
+        answers = closure_answers(self.dag, sources, targets)
+        with timer.phase("spoil"):
+            return answers if self.spoil is None else self.spoil(answers)
+
+    @property
+    def index_bytes(self):
+        return 8
+
+
+def _toy(name, build, axes=()):
+    def build_toy(cls, dag, params, timer):
+        CALLS.append(f"{name} {params.dim}")
+        return build(dag)
+
+    body = {"name": f"toy:{name}", "source": "tests", "axes": frozenset(axes), "build": classmethod(build_toy)}
+    return type(f"Toy_{name}", (Implementation,), body)
+
+
+class BadLabels(Toy):
+    """Right answers from labels that do not hold."""
+
+    def check_labels(self, dag):
+        return "pair 0: edge 0 -> 1 is not contained"
+
+
+def _raise(error):
+    raise error
+
+
+def _flip_one(answers):
+    answers[-1] ^= True
+    return answers
+
+
+def _flip_later(answers):
+    fickle = sum(call.startswith("fickle ") for call in CALLS) > 2
+    return _flip_one(answers) if fickle else answers
+
+
+def _pause(answers):
+    time.sleep(PAUSE_SECONDS)
+    return answers
+
+
+@njit(nogil=True)
+def _spin(rounds):
+    x = np.uint64(1)
+    for _ in range(rounds):
+        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    return x
+
+
+def _spin_long(answers):
+    if len(CALLS) > 1:  # the verification is quick, the first warm-up is not
+        print("spinning", flush=True)
+        _spin(10**12)
+    else:
+        _spin(1)
+    return answers
+
+
+TOYS = {
+    toy.name: toy
+    for toy in (
+        _toy("right", Toy, ("dim",)),
+        _toy("other", Toy),
+        _toy("wrong", lambda dag: Toy(dag, _flip_one)),
+        _toy("fickle", lambda dag: Toy(dag, _flip_later)),
+        _toy("labels", BadLabels),
+        _toy("crash", lambda dag: _raise(ZeroDivisionError("by zero"))),
+        _toy("memory", lambda dag: _raise(MemoryError())),
+        _toy("lacks", lambda dag: _raise(MachineLacks("needs a moon"))),
+        _toy("slow", lambda dag: Toy(dag, _pause), ("dim",)),
+        _toy("spin", lambda dag: Toy(dag, _spin_long)),
+    )
+}
+
+if __name__ == "__main__":
+    from grailbench.cli.main import main
+
+    for toy in TOYS.values():
+        register(toy)
+    main()
