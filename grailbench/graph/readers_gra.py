@@ -104,7 +104,7 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
     what = "a child" if state[CURRENT] >= 0 else "a vertex id"
     if status == CUT_OFF:
         return InputError(
-            f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} of them",
+            f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
             path=path,
             line=int(state[LINE]),
             remedy=REFETCH,
