@@ -9,13 +9,16 @@ from grailbench.graph.generate.hashing import below, draw, stream
 from grailbench.reachability.labels import NEVER
 
 
-@njit(cache=True, nogil=True)
-def shuffle_rows(offsets, children, seed, pair):
+def shuffle_rows(offsets: np.ndarray, children: np.ndarray, seed: int, pair: int) -> np.ndarray:
     """A copy of the children, int32[m], each row in random order.
 
     The order is a function of (seed, pair, edge position) alone: any thread may shuffle any row.
     """
-    key = stream(np.uint64(seed), pair)
+    return _shuffle_rows(offsets, children, stream(seed, pair))
+
+
+@njit(cache=True, nogil=True)
+def _shuffle_rows(offsets, children, key):
     shuffled = np.empty_like(children)
     for u in range(offsets.shape[0] - 1):
         first = offsets[u]
