@@ -18,7 +18,7 @@ for _name, _examples in (("fast", 40), ("thorough", 1000)):
     settings.register_profile(_name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
-_MIRROR = os.environ.get("GRAILBENCH_MIRROR")
+MIRROR = os.environ.get("GRAILBENCH_MIRROR")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,10 +34,10 @@ def session_cache(tmp_path_factory):
 @pytest.fixture
 def mirror(monkeypatch):
     """Path of the folder with the real graphs' archives, set as GRAILBENCH_MIRROR; skips when none."""
-    if not _MIRROR or not Path(_MIRROR).is_dir():
+    if not MIRROR or not Path(MIRROR).is_dir():
         pytest.skip("GRAILBENCH_MIRROR names no folder with the real graphs")
-    monkeypatch.setenv("GRAILBENCH_MIRROR", str(Path(_MIRROR).resolve()))
-    return Path(_MIRROR).resolve()
+    monkeypatch.setenv("GRAILBENCH_MIRROR", str(Path(MIRROR).resolve()))
+    return Path(MIRROR).resolve()
 
 
 @pytest.fixture

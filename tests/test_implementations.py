@@ -1,0 +1,171 @@
+"""Every registered implementation, with every axis that it obeys, against the one oracle."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure, reachable_from
+from strategies import dag_of, digraphs, graph_of
+
+from grailbench.errors import MachineLacks
+from grailbench.reachability.index import FILTERS, NoTimer, Params, implementations
+
+AXES = {
+    "dim": st.sampled_from([1, 2, 3, 5]),
+    "search": st.sampled_from(["dfs", "bfs"]),
+    "filters": st.sampled_from([(), ("level",), ("tree",), FILTERS]),
+    "order": st.sampled_from(["random", "lexicographic"]),
+    "threads": st.sampled_from([1, 2, 3]),
+    "seed": st.integers(0, 1000),
+}
+MOST_PAIRS = 3_000
+OURS = [name for name in implementations() if not name.startswith("peer:")]
+
+every = pytest.mark.parametrize("name", implementations())
+ours = pytest.mark.parametrize("name", OURS)
+
+
+def params_of(name):
+    return st.builds(Params, **{axis: AXES[axis] for axis in (*implementations()[name].axes, "seed")})
+
+
+def build(name, dag, params):
+    try:
+        return implementations()[name].build(dag, params, NoTimer())
+    except MachineLacks as lack:
+        pytest.skip(str(lack))
+
+
+def ask(index, sources, targets):
+    answers = index.query_batch(np.asarray(sources, np.int32), np.asarray(targets, np.int32), NoTimer())
+    assert answers.dtype == np.bool_
+    assert answers.shape == (len(sources),)
+    return answers
+
+
+def pairs_of(vertices, seed):
+    """All pairs, in a seeded order, or the first of them where there are too many."""
+    every_pair = np.random.default_rng(seed).permutation(vertices * vertices)[:MOST_PAIRS]
+    return np.divmod(every_pair, max(vertices, 1))
+
+
+def check(name, graph, params):
+    """All answers on one graph, asked of components, compared with the oracle on original vertices."""
+    dag, reach = dag_of(*graph), closure(*graph)
+    sources, targets = pairs_of(graph[0], params.seed)
+    expected = [t in reach[s] for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
+    index = build(name, dag, params)
+    assert ask(index, dag.component[sources], dag.component[targets]).tolist() == expected
+    assert isinstance(index.index_bytes, int)
+    return index, dag
+
+
+@every
+@given(data=st.data())
+def test_answers_are_the_oracles(name, data):
+    check(name, data.draw(digraphs()), data.draw(params_of(name)))
+
+
+@ours
+@given(data=st.data())
+def test_super_root_reaches_everything_and_only_itself_reaches_it(name, data):
+    dag = dag_of(*data.draw(digraphs()))
+    index = build(name, dag, data.draw(params_of(name)))
+    everything, root = np.arange(dag.vertices), np.full(dag.vertices, dag.super_root)
+    assert ask(index, root, everything).all()
+    assert ask(index, everything, root).tolist() == [False] * dag.super_root + [True]
+
+
+@ours
+@given(data=st.data())
+def test_labels_that_the_index_offers_to_check_hold(name, data):
+    dag = dag_of(*data.draw(digraphs()))
+    index = build(name, dag, data.draw(params_of(name)))
+    if hasattr(index, "check_labels"):
+        assert index.check_labels(dag) is None
+
+
+@ours
+@given(data=st.data())
+def test_second_batch_and_a_batch_of_many_blocks_answer_alike(name, data):
+    graph = data.draw(digraphs().filter(lambda g: g[0] > 0))
+    index, dag = check(name, graph, data.draw(params_of(name)))
+    sources, targets = (dag.component[np.resize(ends, 10_000)] for ends in pairs_of(graph[0], 1))
+    once = ask(index, sources, targets)
+    assert (ask(index, sources, targets) == once).all()
+    backwards = ask(index, np.ascontiguousarray(sources[::-1]), np.ascontiguousarray(targets[::-1]))
+    assert (backwards[::-1] == once).all()
+
+
+@every
+def test_batch_of_no_queries_has_no_answers(name):
+    assert ask(build(name, dag_of(3, [(0, 1)]), Params()), [], []).tolist() == []
+
+
+@every
+def test_ready_from_edges_answers_as_build_does(name):
+    graph = (40, [(u, v) for u in range(40) for v in (u + 1, u + 7, u * u % 40) if u < v < 40])
+    made, dag = implementations()[name], dag_of(*graph)
+    index = build(name, dag, Params())
+    ready = made.ready(graph_of(*graph), Params(), NoTimer())
+    sources, targets = pairs_of(40, 1)
+    assert (ask(ready, sources, targets) == ask(index, sources, targets)).all()
+
+
+@given(digraphs(), params_of("parallel"))
+def test_parallel_makes_the_labels_of_sequential_bit_for_bit(graph, params):
+    dag = dag_of(*graph)
+    one, many = (build(name, dag, params).label_pairs() for name in ("sequential", "parallel"))
+    assert all((a == b).all() for a, b in zip(one, many, strict=True))
+
+
+@pytest.fixture(scope="session")
+def small_graphs(tmp_path_factory):
+    """Canonical name to (Graph, Dag) of the real graphs of tables 2.1 and 2.2 and arXiv; empty without a mirror."""
+    from conftest import MIRROR
+
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.registry import sets
+    from grailbench.graph.condense import condense
+    from grailbench.graph.readers import read_graph
+
+    if not MIRROR:
+        return {}
+    wanted = [dataset for name in ("small-sparse", "small-dense") for dataset in sets()[name]]
+    results = fetch(wanted, mirror=MIRROR, offline=True)
+    graphs = {result.name: read_graph(result.path) for result in results}
+    return {name: (graph, condense(graph)) for name, graph in graphs.items()}
+
+
+def _variants():
+    """Our implementations with either search, without filters and with all, where they have those axes."""
+    for name in OURS:
+        axes = implementations()[name].axes
+        for search in ("dfs", "bfs") if "search" in axes else ("dfs",):
+            for filters in ((), FILTERS) if "filters" in axes else ((),):
+                yield pytest.param(name, search, filters, id=" ".join((name, search, *filters)))
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize(("name", "search", "filters"), _variants())
+def test_real_graphs_are_answered_as_the_oracle_does(name, search, filters, mirror, small_graphs):
+    for title, (graph, dag) in small_graphs.items():
+        index = build(name, dag, Params(search=search, filters=filters, threads=2))
+        for source, reached in truths(title, graph):
+            expected = np.zeros(graph.vertices, bool)
+            expected[list(reached)] = True
+            found = ask(index, np.full(graph.vertices, dag.component[source]), dag.component)
+            assert (found == expected).all(), f"{title}: from {source}"
+
+
+_TRUTHS = {}
+
+
+def truths(title, graph):
+    """The oracle's word on three vertices of a real graph: (source, what it reaches). Kept, because it is slow."""
+    if title not in _TRUTHS:
+        edges = list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+        busy = int(np.bincount(graph.sources).argmax())
+        sources = {busy, *np.random.default_rng(1).integers(0, graph.vertices, 2).tolist()}
+        _TRUTHS[title] = [(source, reachable_from(graph.vertices, edges, source)) for source in sources]
+    return _TRUTHS[title]
