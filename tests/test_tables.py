@@ -76,6 +76,12 @@ def test_wrong_cell_has_no_time_even_if_its_rows_have():
     assert (cell.status, cell.reason, cell.phases) == ("wrong", "pair 3", {})
 
 
+def test_reason_of_many_lines_becomes_one_short_line():
+    (cell,) = cells(pandas.DataFrame(rows(status="failed", ms=(None,), reason="first\n\n  second " + "x " * 500)))
+    assert cell.reason.startswith("first second x")
+    assert len(cell.reason) <= 240
+
+
 def test_detail_keeps_a_line_for_a_cell_without_times():
     frame = detail(cells(pandas.DataFrame(rows(status="failed", ms=(None,), phase=None, reason="boom"))))
     assert frame.loc[0, ["status", "reason", "trials"]].tolist() == ["failed", "boom", 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 #: statuses of a row, from harmless to grave; a cell has the gravest of its rows
 STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
 _RESAMPLES = 1000
+_LONGEST_REASON = 240  # an exception may speak for pages
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "stands_for": get("stands_for"),
             "verified": get("verified"),
             "status": get("status") or "ok",
-            "reason": get("reason") or "",
+            "reason": textwrap.shorten(get("reason") or "", _LONGEST_REASON, placeholder=" ..."),
             "planned": _int(get("planned")),
         }
 
