@@ -97,6 +97,13 @@ def test_a_row_without_a_phase_is_whole_by_itself(tmp_path):
     assert len(read_rows(tmp_path)[0]) == 1
 
 
+def test_two_processes_never_write_one_run(run):
+    with results.only_writer(run), pytest.raises(InputError, match="another process"), results.only_writer(run):
+        pass
+    with results.only_writer(run):
+        pass
+
+
 def test_only_ok_trials_of_a_key_are_finished():
     rows = [*trial(0), *trial(1), *trial(0, "other"), row(None, None, "bad", "wrong")]
     assert finished(rows) == {"k": 2, "other": 1}

@@ -71,14 +71,15 @@ class Screen:
             f"{graph.name}: {dag.vertices:,} vertices, {dag.printed_edges:,} edges ({kind}), {_count(cells, 'cell')}"
         )
 
-    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: int) -> None:
+    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: list[Cell]) -> None:
         for name, checker in checkers.items():
             queries = checker.queries
             positives = "unknown" if queries.positives is None else f"{queries.positives:,}"
+            sound = _count(sum(cell.queries.name == name for cell in cells), "cell")
             agreed = " by agreement of the implementations" if queries.agreed else ""
             self.note(
                 f"  {name}: {positives} of {queries.size:,} pairs reachable{agreed}; "
-                f"{_count(cells, 'cell')} verified by {checker.method}"
+                f"{sound} verified by {checker.method}"
             )
 
     def timed(self, graph: BenchGraph) -> None:
@@ -114,7 +115,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
     heads = ("dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes")
     for head in heads:
         table.add_column(head, justify="right" if head in ("d", "threads", "trials", "warm-up") else "left")
-    for cell in plan.cells:
+    for cell in (cell for cells in plan.by_dataset().values() for cell in cells):
         notes = []
         if cell.dataset in absent:
             notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
@@ -132,17 +133,26 @@ def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Table:
     if any(row["phase"] == "ready" for row in rows):
         times.append("ready ms")
     table = _table("medians of the trials" if timing else "")
-    numbers = ["d", "threads", "trials", *times, "reachable", "queries"]
-    heads = ["dataset", "impl", "d", "search", "filters", "threads", *(["trials", *times] if timing else [])]
-    for head in [*heads, "reachable", "queries", "checked by", "status"]:
+    numbers = ["d", "threads", "trials", *times, "reachable"]
+    heads = [
+        "dataset",
+        "impl",
+        "d",
+        "search",
+        "filters",
+        "threads",
+        "query set",
+        *(["trials", *times] if timing else []),
+    ]
+    for head in [*heads, "reachable", "checked by", "status"]:
         table.add_column(head, justify="right" if head in numbers else "left")
     for group in _by_cell(plan, rows):
         last = group[-1]
-        cells = [last[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads")]
+        cells = [last[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads", "query_set")]
         if timing:
             medians = [_median(group, head.split()[0]) for head in times]
             cells += [sum(row["phase"] == "query" and not row["under"] for row in group), *medians]
-        cells += [_grouped(last["positives"]), _grouped(last["queries"]), last["verified"]]
+        cells += [_grouped(last["positives"]), last["verified"]]
         status = last["status"] if not last["reason"] else f"{last['status']}: {last['reason']}"
         table.add_row(*(_text(value) for value in (*cells, status)))
     return table
@@ -150,7 +160,8 @@ def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Table:
 
 def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:
     """The rows of each cell that has some; cells that only an earlier sitting had come last."""
-    groups: dict[str, list[dict]] = {cell_of(cell.columns()): [] for cell in plan.cells}
+    cells = [cell for graph in plan.by_dataset().values() for cell in graph]
+    groups: dict[str, list[dict]] = {cell_of(cell.columns()): [] for cell in cells}
     for row in rows:
         groups.setdefault(cell_of(row), []).append(row)
     return [group for group in groups.values() if group]

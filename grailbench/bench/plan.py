@@ -352,6 +352,7 @@ def _explain(error: ValidationError, flags: bool = False) -> str:
     elif first["type"] == "missing":
         what = "missing; a config needs one [[experiment]] block or more"
     else:
-        what = f"{first['msg'].removeprefix('Value error, ')}, got {first['input']!r}"
+        what = first["msg"].removeprefix("Value error, ")
+        what += "" if isinstance(first["input"], str) and repr(first["input"]) in what else f", got {first['input']!r}"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{where}: {what}{more}"

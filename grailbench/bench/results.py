@@ -8,11 +8,14 @@ phase.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,6 +107,22 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
     except OSError as error:
         raise InputError(f"cannot be made: {error.strerror}", path=folder) from None
     return folder
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Keep a run to this process for the block; the system lets go of it when the process dies.
+
+    Raises InputError when another process has it.
+    """
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise InputError("another process is at work on this run", path=folder) from None
+    finally:
+        os.close(held)
 
 
 def write_json(path: Path, value: dict) -> None:

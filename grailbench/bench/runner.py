@@ -36,6 +36,8 @@ from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineL
 from grailbench.graph.csr import Graph
 from grailbench.reachability.index import NoTimer, implementation
 
+BUSY = 0.6  #: load average a core, from which a run says that it is not alone
+
 
 class Watcher(Protocol):
     """Who is told how a run goes. None of it is called while something is timed."""
@@ -46,7 +48,7 @@ class Watcher(Protocol):
 
     def opened(self, graph: BenchGraph, cells: int) -> None: ...
 
-    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: int) -> None: ...
+    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: list[Cell]) -> None: ...
 
     def timed(self, graph: BenchGraph) -> None: ...
 
@@ -146,12 +148,17 @@ def run(
 ) -> Finished:
     """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`.
 
-    An interrupt passes through as KeyboardInterrupt; what was finished is on disk by then. Raises InputError
-    for a folder that cannot be used or a bad query file.
+    Raises Interrupted after Ctrl-C, when what was finished is on disk, and InputError for a folder that cannot be
+    used, a run that another process is at, or a bad query file.
     """
     if open_graph is None:
         from grailbench.datasets.library import open_graph
     folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
+    with results.only_writer(folder):
+        return _run(plan, watcher, folder, fetch, checks, open_graph)
+
+
+def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph) -> Finished:
     prior, damage = results.repair(folder)
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
@@ -159,6 +166,9 @@ def run(
     settled = provide(plan, fetch, watcher.note)
     sitting = _Sitting(folder, env, prior, watcher, checks, open_graph)
     watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
+    if env["load_average"] and env["load_average"][0] > BUSY * env["cores"]:
+        load = f"load average {env['load_average'][0]:.1f} on {env['cores']} cores"
+        watcher.note(f"{load}: other work disturbs the times")
     gc.collect()
     gc.freeze()  # what lives now need not be looked at before every trial
     try:
@@ -281,7 +291,7 @@ class _Sitting:
         self.watcher.opened(graph, len(tasks))
         checkers, tasks = self._checkers(graph, tasks)
         self._verify(graph, checkers, tasks)
-        self.watcher.answered(graph, checkers, len([task for task in tasks if not task.over]))
+        self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
         if not self.timing:
             self._append([self._verified_row(task, graph, checkers) for task in tasks if not task.over])
             return

@@ -28,19 +28,22 @@ _MATRIX = (
     _many(
         "--queries", metavar="KIND", text="random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"
     ),
-    click.option("--count", type=click.IntRange(1), help="Query pairs. [default: 100000]"),
-    click.option("--seed", type=click.IntRange(0), help="Of queries, child orders, trial orders. [default: 1]"),
+    click.option("--count", type=click.IntRange(1), metavar="N", help="Query pairs. [default: 100000]"),
+    click.option(
+        "--seed", type=click.IntRange(0), metavar="N", help="Of queries, child orders, trial orders. [default: 1]"
+    ),
     click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
 )
 _TIMING = (
-    click.option("--trials", type=click.IntRange(1), help="Timed passes of every cell. [default: 20]"),
-    click.option("--warmup", type=click.IntRange(0), help="Untimed passes before them. [default: 1]"),
+    click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of every cell. [default: 20]"),
+    click.option("--warmup", type=click.IntRange(0), metavar="N", help="Untimed passes before them. [default: 1]"),
     click.option("--from-edges/--no-from-edges", default=None, help="Time edges in memory to ready index too."),
 )
 _CHECKS = (
     click.option(
         "--sample",
         type=click.IntRange(1),
+        metavar="N",
         default=SAMPLE,
         show_default=True,
         help="Queries to check by search on graphs too large for the closure.",
