@@ -433,7 +433,7 @@ class _Sitting:
                 "kind": graph.kind,
                 "graph_sha256": graph.sha256,
                 "vertices": graph.dag.vertices,
-                "edges": graph.dag.edges,
+                "edges": graph.dag.printed_edges,
             }
         return row
 
