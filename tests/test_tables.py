@@ -256,6 +256,12 @@ def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():
     assert comparison.geometric_mean("ready") == (None, 0)
 
 
+def test_peers_are_compared_by_medians():
+    frame = pandas.DataFrame(rows(ms=(1.0, 1.0, 100.0)) + rows(impl="peer:x", search=None, ms=(2.0, 2.0, 2.0)))
+    (comparison,) = peers.compare(cells(frame))
+    assert comparison.pairs[0].ratio("query") == 0.5
+
+
 def test_look_alikes_are_compared_with_peers_apart():
     frame = pandas.DataFrame(peer_rows("kegg", 1.0, 2.0) + peer_rows("kegg-like", 1.0, 8.0))
     assert [(c.like, len(c.pairs)) for c in peers.compare(cells(frame))] == [(False, 1), (True, 1)]

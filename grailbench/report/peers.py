@@ -15,7 +15,7 @@ PHASES = ("label", "query", "ready")
 
 @dataclass(frozen=True)
 class Pair:
-    """One graph: mean ms of ours and of the peer by phase; None where a side has no sound value."""
+    """One graph: median ms of ours and of the peer by phase; None where a side has no sound value."""
 
     dataset: str
     ours: dict[str, float | None]
@@ -84,9 +84,9 @@ def _by_label(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 def _pair(ours: Cell, theirs: Cell) -> Pair:
     bad = [f"{cell.impl} {cell.status}" for cell in (ours, theirs) if cell.status != "ok"]
-    return Pair(ours.dataset, _means(ours), _means(theirs), "; ".join(bad) or "ok")
+    return Pair(ours.dataset, _medians(ours), _medians(theirs), "; ".join(bad) or "ok")
 
 
-def _means(cell: Cell) -> dict[str, float | None]:
+def _medians(cell: Cell) -> dict[str, float | None]:
     found: dict[str, Stats | None] = {phase: cell.stats(phase) if cell.sound else None for phase in PHASES}
-    return {phase: None if s is None else s.mean for phase, s in found.items()}
+    return {phase: None if s is None else s.median for phase, s in found.items()}

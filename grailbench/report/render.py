@@ -109,7 +109,7 @@ def _difference(value: float | None) -> str:
 
 
 def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: each graph's mean ms of ours and theirs and the ratio, by phase; then the geometric
+    """Headers, lines and notes: each graph's median ms of ours and theirs and the ratio, by phase; then the geometric
     means and the largest ratios."""
     headers = ["Data set"]
     for phase in comparison.phases:
@@ -130,9 +130,9 @@ def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]], list[
 
 
 def peer_heading(comparison: Comparison) -> str:
-    """'Peers: A against B (mean ms, ratio = ours / theirs)'."""
+    """'Peers: A against B (median ms; ratio = ours / theirs)'."""
     kind = "look-alikes, " if comparison.like else ""
-    return f"Peers: {comparison.ours} against {comparison.theirs} ({kind}mean ms; ratio = ours / theirs)"
+    return f"Peers: {comparison.ours} against {comparison.theirs} ({kind}median ms; ratio = ours / theirs)"
 
 
 def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> str:
@@ -189,7 +189,7 @@ def _wide_line(table: Table, row, sides: tuple[str, ...]) -> list:
 
 
 def peers_csv(comparisons: Iterable[Comparison]) -> str:
-    """One line a comparison, graph and phase: ours, theirs, dataset, phase, their mean ms, ratio, status."""
+    """One line a comparison, graph and phase: ours, theirs, dataset, phase, their median ms, ratio, status."""
     header = ["ours", "theirs", "dataset", "phase", "ours_ms", "theirs_ms", "ratio", "status"]
     lines = (
         [

@@ -176,7 +176,7 @@ def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
         fit = [c for c in sound if feed.takes(c)] or sound or fit
     if not fit:
         failed = {c.reason for c in own if c.status == "skipped" and c.reason}
-        why = failed.pop() if len(failed) == 1 and len(own) == 1 else f"the run has no cell {feed}"
+        why = failed.pop() if len(failed) == 1 and len(own) == 1 else f"the run has no cell {feed}, unfiltered"
         return Entry(status="missing", measured_notes=(why,))
     cell = min(fit, key=_preference)
     if feed.value == "positives" and cell.sound and cell.positives is not None:
