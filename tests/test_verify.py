@@ -1,5 +1,7 @@
 """The oracles tell right from wrong, and implementations are judged by one another where no oracle looked."""
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +19,7 @@ CHAIN = (60, [(u, u + 1) for u in range(59)])
 
 
 def true_answers(graph, queries):
-    return np.array(
-        [reaches(*graph, u, v) for u, v in zip(queries.sources, queries.targets, strict=True)], bool
-    )
+    return np.array([reaches(*graph, u, v) for u, v in zip(queries.sources, queries.targets, strict=True)], bool)
 
 
 def drawn(graph, count=200, seed=1, sha="a"):
@@ -104,6 +104,8 @@ def test_wrong_answer_in_a_query_file_is_an_error_at_its_line(tmp_path):
     with pytest.raises(InputError, match="5 0 is wrong: it is not reachable") as caught:
         consult_oracle(dag_of(*CHAIN), queries)
     assert caught.value.line == 3
+    with pytest.raises(InputError):  # and again when the oracle was asked before
+        consult_oracle(dag_of(*CHAIN), queries)
 
 
 def test_wrong_answer_in_a_query_file_is_found_even_outside_the_sample(tmp_path):
@@ -151,6 +153,7 @@ def test_work_past_its_time_is_a_timeout_and_no_timer_is_left_running():
 
     assert guarded(forever, 0.05).status == "timeout"
     assert guarded(lambda: 7, 5) == Outcome("ok", value=7)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     assert guarded(lambda: 7, 0).status == "timeout"
     with deadline(None):
         pass
