@@ -1,0 +1,33 @@
+"""The one door to CUDA: nothing outside this package imports a CUDA module.
+
+Importing the package itself imports none either, so `simulate` can still choose. The modules:
+
+    gateway    the import, `cuda`, `simulated`, `require`      describe   what the device is, how much memory is free
+    launch     cooperative launches that fit                   barrier    the barrier of a whole grid
+    timers     device milliseconds
+
+Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
+file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def simulate() -> None:
+    """Run kernels in numba's simulator: Python threads on the host, for answers and never for times.
+
+    It cannot be undone in this process. Raises RuntimeError when the real CUDA module is already loaded.
+    """
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # numba-cuda reads it when numba.cuda is first imported
+    if "numba.cuda" in sys.modules:
+        from grailbench.device.gateway import simulated
+
+        if not simulated:
+            raise RuntimeError("simulate() after the CUDA module was loaded; call it first")
+    elif "numba" in sys.modules:
+        from numba.core import config
+
+        config.ENABLE_CUDASIM = 1  # numba read its settings when it was imported

@@ -1,0 +1,52 @@
+"""Cooperative launches: as many blocks as can be on the device at once, as large as the kernel's registers allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.errors import MachineLacks
+
+SIMULATED_THREADS = 32  # each is a Python thread, and a warp is enough to run every path
+_LEAST_THREADS = 32
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Blocks of a grid and threads of a block."""
+
+    blocks: int
+    threads: int
+
+
+def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
+    """The largest cooperative grid of `kernel` for arguments of these types.
+
+    `threads` (a power of two) is halved until a block fits the compiled kernel's registers and shared memory.
+    `per_multiprocessor` bounds the blocks of one multiprocessor; None takes all that fit. In the simulator it is one
+    block of at most `SIMULATED_THREADS`, because its blocks cannot wait for each other.
+
+    Raises MachineLacks when not even a block of one warp fits.
+    """
+    if simulated:
+        return Shape(1, min(threads, SIMULATED_THREADS))
+    compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
+    multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    while threads >= _LEAST_THREADS:
+        blocks = compiled.max_cooperative_grid_blocks(threads) if threads <= compiled.max_threads_per_block else 0
+        if per_multiprocessor is not None:
+            blocks = min(blocks, per_multiprocessor * multiprocessors)
+        if blocks:
+            return Shape(blocks, threads)
+        threads //= 2
+    raise MachineLacks(
+        f"kernel {kernel.py_func.__name__} takes {compiled.regs_per_thread} registers a thread: "
+        "no block of it fits the device"
+    )
+
+
+def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
+    """Launch `kernel(*args)` in the shape that `cooperative_shape` finds, and return that shape; does not wait."""
+    shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
+    kernel[shape.blocks, shape.threads](*args)
+    return shape

@@ -1,0 +1,224 @@
+"""The door to CUDA: one import, clear errors where it leads nowhere, launches that fit, timers that add up."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+
+from grailbench.device import describe, launch, timers
+from grailbench.device.barrier import grid_barrier
+from grailbench.device.gateway import cuda, require, simulated
+from grailbench.errors import MachineLacks
+
+ROOT = Path(__file__).parents[1]
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
+
+
+def in_python(code, **env):
+    """Exit code and both outputs of `code` in a Python of its own that sees no GPU."""
+    whole = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT), **env}
+    done = subprocess.run([sys.executable, "-c", code], env=whole, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------ one door
+
+
+def test_only_the_gateway_imports_a_cuda_module():
+    module, name = r"^\s*(from|import)\s+(numba\.cuda|numba_cuda|cuda|cupy)\b", r"^\s*from numba import .*\bcuda\b"
+    imports = re.compile(f"{module}|{name}", re.M)
+    found = [path for path in (ROOT / "grailbench").rglob("*.py") if imports.search(path.read_text())]
+    assert found == [ROOT / "grailbench" / "device" / "gateway.py"]
+
+
+def test_importing_the_package_loads_no_cuda_module():
+    code, out = in_python(
+        "import sys, grailbench.device, grailbench.bench.limits\n"
+        "sys.exit(str([m for m in sys.modules if m.startswith(('numba.cuda', 'cuda'))] or '') or 0)"
+    )
+    assert code == 0, out
+
+
+def test_without_a_gpu_require_names_the_extra_and_the_simulator_in_one_line():
+    code, out = in_python(
+        "from grailbench.device.gateway import require\n"
+        "from grailbench.errors import MachineLacks\n"
+        "try: require()\n"
+        "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)"
+    )
+    assert code == 4, out
+    assert len(out.strip().splitlines()) == 1
+    assert all(word in out for word in ("grailbench[gpu]", "driver", "--simulate"))
+
+
+@pytest.mark.parametrize("error", ["ImportError('NVIDIA CUDA Python bindings not found')", "AttributeError('numpy')"])
+def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error):
+    code, out = in_python(
+        "import sys\n"
+        "class Block:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'numba.cuda': raise {error}\n"
+        "sys.meta_path.insert(0, Block())\n"
+        "from grailbench.errors import MachineLacks\n"
+        "try: import grailbench.device.gateway\n"
+        "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)"
+    )
+    assert code == 4, out
+    assert "grailbench[gpu]" in out
+
+
+@pytest.mark.parametrize("before", ["", "import numba\n"])
+def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
+    code, out = in_python(
+        f"{before}from grailbench import device\n"
+        "device.simulate()\n"
+        "device.simulate()\n"
+        "from grailbench.device import gateway\n"
+        "gateway.require(); raise SystemExit(0 if gateway.simulated else 'real')"
+    )
+    assert code == 0, out
+
+
+def test_simulate_after_the_real_module_is_loaded_is_refused():
+    code, out = in_python(
+        "from grailbench import device; import grailbench.device.gateway\n"
+        "try: device.simulate()\n"
+        "except RuntimeError: raise SystemExit(7)"
+    )
+    assert code == 7, out
+
+
+# ------------------------------------------------------------------ the device and its memory
+
+
+def test_describe_gives_name_front_end_and_memory_of_what_runs_kernels():
+    require()
+    device = describe.describe()
+    assert device.simulated == simulated
+    assert device.name
+    assert re.match(r"numba(-cuda)? \d", device.front_end)
+    assert 0 < device.free_bytes <= device.memory_bytes
+    assert device.multiprocessors >= 1
+
+
+def test_enough_memory_passes_and_too_little_names_purpose_need_and_free():
+    describe.require_memory(1 << 10, "a small table")
+    with pytest.raises(MachineLacks, match=r"a far too large table needs 1073741824\.00 GiB .* GiB are free"):
+        describe.require_memory(1 << 60, "a far too large table")
+
+
+def test_dropped_arrays_count_as_free():
+    before, _ = describe.memory()
+    array = cuda.device_array(16 << 20, np.uint8)
+    del array
+    assert describe.memory()[0] > before - (16 << 20) or simulated
+
+
+# ------------------------------------------------------------------ launches and barriers
+
+
+@cuda.jit
+def relay(values, rounds):
+    """Every thread takes its right neighbour's value, round after round: wrong without barriers."""
+    thread = cuda.grid(1)
+    for _ in range(rounds):
+        taken = values[(thread + 1) % cuda.gridsize(1)]
+        grid_barrier()
+        values[thread] = taken
+        grid_barrier()
+
+
+def test_grid_barrier_orders_every_thread_of_a_cooperative_grid():
+    args = cuda.to_device(np.zeros(1, np.int32)), 7
+    shape = launch.cooperative_shape(relay, args, threads=256)
+    values = np.arange(shape.blocks * shape.threads, dtype=np.int32)
+    there = cuda.to_device(values)
+    assert launch.launch_cooperative(relay, (there, 7), threads=256) == shape
+    assert np.array_equal(there.copy_to_host(), np.roll(values, -7))
+
+
+@pytest.mark.skipif(not simulated, reason="of the simulator")
+def test_simulator_gets_one_block_of_at_most_a_warp():
+    assert launch.cooperative_shape(relay, ()) == launch.Shape(1, 32)
+    assert launch.cooperative_shape(relay, (), threads=8) == launch.Shape(1, 8)
+
+
+@pytest.fixture
+def big_device(monkeypatch):
+    """A device of 132 multiprocessors as `launch` sees it."""
+    device = SimpleNamespace(MULTIPROCESSOR_COUNT=132)
+    monkeypatch.setattr(launch, "simulated", False)
+    monkeypatch.setattr(launch, "cuda", SimpleNamespace(get_current_device=lambda: device))
+
+
+def kernel_of(registers):
+    """A compiled kernel as numba shows it, on multiprocessors of 65,536 registers and 2,048 threads."""
+    compiled = SimpleNamespace(
+        regs_per_thread=registers,
+        max_threads_per_block=min(1024, 65536 // registers // 32 * 32),
+        max_cooperative_grid_blocks=lambda threads: 132 * min(2048 // threads, 65536 // (registers * threads)),
+    )
+    return SimpleNamespace(compile=lambda types: compiled, typeof_pyval=type, py_func=relay.py_func)
+
+
+@pytest.mark.parametrize(
+    ("registers", "per_multiprocessor", "shape"),
+    [
+        (32, None, (264, 1024)),
+        (32, 1, (132, 1024)),
+        (64, None, (132, 1024)),
+        (80, None, (132, 512)),
+        (255, None, (132, 256)),
+        (255, 8, (132, 256)),
+    ],
+)
+def test_blocks_shrink_to_what_registers_allow(big_device, registers, per_multiprocessor, shape):
+    assert launch.cooperative_shape(kernel_of(registers), (1,), 1024, per_multiprocessor) == launch.Shape(*shape)
+
+
+def test_a_kernel_of_which_no_block_fits_is_said_with_its_registers(big_device):
+    with pytest.raises(MachineLacks, match="relay takes 4000 registers"):
+        launch.cooperative_shape(kernel_of(4000), ())
+
+
+# ------------------------------------------------------------------ timers
+
+
+@cuda.jit
+def count(cells):
+    cells[cuda.grid(1)] += 1
+
+
+def test_a_span_counts_its_body_and_may_be_used_again():
+    cells = cuda.to_device(np.zeros(64, np.int32))
+    span = timers.Span()
+    with span:
+        count[2, 32](cells)
+        time.sleep(0.1)
+        count[2, 32](cells)
+    long = span.ms
+    with span:
+        pass
+    assert long >= 95
+    assert 0 <= span.ms < long
+    assert timers.meaningful != simulated
+    assert cells.copy_to_host().tolist() == [2] * 64
+
+
+def test_phases_are_handed_over_in_order_and_only_once():
+    phases = timers.Phases()
+    for name in ("transfer", "kernel", "transfer"):
+        with phases.phase(name):
+            time.sleep(0.002)
+    seen = []
+    phases.hand_over(lambda name, ms: seen.append((name, ms)))
+    assert [name for name, _ in seen] == ["transfer", "kernel", "transfer"]
+    assert all(ms >= 1 for _, ms in seen)
+    phases.hand_over(lambda name, ms: pytest.fail(f"{name} again"))
