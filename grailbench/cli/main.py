@@ -19,6 +19,7 @@ COMMANDS = {
     "plan": "plan",
     "run": "run",
     "verify": "verify",
+    "limits": "limits",
     "report": "report",
 }
 

@@ -1,0 +1,293 @@
+"""The machine's own ceilings, measured once and kept: no time means much without them.
+
+`measure` fills a document, a dict of plain JSON values:
+
+    format, fingerprint (of the environment), quick, machine (cpu, cores, caches, memory_bytes, os, gpus),
+    cpu and gpu, each {at, code, seconds, measurements}, gpu also {device}; a part that was not measured is absent
+
+A measurement is a row with the fields of `row`. Medians, never the best of many; a ceiling that moved while it
+was measured shows it in its spread.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import secrets
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+
+from grailbench.bench import environment as env
+from grailbench.errors import MachineLacks
+from grailbench.paths import cache_dir
+
+FORMAT = 1  # raise it when a measurement changes its meaning: older caches are then never read
+PARTS = ("cpu", "gpu")
+FIELDS = ("where", "what", "variant", "bytes", "blocks", "threads", "unit", "median", "least", "most", "repeats")
+
+_MACHINE = ("cpu", "cores", "cores_physical", "caches", "memory_bytes", "os", "gpus")
+_DEFAULT_CACHE = 64 << 20  # where the system does not tell the size of the last level
+_log = logging.getLogger(__name__)
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much to measure: table and copy sizes in bytes, repeats, and the least seconds of one repeat."""
+
+    repeats: int
+    seconds: float
+    cpu_tables: tuple[int, ...]
+    cpu_copy: int
+    gpu_tables: tuple[int, ...]
+    gpu_copy: int
+    gathers: int
+    barriers: int
+    launches: int
+    transfers: tuple[int, ...]
+
+
+def _powers_of_4(first: int, last: int) -> tuple[int, ...]:
+    return tuple(1 << bits for bits in range(first, last + 1, 2))
+
+
+FULL = Scale(
+    repeats=7,
+    seconds=0.04,
+    cpu_tables=_powers_of_4(14, 30),
+    cpu_copy=1 << 30,
+    gpu_tables=_powers_of_4(18, 32),
+    gpu_copy=2 << 30,
+    gathers=1 << 30,
+    barriers=1000,
+    launches=1000,
+    transfers=(4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20),
+)
+QUICK = Scale(
+    repeats=3,
+    seconds=0.01,
+    cpu_tables=_powers_of_4(14, 26),
+    cpu_copy=256 << 20,
+    gpu_tables=_powers_of_4(22, 28),
+    gpu_copy=512 << 20,
+    gathers=1 << 28,
+    barriers=500,
+    launches=300,
+    transfers=(64 << 10, 16 << 20),
+)
+TINY = Scale(  # for the simulator and for tests: right or wrong, no more
+    repeats=3,
+    seconds=0.0005,
+    cpu_tables=(1 << 14, 1 << 16),
+    cpu_copy=1 << 20,
+    gpu_tables=(1 << 8, 1 << 10),
+    gpu_copy=1 << 10,
+    gathers=256,
+    barriers=3,
+    launches=2,
+    transfers=(64, 1024),
+)
+
+
+# ---------------------------------------------------------------------------------------- rows
+
+
+def row(where: str, what: str, unit: str, values: list[float] | None, **shape) -> dict:
+    """A measurement: the median of `values`, least, most and their count; without values it was only checked.
+
+    `where` is 'cpu' or 'gpu', `what` the operation, `unit` of GB/s (10^9 bytes, read and written both counted),
+    G/s (10^9 operations) or us. `shape` may hold variant, bytes (table, array or transfer), blocks, threads.
+    """
+    found = dict.fromkeys(FIELDS) | {"where": where, "what": what, "unit": unit} | shape
+    if values:
+        found |= {"median": statistics.median(values), "least": min(values), "most": max(values)}
+        found["repeats"] = len(values)
+    return found
+
+
+def rows(document: dict) -> list[dict]:
+    """All measurements of a document, the CPU's first."""
+    return [each for part in PARTS for each in document.get(part, {}).get("measurements", [])]
+
+
+def doubts(document: dict) -> list[str]:
+    """What cannot be right in a document: one line a finding, empty when all is plausible.
+
+    A value that is not positive or lies outside its own spread; a table at least four times as large that is
+    gathered from, or added to, more than four times as fast.
+    """
+    found = []
+    for each in rows(document):
+        numbers = [each[name] for name in ("least", "median", "most")]
+        if any(number is None or not math.isfinite(number) or number <= 0 for number in numbers):
+            found.append(f"{_title(each)}: {numbers} {each['unit']} is no measurement")
+        elif numbers != sorted(numbers):
+            found.append(f"{_title(each)}: least, median and most are out of order: {numbers}")
+    fair = [each for each in rows(document) if each["what"] in ("gather", "atomic add") and each["median"]]
+    for small in fair:
+        for large in fair:
+            same = all(small[name] == large[name] for name in ("where", "what", "threads", "variant"))
+            if same and large["bytes"] >= 4 * small["bytes"] and large["median"] > 4 * small["median"]:
+                found.append(f"{_title(large)}: more than four times as fast as a table of {small['bytes']:,} bytes")
+    return found
+
+
+def _title(each: dict) -> str:
+    shape = [f"{name} {each[name]:,}" for name in ("bytes", "blocks", "threads") if each[name] is not None]
+    return ", ".join([f"{each['where']} {each['what']}", *([each["variant"]] if each["variant"] else []), *shape])
+
+
+# ---------------------------------------------------------------------------------------- measuring
+
+
+def measure(
+    parts: tuple[str, ...] | None = None,
+    scale: Scale = FULL,
+    again: bool = False,
+    simulate: bool = False,
+    note: Note = lambda text: None,
+) -> dict:
+    """The document of this machine: from the cache, and measured where the cache lacks it or `again` is set.
+
+    `parts` of PARTS; None is both, without the GPU where there is none (`note` says so). `simulate` runs the GPU's
+    operations in the simulator, checks what they compute, and records no time; it neither reads nor writes the cache.
+
+    Raises MachineLacks when the GPU is asked for by name and there is none, CheckFailed when an operation computes
+    something wrong.
+    """
+    quick = scale != FULL
+    document = _new(env.environment(), quick)
+    if simulate:
+        return document | {"gpu": _measure_gpu(TINY, note, simulate=True)}
+    document = load(quick) or document
+    for part in parts or PARTS:
+        if part in document and not again:
+            continue
+        try:
+            document[part] = _measure_cpu(scale, note) if part == "cpu" else _measure_gpu(scale, note)
+        except MachineLacks as error:
+            if parts is not None:
+                raise
+            note(f"no GPU ceilings: {error}")
+        else:
+            save(document)
+    return document
+
+
+def _new(recorded: dict, quick: bool) -> dict:
+    return {
+        "format": FORMAT,
+        "fingerprint": env.fingerprint(recorded),
+        "quick": quick,
+        "machine": {name: recorded[name] for name in _MACHINE},
+    }
+
+
+def _measure_cpu(scale: Scale, note: Note) -> dict:
+    from grailbench.bench import limits_cpu
+
+    began = perf_counter()
+    measurements = limits_cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note)
+    return _part(began, measurements)
+
+
+def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
+    import dataclasses
+
+    from grailbench import device
+
+    if simulate:
+        device.simulate()
+    from grailbench.device import gateway
+
+    gateway.require()
+    if gateway.simulated and not simulate:
+        raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no ceilings (unset it, or give --simulate)")
+    from grailbench.bench import limits_gpu
+    from grailbench.device.describe import describe
+
+    began = perf_counter()
+    measurements = limits_gpu.measure(scale, note)
+    return _part(began, measurements) | {"device": dataclasses.asdict(describe())}
+
+
+def _part(began: float, measurements: list[dict]) -> dict:
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "code": env.code_version(),
+        "seconds": round(perf_counter() - began, 1),
+        "measurements": measurements,
+    }
+
+
+def last_level_bytes(caches: dict[str, str]) -> int:
+    """Bytes of the largest cache of `environment.cpu_caches()`, such as {'L3': '32768K'}; 64 MiB when unknown."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    sizes = [int(text[:-1]) * units[text[-1]] for text in caches.values() if text[-1:] in units and text[:-1].isdigit()]
+    return max(sizes, default=_DEFAULT_CACHE)
+
+
+# ---------------------------------------------------------------------------------------- the cache
+
+
+def load(quick: bool | None = None) -> dict | None:
+    """What was measured on this machine, with this software and these thread settings; None when nothing was.
+
+    `quick` asks for that kind; None takes the full document where there is one, else the quick one. A damaged
+    file is told in the log and counts as none.
+    """
+    mark = env.fingerprint(env.environment())
+    for kind in (False, True) if quick is None else (quick,):
+        found = _read(_file(mark, kind))
+        if found is not None and found["fingerprint"] == mark:
+            return found
+    return None
+
+
+def save(document: dict) -> Path:
+    """Put a document in the cache, whole or not at all; its file."""
+    path = _file(document["fingerprint"], document["quick"])
+    write_json(path, document)
+    return path
+
+
+def export(document: dict, folder: Path) -> list[Path]:
+    """Write limits.json and environment.json to `folder`, to be kept with recorded runs; their paths."""
+    files = [folder / "limits.json", folder / "environment.json"]
+    for path, content in zip(files, (document, env.environment()), strict=True):
+        write_json(path, content)
+    return files
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write `content` as indented JSON under a temporary name, then move it into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        temporary.write_text(json.dumps(content, indent=1) + "\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _file(mark: str, quick: bool) -> Path:
+    return cache_dir() / "limits" / f"{mark}{'-quick' if quick else ''}.json"
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        found = json.loads(path.read_text())
+        if found["format"] == FORMAT and all(set(FIELDS) <= set(each) for each in rows(found)):
+            return found if "fingerprint" in found else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _log.warning("%s is damaged and is not used: %s", path, error)
+    return None

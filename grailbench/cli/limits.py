@@ -1,0 +1,64 @@
+"""`grailbench limits`: the machine's own ceilings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("limits")
+@click.option("--quick", is_flag=True, help="Smaller tables and fewer repeats: seconds instead of a minute.")
+@click.option("--only", type=click.Choice(["cpu", "gpu"]), help="Measure only this; 'gpu' fails where there is none.")
+@click.option("--again", is_flag=True, help="Measure anew, also what the cache holds.")
+@click.option(
+    "--simulate", is_flag=True, help="Run the GPU's operations in numba's simulator: checks them, records no time."
+)
+@click.option("--out", metavar="DIR", help="Write limits.json and environment.json to this folder too.")
+@options.as_json
+def command(quick, only, again, simulate, out, as_json):
+    """Measure what this machine can do at most: copy, gather, atomics, launches, barriers, transfers.
+
+    Streams and random 4-byte gathers on the processor, with one thread and with all; the same and more on the first
+    NVIDIA GPU where there is one. Each figure is the median of several repeats, with the least and the most.
+    Kept in the cache for this machine, software and thread settings. Measure on an idle machine.
+
+    \b
+    Exit codes: 1 when an operation computed something wrong, 2 usage or bad input, 4 when the GPU was asked for
+    and there is none.
+
+    \b
+    Examples:
+      grailbench limits
+      grailbench limits --quick --json
+      grailbench limits --only gpu --again --out results/baselines/my-machine/limits
+      grailbench limits --simulate
+    """
+    from grailbench.bench import limits
+    from grailbench.report import limits as show
+
+    document = limits.measure(
+        parts=(only,) if only else None,
+        scale=limits.QUICK if quick else limits.FULL,
+        again=again,
+        simulate=simulate,
+        note=show.note,
+    )
+    if as_json:
+        for row in limits.rows(document):
+            click.echo(json.dumps(row))
+    else:
+        from grailbench.report.screen import console
+
+        screen = console()
+        for part in show.tables(document):
+            screen.print(part)
+    if out and not simulate:
+        for path in limits.export(document, Path(out)):
+            click.echo(f"written: {path}", err=True)
+    if not simulate:
+        for doubt in limits.doubts(document):
+            click.echo(f"warning: {doubt}; measure again on an idle machine", err=True)

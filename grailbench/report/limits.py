@@ -1,0 +1,85 @@
+"""The machine's ceilings as tables for people."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from grailbench.bench.limits import PARTS
+
+_NOISY = 1.5  # most over least, from which a figure is marked
+_NAMES = {"cpu": "processor", "gpu": "GPU"}
+
+
+def note(text: str) -> None:
+    """A line on stderr about what is being measured."""
+    click.echo(text, err=True)
+
+
+def tables(document: dict) -> list[Table | str]:
+    """A table a part of `limits.measure`'s document, and a line that reads them."""
+    found: list[Table | str] = [_table(document, part) for part in PARTS if part in document]
+    if any(_spread(each) > _NOISY for part in PARTS for each in document.get(part, {}).get("measurements", [])):
+        found.append(f"*: the most is over {_NOISY} times the least; measure again on an idle machine")
+    return found
+
+
+def _table(document: dict, part: str) -> Table:
+    table = Table(title=escape(_title(document, part)), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for head in ("operation", "of", "threads", "median", "", "least", "most"):
+        table.add_column(head, justify="left" if head in ("operation", "") else "right")
+    for (what, variant), group in groupby(
+        document[part]["measurements"], key=lambda each: (each["what"], each["variant"])
+    ):
+        for i, each in enumerate(group):
+            name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
+            median = "right" if each["median"] is None else _number(each["median"]) + "*" * (_spread(each) > _NOISY)
+            unit = "" if each["median"] is None else each["unit"]
+            cells = (name, _size(each), _shape(each), median, unit, _number(each["least"]), _number(each["most"]))
+            table.add_row(*(escape(cell) for cell in cells))
+        table.add_section()
+    return table
+
+
+def _title(document: dict, part: str) -> str:
+    measured = document[part]
+    if part == "cpu":
+        machine = document["machine"]
+        what = f"{machine['cpu']}, {machine['cores']} cores"
+    else:
+        device = measured["device"]
+        what = device["name"] + ("" if device["simulated"] else f", {device['multiprocessors']} multiprocessors")
+        what += ": every operation checked, nothing timed" if device["simulated"] else ""
+    quick = ", quick" if document["quick"] and part == "cpu" else ""
+    return f"{_NAMES[part]}: {what} ({measured['at']}{quick})"
+
+
+def _size(each: dict) -> str:
+    """A size as the powers of two it is: 16 KB, 1 GB."""
+    size = each["bytes"]
+    if size is None:
+        return ""
+    for unit, bits in (("GB", 30), ("MB", 20), ("KB", 10)):
+        if size >= 1 << bits:
+            return f"{size / (1 << bits):.3g} {unit}"
+    return f"{size} B"
+
+
+def _shape(each: dict) -> str:
+    if each["threads"] is None:
+        return ""
+    return f"{each['threads']}" if each["blocks"] is None else f"{each['blocks']} x {each['threads']}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _spread(each: dict) -> float:
+    return each["most"] / each["least"] if each["least"] else 0.0
