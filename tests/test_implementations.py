@@ -147,7 +147,7 @@ def _variants():
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize(("name", "search", "filters"), _variants())
+@pytest.mark.parametrize(("name", "search", "filters"), list(_variants()))
 def test_real_graphs_are_answered_as_the_oracle_does(name, search, filters, mirror, small_graphs):
     for title, (graph, dag) in small_graphs.items():
         index = build(name, dag, Params(search=search, filters=filters, threads=2))

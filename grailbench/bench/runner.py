@@ -311,7 +311,8 @@ class _Sitting:
                 self.watcher.step(cell, "done before", _steps(cell))
             else:
                 tasks.append(Task(cell, key, done))
-                self.watcher.step(cell, "done before", done)
+                if done:
+                    self.watcher.step(cell, "done before", done)
         return tasks
 
     def _checkers(self, graph: BenchGraph, tasks: list[Task]) -> tuple[dict[str, Checker], list[Task]]:
