@@ -34,6 +34,9 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
         lacking = missing(plan)
     willing = {cell.dataset for cell in plan.cells if cell.fallback == "like"}
     replaced = [name for name in lacking if name in willing and _look_alike(name)]
+    lost = [name for name in lacking if name not in replaced]
+    if lost and fetch:
+        note(f"not to be had: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL that has their archives")
     if not replaced:
         return plan
     names = ", ".join(replaced)

@@ -280,6 +280,7 @@ class _Sitting:
         outcome = guarded(lambda: self.open_graph(name))
         if outcome.status != "ok":
             status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
+            self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
             for cell in cells:
                 task = Task(cell, cell_key(cell, None, self.env))
                 self._give_up(task, replace(outcome, status=status), None)
@@ -409,7 +410,8 @@ class _Sitting:
         row = self._row(task, graph)
         row |= {"status": outcome.status, "reason": outcome.reason}
         self._append([row])
-        self.watcher.trouble(task.cell, outcome.status, outcome.reason)
+        if graph is not None:
+            self.watcher.trouble(task.cell, outcome.status, outcome.reason)
 
     def _append(self, rows: list[dict]) -> None:
         if self.writer is not None:
