@@ -146,6 +146,14 @@ def test_flags_replace_the_keys_of_every_experiment(tmp_path):
     ]
 
 
+def test_query_file_of_a_flag_is_found_from_another_folder(tmp_path, monkeypatch):
+    (tmp_path / "pairs.txt").write_text("0 1\n")
+    monkeypatch.chdir(tmp_path)
+    config = config_from_flags(datasets=("diamond",), queries=("pairs.txt",), implementations=("toy:right",))
+    monkeypatch.chdir("/")
+    assert make_plan(config).cells[0].queries.kind == "file"
+
+
 def test_flags_alone_need_a_graph():
     with pytest.raises(InputError, match="nothing to run"):
         config_from_flags(implementations=("dfs",))

@@ -291,18 +291,19 @@ def load_config(where: str) -> Config:
     blocks = raw.get("experiment")
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict) and "queries" in block:
-            block["queries"] = [_beside(path, value) for value in _listed(block["queries"])]
+            block["queries"] = [_beside(path.parent, value) for value in _listed(block["queries"])]
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
         raise InputError(_explain(error), path=path) from None
 
 
-def _beside(config: Path, queries):
-    """A query file named in a config lies relative to the config."""
+def _beside(folder: Path, queries):
+    """The absolute path of a query file named relative to `folder`: a run may be continued from elsewhere."""
     if not isinstance(queries, str) or queries in QuerySpec.DRAWN:
         return queries
-    return str(config.parent / queries)
+    path = folder / queries
+    return str(path.resolve() if path.is_file() else path)
 
 
 def shipped_configs() -> list[str]:
@@ -318,6 +319,8 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
     given = {name: value for name, value in given.items() if value is not None and value != []}
+    if "queries" in given:
+        given["queries"] = [_beside(Path(), value) for value in given["queries"]]
     if "datasets" in given or "sets" in given:
         given = {"datasets": [], "sets": [], **given}
     elif config is None:
