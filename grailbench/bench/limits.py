@@ -60,7 +60,7 @@ def _powers_of_4(first: int, last: int) -> tuple[int, ...]:
 
 FULL = Scale(
     repeats=7,
-    seconds=0.04,
+    seconds=0.1,
     cpu_tables=_powers_of_4(14, 30),
     cpu_copy=1 << 30,
     gpu_tables=_powers_of_4(18, 32),

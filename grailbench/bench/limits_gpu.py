@@ -13,10 +13,9 @@ from time import perf_counter
 import numpy as np
 
 from grailbench.bench.limits import Note, Scale, row
-from grailbench.device.barrier import grid_barrier
 from grailbench.device.describe import Device, describe
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.launch import cooperative_shape
+from grailbench.device.launch import Shape, cooperative_shape
 from grailbench.device.timers import Span
 from grailbench.errors import CheckFailed
 
@@ -25,6 +24,7 @@ _AT_ONCE = 4  # independent places a thread asks for before it uses the first
 _COPIES = 5  # in one timed span
 _BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8)
 _BLOCK_THREADS = (256, 512, 1024)
+_BLOCK_BARRIERS = 100 if not simulated else 1  # times as many as grid barriers: each is that much shorter
 _TRANSFER_BYTES = 64 << 20  # moved in one repeat, in as many transfers as that takes
 _MOST_TRANSFERS = 100
 _PATTERN_BYTES = 64 << 20
@@ -96,8 +96,9 @@ def _nothing_of_five(a, b, c, d, e):
 @cuda.jit
 def _grid_barriers(rounds):
     """`rounds` barriers of the whole grid; cooperative."""
+    grid = cuda.cg.this_grid()
     for _ in range(rounds):
-        grid_barrier()
+        grid.sync()
 
 
 @cuda.jit
@@ -110,13 +111,14 @@ def _block_barriers(rounds):
 @cuda.jit
 def _relay(values, rounds):
     """Each round every thread takes its right neighbour's value, over the whole grid: wrong without barriers."""
+    grid = cuda.cg.this_grid()
     thread = cuda.grid(1)
     neighbour = (thread + 1) % cuda.gridsize(1)
     for _ in range(rounds):
         taken = values[neighbour]
-        grid_barrier()
+        grid.sync()
         values[thread] = taken
-        grid_barrier()
+        grid.sync()
 
 
 # ---------------------------------------------------------------------------------------- measuring
@@ -237,10 +239,10 @@ def _barriers(scale: Scale, device: Device) -> list[dict]:
             shape = cooperative_shape(_grid_barriers, (1,), threads, per_multiprocessor)
             if shape not in seen:
                 seen.add(shape)
-                us = _each(_grid_barriers, shape.blocks, shape.threads, scale)
+                us = _each(_grid_barriers, shape, scale.barriers, scale.repeats)
                 found.append(row("gpu", "grid barrier", "us", us, blocks=shape.blocks, threads=shape.threads))
     for threads in _BLOCK_THREADS if not simulated else (32,):
-        us = _each(_block_barriers, 1, threads, scale)
+        us = _each(_block_barriers, Shape(1, threads), scale.barriers * _BLOCK_BARRIERS, scale.repeats)
         found.append(row("gpu", "block barrier", "us", us, blocks=1, threads=threads))
     return found
 
@@ -302,11 +304,12 @@ def _calls(call: Callable[[], object], times: int) -> float:
     return (ended - began) / times * 1e6
 
 
-def _each(kernel, blocks: int, threads: int, scale: Scale) -> list[float]:
+def _each(kernel, shape: Shape, rounds: int, repeats: int) -> list[float]:
     """Device microseconds of one round of `kernel(rounds)`, free of what the launch itself takes."""
-    once = _spans(lambda: kernel[blocks, threads](scale.barriers), scale.repeats)
-    twice = _spans(lambda: kernel[blocks, threads](2 * scale.barriers), scale.repeats)
-    return [(long - short) / scale.barriers * 1e3 for short, long in zip(once, twice, strict=True)]
+    launch = kernel[shape.blocks, shape.threads]
+    once = _spans(partial(launch, rounds), repeats)
+    twice = _spans(partial(launch, 2 * rounds), repeats)
+    return [(long - short) / rounds * 1e3 for short, long in zip(once, twice, strict=True)]
 
 
 def _hold_relay() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -68,6 +69,9 @@ def memory() -> tuple[int, int]:
 def require_memory(needed: int, what: str) -> None:
     """Raise MachineLacks unless `needed` bytes are free on the device; `what` is what needs them, for the message."""
     free, total = memory()
+    if needed > free:
+        gc.collect()  # device arrays in reference cycles hold their memory until then
+        free, total = memory()
     if needed > free:
         raise MachineLacks(
             f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on {describe().name}"
