@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from grailbench.bench import results
+from grailbench.bench import results, verify
+from grailbench.cli import options
 from grailbench.cli.main import COMMANDS, cli, main
 from grailbench.datasets.registry import registry
 
@@ -59,6 +60,10 @@ def test_help_starts_without_the_heavy_libraries():
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"imported: {done.stderr}"
+
+
+def test_default_sample_is_the_verifiers():
+    assert options.SAMPLE == verify.SAMPLE
 
 
 # ------------------------------------------------------------------ exit codes

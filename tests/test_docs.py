@@ -49,13 +49,9 @@ def test_example_is_found_through_its_entry_point(example, tmp_path):
     info = tmp_path / "bitclosure-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text(
-        "[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n"
-    )
+    (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
     command = [sys.executable, "-m", "grailbench.cli.main", "list", "implementations", "--json"]
     path = os.pathsep.join([str(tmp_path), str(PAGE.parents[1])])
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "bitclosure" in [json.loads(line)["name"] for line in done.stdout.splitlines()]

@@ -59,9 +59,7 @@ def test_one_trial_has_bounds_equal_to_its_mean():
 
 
 def test_rows_of_one_configuration_make_one_cell_with_its_phases():
-    (cell,) = cells(
-        pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label"))
-    )
+    (cell,) = cells(pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label")))
     assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
     assert cell.label == "sequential d=2 dfs"
 
@@ -117,9 +115,7 @@ def test_positive_queries_are_counted_beside_print():
     assert (positives.measured, positives.printed) == (20146, "20214")
 
 
-@pytest.mark.parametrize(
-    "change", [{"filters": "level,tree"}, {"dim": 5}, {"query_set": "balanced-100000-s1"}]
-)
+@pytest.mark.parametrize("change", [{"filters": "level,tree"}, {"dim": 5}, {"query_set": "balanced-100000-s1"}])
 def test_cell_that_print_does_not_have_fills_no_printed_column(change):
     assert entry(built(rows(**change)), "Sequential DFS").status == "missing"
 
@@ -292,9 +288,7 @@ ENVIRONMENT = {
 
 @pytest.fixture
 def report():
-    frame = pandas.DataFrame(
-        rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0)
-    )
+    frame = pandas.DataFrame(rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0))
     return document.make(frame, ENVIRONMENT, "run 1")
 
 

@@ -17,7 +17,6 @@ from grailbench.report.tables import COUNT_TABLES, Table
 if TYPE_CHECKING:
     import pandas
 
-FORMATS = ("markdown", "csv", "both")
 FOLDER = "report"
 
 
@@ -218,8 +217,8 @@ def as_markdown(report: Report) -> str:
 
 
 def write(report: Report, run: Path, form: str = "both") -> list[Path]:
-    """Write `report.md` and a CSV a table into the run's `report` folder, each file atomically; returns the
-    paths."""
+    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both') into the run's `report`
+    folder, each file atomically; returns the paths."""
     folder = Path(run) / FOLDER
     files: dict[str, str] = {}
     if form in ("markdown", "both"):

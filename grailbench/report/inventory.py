@@ -59,11 +59,7 @@ def _made_here() -> list[str]:
     """Names of the generated and imported graphs in the cache."""
     from grailbench.datasets.registry import registry
 
-    found = [
-        p.stem
-        for folder in ("generated", "imported")
-        for p in sorted((paths.cache_dir() / folder).glob("*.npz"))
-    ]
+    found = [p.stem for folder in ("generated", "imported") for p in sorted((paths.cache_dir() / folder).glob("*.npz"))]
     return [name for name in found if name not in registry()]
 
 
@@ -245,12 +241,7 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
                     ", ".join(f"{k.replace('_', ' ')} {_text(v)}" for k, v in item.items() if v is not None),
                 )
                 label = ""
-        elif (
-            isinstance(value, list)
-            and len(value) > 1
-            and isinstance(value[0], str)
-            and len(_text(value)) > _LONG
-        ):
+        elif isinstance(value, list) and len(value) > 1 and isinstance(value[0], str) and len(_text(value)) > _LONG:
             for item in value:
                 yield label, item
                 label = ""

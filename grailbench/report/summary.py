@@ -39,9 +39,7 @@ class Stats:
         picks = np.random.default_rng(1).integers(0, ms.size, (_RESAMPLES, ms.size))
         low, high = np.quantile(ms[picks].mean(axis=1), (0.025, 0.975))
         q1, median, q3 = np.quantile(ms, (0.25, 0.5, 0.75))
-        return cls(
-            ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1)
-        )
+        return cls(ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1))
 
 
 @dataclass(frozen=True)
@@ -159,9 +157,7 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
             times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
     wanted = next((row["planned"] for row in rows if row["planned"] is not None), planned)
-    phases = (
-        {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}
-    )  # a wrong cell has no time
+    phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
     top = max((s.trials for (under, _), s in phases.items() if not under), default=0)
     reason = next((row["reason"] for row in rows if row["status"] == status and row["reason"]), "")
     if status == "ok" and wanted is not None and top < wanted:
@@ -225,9 +221,7 @@ def plain(rows: pandas.DataFrame) -> Iterator[dict]:
 
 
 def _missing(value: Any) -> bool:
-    return (
-        value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
-    )
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
 
 
 def _int(value: Any) -> int | None:

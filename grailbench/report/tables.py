@@ -121,9 +121,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
         stand_in = next((cell.dataset for cell in cells if cell.stands_for == dataset), None)
         entries = {}
         for column in printed.values:
-            entry = (
-                _count(graphs.get(dataset), column) if name in COUNT_TABLES else _time(own, column, stand_in)
-            )
+            entry = _count(graphs.get(dataset), column) if name in COUNT_TABLES else _time(own, column, stand_in)
             entries[column] = _beside(entry, printed, dataset, column)
         rows.append(Row(dataset, printed.title(dataset), entries))
     notes = [e.note for e in printed.errata if not e.row]
@@ -164,11 +162,7 @@ def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
     its place."""
     feed = FEEDS[column]
     if not own:
-        why = (
-            f"not to be had; {stand_in} ran in its place and stands among the look-alikes"
-            if stand_in
-            else NOT_RUN
-        )
+        why = f"not to be had; {stand_in} ran in its place and stands among the look-alikes" if stand_in else NOT_RUN
         return Entry(status="missing", measured_notes=(why,))
     fit = [cell for cell in own if feed.takes(cell)]
     if feed.value == "positives":  # every sound cell on the same queries has the same count
@@ -184,9 +178,7 @@ def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
     stats = cell.stats(feed.value)
     notes = (f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else ""),)
     if cell.sound and stats is None:
-        return Entry(
-            status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell
-        )
+        return Entry(status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell)
     if cell.status == "ok":
         return Entry(stats.mean, cell=cell)
     if cell.status == "incomplete":
@@ -224,20 +216,14 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
     if entry.measured is not None and printed.name in COUNT_TABLES:
         places = len(text.partition(".")[2])
         ratio = round(entry.measured, places) - value
-    elif (
-        entry.measured is not None
-        and entry.cell.queries not in (None, PRINTED_QUERIES)
-        and column != "Index CT"
-    ):
+    elif entry.measured is not None and entry.cell.queries not in (None, PRINTED_QUERIES) and column != "Index CT":
         notes = (
             *notes,
             f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio",
         )
     elif entry.measured is not None and value > 0:
         ratio = entry.measured / value
-    return Entry(
-        entry.measured, text, ratio, entry.status, notes, tuple(printed.notes(dataset, column)), entry.cell
-    )
+    return Entry(entry.measured, text, ratio, entry.status, notes, tuple(printed.notes(dataset, column)), entry.cell)
 
 
 def _method_notes(rows: list[Row]) -> list[str]:
