@@ -49,7 +49,7 @@ def test_every_cut_of_the_file_leaves_whole_trials_only(run):
     path = run / results.ROWS
     content = path.read_bytes()
     first = len("".join(json.dumps(r) + "\n" for r in trial(0)))
-    for cut in range(len(content)):
+    for cut in {first, *range(0, len(content), 13)}:
         path.write_bytes(content[:cut])
         rows, damage = read_rows(run)
         assert rows == (trial(0) if cut >= first else [])

@@ -170,6 +170,7 @@ def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
     assert "grailbench fetch uniprotenc_150" in row["reason"]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised in hypothesis's gc callback
 def test_time_limit_ends_a_cell_and_keeps_its_trials(measured):
     done, _ = measured("slow", "right", warmup=0, trials=1000, time_limit=8 * PAUSE_SECONDS)
     slow = [row for row in done.rows if row["impl"] == "toy:slow"]

@@ -1,6 +1,7 @@
 """The oracles tell right from wrong, and implementations are judged by one another where no oracle looked."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -144,6 +145,25 @@ def test_what_an_implementation_raises_becomes_a_status_with_a_reason(error, sta
     outcome = guarded(lambda: _raise(error))
     assert outcome.status == status
     assert outcome.reason
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_time_limit_that_a_destructor_swallowed_comes_again():
+    class Swallows:
+        def __del__(self):
+            ends = time.monotonic() + 0.1
+            while time.monotonic() < ends:
+                pass
+
+    def work():
+        held = Swallows()
+        del held
+        while True:
+            pass
+
+    began = time.monotonic()
+    assert guarded(work, 0.05).status == "timeout"
+    assert time.monotonic() - began < 5
 
 
 def test_work_past_its_time_is_a_timeout_and_no_timer_is_left_running():

@@ -62,17 +62,23 @@ def deadline(seconds: float | None):
         return
     if seconds <= 0:
         raise TimeLimit
-    before = signal.signal(signal.SIGALRM, _raise_time_limit)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    armed = True
+
+    def ring(number, frame):
+        if armed:
+            raise TimeLimit
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # Again every second: what is raised inside a destructor or a callback of the collector is lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
-        yield
+        try:
+            yield
+        finally:
+            armed = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _raise_time_limit(number, frame):
-    raise TimeLimit
 
 
 @contextmanager
