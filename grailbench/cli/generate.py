@@ -1,0 +1,53 @@
+"""`grailbench generate`: look-alikes of the published graphs, and random DAGs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("generate")
+@click.argument("names", nargs=-1)
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
+@click.option("--vertices", type=int, metavar="N", help="Of 'random': vertices.")
+@click.option("--degree", type=float, metavar="K", help="Of 'random': edges a vertex.")
+@click.option("--name", metavar="NAME", help="Of 'random': what the graph is called.")
+@click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
+@click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
+@click.option("--measure", metavar="GRAPH", help="Write the profile of a fetched or imported graph instead.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def command(names, seed, vertices, degree, name, compared, listed, measure, out, as_json):
+    """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, and store them for runs.
+
+    A look-alike has its graph's vertices, edges, levels and degrees exactly; how near the rest comes is printed.
+    The same name and seed give the same graph on every machine.
+
+    \b
+    Examples:
+      grailbench generate --list
+      grailbench generate kegg-like citeseer-like
+      grailbench generate uniprotenc_150-like --no-compare
+      grailbench generate random --vertices 250000 --degree 50 --seed 3 --name mine
+      grailbench generate --measure kegg --out profiles
+    """
+    from grailbench.graph.generate import view
+    from grailbench.report.screen import console
+
+    if listed:
+        if as_json:
+            for record in view.listing():
+                click.echo(json.dumps(record))
+        else:
+            console().print(view.listing_table())
+    elif measure:
+        path = view.profile_file(measure, out)
+        click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
+    else:
+        for record in view.records(names, seed, vertices, degree, name, compared):
+            if as_json:
+                click.echo(json.dumps(record))
+            else:
+                console().print(view.table(record))

@@ -1,0 +1,138 @@
+"""Synthetic graphs: look-alikes of the published graphs, and uniform random DAGs. Pure functions of name and seed.
+
+A look-alike ('kegg-like') has the graph's vertices, edges, roots, levels, degrees and edges between levels exactly,
+and nearly its positive rate; `compare` says how nearly. `dag_01-like` and its fellows are random DAGs of the sizes
+of Computation 2020, table 2. Graphs come raw: no super-root, and with as many repeated edges as the file has.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from grailbench import paths
+from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
+from grailbench.graph.generate.compare import Difference, compare
+from grailbench.graph.generate.profiles import Profile, load, profiles_dir
+from grailbench.graph.generate.uniform import random_dag
+
+__all__ = [
+    "HOME_MADE",
+    "Difference",
+    "compare",
+    "differences",
+    "like",
+    "look_alikes",
+    "profile_of",
+    "random_dag",
+    "stored",
+    "stored_random",
+]
+
+GENERATOR = 1  # raise it when the arrays of any seed change
+HOME_MADE = {  # Computation 2020, table 2: vertices, edges; there is no dag_07
+    "dag_01": (250_000, 12_518_774),
+    "dag_02": (250_000, 24_987_505),
+    "dag_03": (500_000, 24_959_258),
+    "dag_04": (500_000, 49_918_815),
+    "dag_05": (750_000, 37_552_465),
+    "dag_06": (750_000, 75_003_619),
+    "dag_08": (1_000_000, 50_009_975),
+    "dag_09": (1_000_000, 99_934_520),
+    "dag_10": (1_500_000, 75_024_132),
+    "dag_11": (1_500_000, 149_989_194),
+}
+_SUFFIX = "-like"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@cache
+def look_alikes() -> list[str]:
+    """The names `like` takes: 'kegg-like' and so on, in printed order, then the home-made DAGs."""
+    from grailbench.datasets.registry import registry
+
+    held = {path.stem for path in profiles_dir().glob("*.json")}
+    return [name + _SUFFIX for name in (*(name for name in registry() if name in held), *HOME_MADE)]
+
+
+def profile_of(name: str) -> Profile | None:
+    """The profile behind a look-alike; None for a home-made DAG. Raises InputError on an unknown name."""
+    base = _base(name)
+    return None if base in HOME_MADE else load(base)
+
+
+def like(name: str, seed: int = 1) -> Graph:
+    """The look-alike of that name ('kegg-like') and seed, raw. Raises InputError on an unknown name or a bad seed."""
+    from grailbench.graph.generate.alike import alike
+
+    base, seed = _base(name), _checked(seed)
+    if base in HOME_MADE:
+        vertices, edges = HOME_MADE[base]
+        return random_dag(vertices, edges / vertices, seed)
+    return alike(load(base), seed)
+
+
+def differences(name: str, graph: Graph) -> list[Difference]:
+    """A look-alike beside what is known of its graph."""
+    profile = profile_of(name)
+    if profile is not None:
+        return compare(profile, graph)
+    vertices, edges = HOME_MADE[_base(name)]
+    return [Difference("vertices", vertices, graph.vertices), Difference("edges", edges, graph.edges)]
+
+
+def stored(name: str, seed: int = 1) -> Path:
+    """Generate a look-alike, store it in `cache/generated` and return where.
+
+    A seed other than 1 shows in the stored name: 'kegg-like-seed2'. The spec that made it is in the file's meta.
+    """
+    graph = like(name, seed)
+    return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed})
+
+
+def stored_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> Path:
+    """Generate a random DAG, store it in `cache/generated` as `name` and return where.
+
+    Raises InputError when the name is that of a known graph, ends in '-like' or is none for a file.
+    """
+    name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
+    check_name(name)
+    graph = random_dag(vertices, degree, _checked(seed))
+    return save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed})
+
+
+def save(name: str, graph: Graph, spec: dict) -> Path:
+    """Store a generated graph and its spec under `cache/generated`."""
+    from grailbench.graph.store import save_graph
+
+    path = paths.cache_dir() / "generated" / f"{name}.npz"
+    save_graph(path, graph, {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}})
+    return path
+
+
+def check_name(name: str) -> None:
+    """Raise InputError unless a user may give this name to a random graph."""
+    from grailbench.datasets.registry import find
+
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no name for a graph", remedy="letters, digits, '.', '_' and '-'")
+    if _SUFFIX in name or find(name) is not None or name == "random":
+        raise InputError(f"{name!r} is kept for a known graph or its look-alike", remedy="choose another name")
+
+
+def _base(name: str) -> str:
+    if name in look_alikes():
+        return name.removesuffix(_SUFFIX)
+    import difflib
+
+    near = difflib.get_close_matches(name, look_alikes(), 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "'grailbench generate --list' shows them"
+    raise InputError(f"no look-alike is named {name!r}", remedy=hint)
+
+
+def _checked(seed: int) -> int:
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed {seed}: a number from 0 to 2**63 - 1")
+    return seed

@@ -1,0 +1,253 @@
+"""Profiles of published graphs whose files are not at hand: printed counts, and assumptions named as such.
+
+What is printed (vertices, edges, roots where the thesis prints the edges of the super-root, positives) is kept
+exactly; degrees, levels and sinks are models. `PROFILES` names them; their JSON says in `notes` what is assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.graph.generate.profiles import Profile, _grouped_kinds
+
+
+@dataclass(frozen=True)
+class Citations:
+    """A citation graph: newer documents cite older ones.
+
+    vertices, edges, roots, sinks; levels
+    middle          how many levels down most vertices are: vertices of level l go as l exp(-(l / middle)^2)
+    span            levels an edge leads down, on the whole: edges go as exp(-(span - 1) / span)
+    most_in, most_out
+                    the largest degrees
+    tail_in, tail_out
+                    exponents of the degrees' tails: the share above d goes as d^-tail
+    """
+
+    vertices: int
+    edges: int
+    roots: int
+    sinks: int
+    levels: int
+    middle: float
+    span: float
+    most_in: int
+    most_out: int
+    tail_in: float
+    tail_out: float
+
+
+CIT_PATENTS = Citations(
+    vertices=3_774_768,
+    edges=16_518_947,
+    roots=515_785,
+    sinks=1_685_423,
+    levels=33,
+    middle=9.0,
+    span=4.0,
+    most_in=779,
+    most_out=770,
+    tail_in=3.0,
+    tail_out=3.0,
+)
+CITESEERX = Citations(
+    vertices=6_540_401,
+    edges=15_011_260,
+    roots=567_149,
+    sinks=5_740_710,
+    levels=60,
+    middle=6.0,
+    span=3.0,
+    most_in=5_000,
+    most_out=10_000,
+    tail_in=1.8,
+    tail_out=1.8,
+)
+
+
+def citations(model: Citations, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds and pairs, as in `Profile`, of a citation graph."""
+    rng = np.random.default_rng(seed)
+    levels, inner = _level_counts(model)
+    pairs = _pairs(model, levels, inner)
+    deeper = _deeper(levels)
+    rows = []
+    for level, count in enumerate(levels):
+        ins, outs = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        if level:
+            ins = _spread(count, int(pairs[:, level].sum()), model.tail_in, model.most_in, rng)
+        most = min(model.most_out, max(1, int(deeper[level]) // 2))
+        outs[: inner[level]] = _spread(inner[level], int(pairs[level].sum()), model.tail_out, most, rng)
+        rows.append((np.full(count, level), rng.permutation(ins), outs))
+    level, ins, outs = (np.concatenate(column) for column in zip(*rows, strict=True))
+    _raise_hub(level, ins, model.most_in)
+    _raise_hub(level, outs, model.most_out)
+    return _grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
+
+
+def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of each level, and those of them that have children."""
+    below = np.arange(1, model.levels)
+    share = below * np.exp(-((below / model.middle) ** 2)) + 1e-9
+    rest = model.vertices - model.roots
+    counts = 1 + np.floor((rest - below.size) * share / share.sum()).astype(np.int64)
+    counts[np.argmax(counts)] += rest - counts.sum()
+    levels = np.concatenate(([model.roots], counts))
+    # every level but the last must have a vertex with children, else the next has no parent
+    kept = (model.vertices - model.sinks - model.roots) / (rest - counts[-1])
+    inner = np.concatenate(([model.roots], np.maximum(1, np.round(counts * kept)).astype(np.int64)))
+    inner[-1] = 0
+    inner[1 + np.argmax(counts)] += model.vertices - model.sinks - inner.sum()
+    return levels, inner
+
+
+def _deeper(levels: np.ndarray) -> np.ndarray:
+    """Vertices below each level: no vertex of the level has more children than that."""
+    return levels.sum() - np.cumsum(levels)
+
+
+def _pairs(model: Citations, levels: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Edges between levels: by span, scaled until rows and columns fit the degrees, then made whole."""
+    depth = len(levels)
+    span = np.arange(depth)[None, :] - np.arange(depth)[:, None]
+    weights = np.where(span > 0, np.exp(-(span - 1) / model.span), 0.0)
+    into = np.where(np.arange(depth) > 0, levels, 0) * (model.edges / (model.vertices - model.roots))
+    out = inner * np.minimum(model.edges / inner.sum(), np.maximum(1, _deeper(levels) / 4))
+    out *= model.edges / out.sum()
+    for _ in range(2000):
+        weights *= np.divide(out, weights.sum(1), out=np.zeros(depth), where=weights.sum(1) > 0)[:, None]
+        weights *= np.divide(into, weights.sum(0), out=np.zeros(depth), where=weights.sum(0) > 0)[None, :]
+    pairs = np.floor(weights).astype(np.int64)
+    first = np.arange(depth - 1)
+    pairs[first, first + 1] = np.maximum(pairs[first, first + 1], levels[1:])
+    largest = np.unravel_index(np.argmax(pairs), pairs.shape)
+    pairs[largest] += model.edges - pairs.sum()
+    if np.any(pairs.sum(1) < inner):
+        raise InputError("the model gives a level fewer edges than it has vertices with children")
+    return pairs
+
+
+def _spread(count: int, total: int, tail: float, most: int, rng) -> np.ndarray:
+    """int64[count], descending: `total` in shares of 1 to `most`, Pareto of the second kind."""
+    if count == 0:
+        return np.zeros(0, np.int64)
+    if not count <= total <= count * most:
+        raise InputError(f"{total} edges cannot be shared among {count} vertices, 1 to {most} each")
+    weights = np.sort(rng.pareto(tail, count))[::-1]
+    shares, left = np.ones(count, np.int64), total - count
+    while left:
+        open_ = np.flatnonzero(shares < most)
+        scaled = weights[open_] * (left / weights[open_].sum())
+        more = np.minimum(np.floor(scaled).astype(np.int64), most - shares[open_])
+        if not more.any():
+            more[: min(left, open_.size)] = 1
+        shares[open_] += more
+        left -= int(more.sum())
+    return shares
+
+
+def _raise_hub(level: np.ndarray, degrees: np.ndarray, most: int) -> None:
+    """Give the largest degree exactly `most`, at the cost of others of its level."""
+    hub = int(np.argmax(degrees))
+    others = np.flatnonzero((level == level[hub]) & (degrees > 1))
+    others = others[others != hub][: most - degrees[hub]]
+    degrees[others] -= 1
+    degrees[hub] += others.size
+
+
+def uniprot(vertices: int, roots: int, pattern: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds and pairs of a larger release of uniprotenc_22, whose profile is `pattern`.
+
+    Of its vertices with parents, all but the last levels grow in proportion, each with parents as in the pattern;
+    the roots that are left link straight to the sink. One more level is put in, for six with the super-root.
+    """
+    level, _, count, ins, _ = pattern.kinds
+    below, levels = vertices - roots, pattern.levels
+    factor = below / int(levels[1:].sum())
+    second, third = round(levels[2] * factor), max(1, round(levels[2] * factor / 8))
+    first = below - second - third - 1
+    grown = _grow(count[level == 1], first)
+    parents = ins[level == 1] // count[level == 1]
+    kinds = [(1, c, c * p, c) for c, p in zip(grown.tolist(), parents.tolist(), strict=True)]
+    from_roots = int((grown * parents).sum())
+    kinds += [(2, second, second, second), (3, third, third, third)]
+    direct = roots - 1 - from_roots
+    into_sink = direct + (first - second) + (second - third) + third
+    kinds = [(0, 1, 0, 0), (0, roots - 1, 0, roots - 1), *kinds, (4, 1, into_sink, 0)]
+    pairs = np.zeros((5, 5), np.int64)
+    pairs[0, 1], pairs[0, 4] = from_roots, direct
+    pairs[1, 2], pairs[1, 4] = second, first - second
+    pairs[2, 3], pairs[2, 4] = third, second - third
+    pairs[3, 4] = third
+    columns = np.array(kinds, np.int64).T
+    return np.stack([columns[0], np.zeros_like(columns[0]), *columns[1:]]), pairs
+
+
+def _grow(counts: np.ndarray, total: int) -> np.ndarray:
+    """Counts in the same proportions that add up to `total`; none becomes 0."""
+    grown = np.maximum(1, np.floor(counts * (total / counts.sum())).astype(np.int64))
+    grown[np.argmax(grown)] += total - grown.sum()
+    return grown
+
+
+def go_uniprot(vertices: int, edges: int, terms: int, pattern: Profile, most_in: int, seed: int = 1):
+    """Kinds and pairs of proteins annotated with terms of an ontology that is `pattern`, grown and turned round.
+
+    Proteins are the roots; a term's level is its height in the pattern and one, its children the pattern's parents.
+    """
+    rng = np.random.default_rng(seed)
+    proteins = vertices - terms
+    heights = _grow(pattern.heights, terms)
+    depth = len(heights) + 1
+    upward = _upward(pattern, heights)
+    pairs = np.zeros((depth, depth), np.int64)
+    pairs[1:, 1:] = upward
+    annotations = edges - int(upward.sum())
+    weights = rng.pareto(0.8, terms) + 0.01
+    term_level = np.repeat(np.arange(1, depth), heights)
+    received = _shares(weights, annotations, np.where(term_level == 1, 1, 0), most_in)
+    pairs[0, 1:] = np.bincount(term_level, received, depth)[1:].astype(np.int64)
+    ins = received.copy()
+    outs = np.zeros(terms, np.int64)
+    for level in range(1, depth):
+        rows = np.flatnonzero(term_level == level)
+        ins[rows] += _even(rows.size, int(upward[:, level - 1].sum()))
+        outs[rows] = _even(rows.size, int(upward[level - 1].sum()))
+    cites = _spread(proteins, annotations, 3.0, 200, rng)
+    level = np.concatenate((np.zeros(proteins, np.int64), term_level))
+    ins, outs = np.concatenate((np.zeros(proteins, np.int64), ins)), np.concatenate((cites, outs))
+    return _grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
+
+
+def _upward(pattern: Profile, heights: np.ndarray) -> np.ndarray:
+    """Edges between terms by height: one from just below for each that is not lowest, and as many again further up."""
+    depth = len(heights)
+    pairs = np.zeros((depth, depth), np.int64)
+    at = np.arange(depth - 1)
+    pairs[at, at + 1] = np.maximum(heights[:-1], heights[1:])
+    wanted = round(pattern.edges / pattern.vertices * heights.sum()) - int(pairs.sum())
+    for low in range(depth - 1):
+        more = max(0, wanted) * heights[low] / heights[:-1].sum() / (depth - 1 - low)
+        pairs[low, low + 1 :] += np.floor(more * np.ones(depth - 1 - low)).astype(np.int64)
+    return pairs
+
+
+def _even(count: int, total: int) -> np.ndarray:
+    return total // count + (np.arange(count) < total % count)
+
+
+def _shares(weights: np.ndarray, total: int, least: np.ndarray, most: int) -> np.ndarray:
+    shares, left = least.astype(np.int64).copy(), total - int(least.sum())
+    order = np.argsort(-weights, kind="stable")
+    while left:
+        open_ = order[shares[order] < most]
+        more = np.floor(weights[open_] * (left / weights[open_].sum())).astype(np.int64)
+        more = np.minimum(more, most - shares[open_])
+        if not more.any():
+            more[: min(left, open_.size)] = 1
+        shares[open_] += more
+        left -= int(more.sum())
+    return shares

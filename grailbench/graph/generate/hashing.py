@@ -1,0 +1,63 @@
+"""splitmix64 as a counter-based generator: every random number here is a pure function of (seed, stream, counter).
+
+Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014, figure 17. Order of
+evaluation and number of threads cannot change a value. numba widens mixed signed and unsigned arithmetic to
+float64, so every constant and argument of the hash is uint64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+_LOW = np.uint64(0xFFFFFFFF)
+_1, _27, _30, _31, _32 = (np.uint64(v) for v in (1, 27, 30, 31, 32))
+
+
+@njit(cache=True, inline="always")
+def mix64(x):
+    """The finalizer of splitmix64, a bijection. `x`: uint64. Returns uint64."""
+    x = (x ^ (x >> _30)) * _M1
+    x = (x ^ (x >> _27)) * _M2
+    return x ^ (x >> _31)
+
+
+@njit(cache=True, inline="always")
+def draw(key, counter):
+    """Number `counter` (an integer from 0) of the stream `key` (uint64). Returns uint64."""
+    return mix64(key + (np.uint64(counter) + _1) * GAMMA)
+
+
+@njit(cache=True, inline="always")
+def below(h, n):
+    """Map a uint64 to [0, n), 0 < n < 2**32, by a 64-bit multiply-high (bias below n / 2**64). Returns int64."""
+    n = np.uint64(n)
+    return np.int64(((h >> _32) * n + (((h & _LOW) * n) >> _32)) >> _32)
+
+
+@njit(cache=True)
+def _stream(seed, number):
+    return mix64(draw(mix64(seed + GAMMA), number))
+
+
+def stream(seed: int, number: int) -> np.uint64:
+    """The key of stream `number` (0 <= number < 2**63) of `seed` (0 <= seed < 2**64)."""
+    return np.uint64(_stream(np.uint64(seed), number))
+
+
+@njit(cache=True, nogil=True)
+def shuffle(values, key):
+    """Shuffle an array in place (Fisher-Yates, Durstenfeld's form)."""
+    for i in range(values.shape[0] - 1, 0, -1):
+        j = below(draw(key, i), i + 1)
+        values[i], values[j] = values[j], values[i]
+
+
+def permutation(n: int, key: np.uint64) -> np.ndarray:
+    """int32[n]: a uniform permutation of 0..n-1."""
+    out = np.arange(n, dtype=np.int32)
+    shuffle(out, key)
+    return out

@@ -1,0 +1,275 @@
+"""What a look-alike is made from: a profile of a graph, measured once and embedded under `datasets/profiles/`.
+
+A profile holds no edge of its graph. It says how many vertices there are of each kind, a kind being a level (longest
+path from a root), a height (longest path to a sink) and a number of parents and of children, and how many edges run
+between each two levels. `grailbench generate --measure` makes one from any graph; see `grailbench.graph.generate.tune`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from grailbench import paths
+from grailbench.errors import InputError
+from grailbench.graph.csr import Dag
+
+EXACT_KINDS = 1000  # more kinds than this are grouped by powers of two of the degrees,
+MOST_KINDS = 2200  # and more than this by higher powers, and by height
+HUBS = 16  # as many of the largest in- and out-degrees are never grouped
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """How the edges of a look-alike are arranged; chosen so that its positive rate is that of the graph.
+
+    width    how far, at most, a parent and a child are drawn apart at first, in millionths of all ids;
+             1,000,000 is anywhere
+    heights  thousandths of the edges that must lead to a lesser height
+    rounds   rounds of drawing neighbours together
+    """
+
+    width: int = 1_000_000
+    heights: int = 0
+    rounds: int = 0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A graph in counts, the super-root left out and each edge counted once.
+
+    name, basis     canonical name of the graph; 'measured' or 'assumed'
+    origin          where the counts come from, in words; for a measured one the sha256 of its file
+    notes           what is assumed, and from what
+    duplicates      edges that its file repeats (the papers count them)
+    positive_rate   share of ordered pairs (u, v), u = v among them, with a path; `rate_error` is its standard error
+    triangles       triples u -> v -> w with u -> w; None when not known
+    height_step     heights are divided by it, rounding down
+    kinds           int64[5, k]: level, height, vertices, their parents in all, their children in all; by level.
+                    The vertices of a kind share parents and children as evenly as whole numbers allow
+    pairs           int64[l, l]: edges from level to level
+    """
+
+    name: str
+    basis: str
+    origin: str
+    positive_rate: float
+    rate_error: float
+    duplicates: int
+    triangles: int | None
+    height_step: int
+    kinds: np.ndarray
+    pairs: np.ndarray
+    knobs: Knobs = field(default_factory=Knobs)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def vertices(self) -> int:
+        return int(self.kinds[2].sum())
+
+    @property
+    def edges(self) -> int:
+        return int(self.pairs.sum())
+
+    @property
+    def printed(self) -> tuple[int, int]:
+        """Vertices and edges as the thesis counts them: super-root, its edges and repeated edges included."""
+        return self.vertices + 1, self.edges + self.duplicates + self.roots
+
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """int64[l]: vertices of each level."""
+        return np.bincount(self.kinds[0], self.kinds[2]).astype(np.int64)
+
+    @cached_property
+    def heights(self) -> np.ndarray:
+        """int64[h]: vertices of each height, divided by `height_step`."""
+        return np.bincount(self.kinds[1], self.kinds[2]).astype(np.int64)
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """int64[l]: edges that lead down 0, 1, 2, ... levels."""
+        source, target = np.nonzero(self.pairs)
+        return np.bincount(target - source, self.pairs[source, target], len(self.levels)).astype(np.int64)
+
+    @property
+    def roots(self) -> int:
+        return int(self.levels[0])
+
+    @property
+    def sinks(self) -> int:
+        return int(self.kinds[2, self.kinds[4] == 0].sum())
+
+    @property
+    def max_in_degree(self) -> int:
+        return int(np.max(-(-self.kinds[3] // self.kinds[2])))
+
+    @property
+    def max_out_degree(self) -> int:
+        return int(np.max(-(-self.kinds[4] // self.kinds[2])))
+
+
+def measure(dag: Dag, name: str, origin: str) -> Profile:
+    """Take the profile of a condensed graph: everything but the knobs (see `tune`)."""
+    from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
+
+    graph = plain_graph(dag)
+    n = graph.vertices
+    levels = dag.levels[:-1].astype(np.int64) - 1
+    ins, outs = np.bincount(graph.targets, minlength=n), np.bincount(graph.sources, minlength=n)
+    heights = _heights(dag)[:-1].astype(np.int64)
+    step, kinds = _grouped_kinds(levels, heights, ins, outs)
+    rate = positive_rate(graph)
+    depth = int(levels.max(initial=-1)) + 1
+    pairs = np.bincount(levels[graph.sources] * depth + levels[graph.targets], minlength=depth * depth)
+    return Profile(
+        name=name,
+        basis="measured",
+        origin=origin,
+        positive_rate=rate.value,
+        rate_error=rate.error,
+        duplicates=dag.duplicates,
+        triangles=triangles(graph),
+        height_step=step,
+        kinds=kinds,
+        pairs=pairs.reshape(depth, depth),
+    )
+
+
+def _heights(dag: Dag) -> np.ndarray:
+    """int32[n]: the longest path from each vertex to a sink."""
+    heights = np.zeros(dag.vertices, np.int32)
+    bounds = np.searchsorted(dag.levels[dag.order], np.arange(dag.depth + 1))
+    for level in range(dag.depth - 1, -1, -1):
+        row = dag.order[bounds[level] : bounds[level + 1]]
+        row = row[dag.offsets[row + 1] > dag.offsets[row]]
+        counts = dag.offsets[row + 1] - dag.offsets[row]
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        at = np.repeat(dag.offsets[row] - starts[:-1], counts) + np.arange(starts[-1])
+        if row.size:
+            heights[row] = np.maximum.reduceat(heights[dag.children[at]], starts[:-1]) + 1
+    return heights
+
+
+def _grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
+    """The height step, and int64[5, k] as `Profile.kinds`: exact where few, else coarser by degree, then by height."""
+    kinds = _kinds(levels, heights, ins, outs, None)
+    if kinds.shape[1] <= EXACT_KINDS:
+        return 1, kinds
+    for power in (2, 4, 8):
+        if (kinds := _kinds(levels, heights, ins, outs, power)).shape[1] <= MOST_KINDS:
+            return 1, kinds
+    step = 1
+    while kinds.shape[1] > MOST_KINDS and step <= heights.max():
+        step += 1
+        kinds = _kinds(levels, heights // step, ins, outs, power)
+    return step, kinds
+
+
+def _kinds(levels, heights, ins, outs, power: int | None) -> np.ndarray:
+    """int64[5, k] as `Profile.kinds`, exact or with degrees grouped by powers of `power`, hubs alone."""
+    keys = [levels, heights, ins, outs]
+    if power is not None:
+        above = power ** np.arange(64 // power)
+        hub = np.zeros(ins.size, np.int64)
+        for degrees in (ins, outs):
+            largest = np.argsort(-degrees, kind="stable")[:HUBS]
+            hub[largest] = largest + 1
+        keys = [levels, heights, *(np.searchsorted(above, degrees, "right") for degrees in (ins, outs)), hub]
+    found, kind, counts = np.unique(np.stack(keys), axis=1, return_inverse=True, return_counts=True)
+    kind = kind.reshape(-1)
+    totals = [np.bincount(kind, degrees).astype(np.int64) for degrees in (ins, outs)]
+    return np.stack([found[0], found[1], counts, *totals]).astype(np.int64)
+
+
+# ---------------------------------------------------------------------------------------- files
+
+
+def profiles_dir() -> Path:
+    """The embedded profiles, a JSON each."""
+    return paths.datasets_dir() / "profiles"
+
+
+def save(profile: Profile, path: Path) -> None:
+    """Write a profile as JSON, an array a line, atomically."""
+    from grailbench.graph.store import atomic_file
+
+    facts = {
+        "vertices": profile.vertices,
+        "edges": profile.edges,
+        "roots": profile.roots,
+        "sinks": profile.sinks,
+        "levels": len(profile.levels),
+        "max_in_degree": profile.max_in_degree,
+        "max_out_degree": profile.max_out_degree,
+    }
+    plain = ("name", "basis", "origin", "notes", "positive_rate", "rate_error", "duplicates", "triangles")
+    fields = {key: getattr(profile, key) for key in plain} | {"counts": facts, "knobs": asdict(profile.knobs)}
+    fields["height_step"] = profile.height_step
+    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+    names = ("level", "height", "vertices", "parents", "children")
+    columns = [f'  "{key}": {_packed(row)}' for key, row in zip(names, profile.kinds, strict=True)]
+    lines.append(' "kinds": {\n' + ",\n".join(columns) + "\n }")
+    rows = [f"  {_packed(np.trim_zeros(row[level + 1 :], 'b'))}" for level, row in enumerate(profile.pairs)]
+    lines.append(' "edges_to_the_next_levels": [\n' + ",\n".join(rows) + "\n ]")
+    with atomic_file(path) as stream:
+        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def _packed(row) -> str:
+    return "[" + ",".join(map(str, row.tolist())) + "]"
+
+
+def load(name: str) -> Profile:
+    """The embedded profile of a graph, by canonical name. Raises InputError when there is none, or a faulty one."""
+    path = profiles_dir() / f"{name}.json"
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        rows = raw["edges_to_the_next_levels"]
+        pairs = np.zeros((len(rows), len(rows)), np.int64)
+        for level, row in enumerate(rows):
+            pairs[level, level + 1 : level + 1 + len(row)] = row
+        kinds = raw["kinds"]
+        profile = Profile(
+            name=raw["name"],
+            basis=raw["basis"],
+            origin=raw["origin"],
+            positive_rate=raw["positive_rate"],
+            rate_error=raw["rate_error"],
+            duplicates=raw["duplicates"],
+            triangles=raw["triangles"],
+            height_step=raw["height_step"],
+            kinds=np.array([kinds[key] for key in ("level", "height", "vertices", "parents", "children")], np.int64),
+            pairs=pairs,
+            knobs=Knobs(**raw["knobs"]),
+            notes=tuple(raw["notes"]),
+        )
+    except FileNotFoundError:
+        raise InputError(f"no profile of {name!r}", path=path) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"faulty profile: {error!r}", path=path, remedy="reinstall grailbench") from error
+    _check(profile, path)
+    return profile
+
+
+def _check(profile: Profile, path: Path) -> None:
+    """Raise InputError unless kinds and pairs agree, so that the arrays a kernel fills are as long as it expects."""
+    level, height, count, ins, outs = profile.kinds
+    depth = len(profile.pairs)
+    sound = (
+        profile.kinds.min() >= 0
+        and profile.pairs.min(initial=0) >= 0
+        and count.min() > 0
+        and bool(np.all(np.diff(level) >= 0))
+        and int(level.max()) == depth - 1
+        and np.array_equal(np.bincount(level, ins, depth), profile.pairs.sum(0))
+        and np.array_equal(np.bincount(level, outs, depth), profile.pairs.sum(1))
+        and bool(np.all(ins[level > 0] >= count[level > 0]))
+        and bool(np.all(np.diagonal(profile.pairs, 1) >= profile.levels[1:]))
+    )
+    if not sound:
+        raise InputError("faulty profile: vertices and edges disagree", path=path, remedy="reinstall grailbench")

@@ -1,0 +1,120 @@
+"""What `grailbench generate` does and shows: records for --json, rich tables for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grailbench.errors import InputError
+from grailbench.graph import generate
+from grailbench.graph.generate.profiles import Profile, measure, save
+from grailbench.graph.generate.tune import tune, tune_width
+
+TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
+
+
+def records(names, seed: int, vertices: int | None, degree: float | None, name: str | None, compared: bool):
+    """Generate and store; yield one record a graph: name, path, vertices, edges, seconds, differences.
+
+    Every name is checked before the first graph is made. Raises InputError.
+    """
+    is_random = "random" in names
+    if is_random and (len(names) > 1 or vertices is None or degree is None):
+        raise InputError("'random' comes alone, with --vertices and --degree")
+    if not is_random and (vertices, degree, name) != (None, None, None):
+        raise InputError("--vertices, --degree and --name belong to 'generate random'")
+    if not names:
+        raise InputError("nothing to generate", remedy="name look-alikes, or 'random'; --list shows them")
+    if is_random:
+        yield _record(lambda: generate.stored_random(vertices, degree, seed, name), None)
+        return
+    for each in names:
+        generate.profile_of(each)
+    for each in names:
+        yield _record(lambda each=each: generate.stored(each, seed), each if compared else None)
+
+
+def _record(make, compare_as: str | None) -> dict:
+    from grailbench.graph.store import load_graph
+
+    start = time.perf_counter()
+    path = make()
+    seconds = time.perf_counter() - start
+    graph, _ = load_graph(path)
+    record = {"name": path.stem, "path": str(path), "vertices": graph.vertices, "edges": graph.edges}
+    record |= {"seconds": round(seconds, 3), "basis": None, "differences": []}
+    if compare_as is not None:
+        profile = generate.profile_of(compare_as)
+        record["basis"] = profile.basis if profile else "printed"
+        record["differences"] = [
+            {"quantity": d.quantity, "wanted": d.wanted, "generated": d.generated, "relative": d.relative}
+            for d in generate.differences(compare_as, graph)
+        ]
+    return record
+
+
+def listing() -> Iterator[dict]:
+    """A record a look-alike: name, vertices and edges as printed, basis, positive rate, notes."""
+    for name in generate.look_alikes():
+        profile = generate.profile_of(name)
+        if profile is None:
+            vertices, edges = generate.HOME_MADE[name.removesuffix("-like")]
+            found = {"name": name, "vertices": vertices, "edges": edges, "basis": "printed"}
+            yield found | {"positive_rate": None, "notes": []}
+        else:
+            vertices, edges = profile.printed
+            found = {"name": name, "vertices": vertices, "edges": edges, "basis": profile.basis}
+            yield found | {"positive_rate": profile.positive_rate, "notes": list(profile.notes)}
+
+
+def profile_file(graph: str, folder: Path) -> Path:
+    """Measure a graph (a name the library knows), choose its knobs and write NAME.json to a folder."""
+    from grailbench.datasets.library import open_graph
+
+    opened = open_graph(graph)
+    profile = measure(opened.dag, opened.name, f"sha256 {opened.sha256}")
+    profile = _tuned(profile)
+    path = folder / f"{opened.name}.json"
+    save(profile, path)
+    return path
+
+
+def _tuned(profile: Profile) -> Profile:
+    if profile.edges == 0 or profile.positive_rate == 0:
+        return profile
+    return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
+
+
+def table(record: dict):
+    """A generated graph and its differences as a rich table."""
+    import rich.table
+
+    title = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges, {record['seconds']:.2f} s"
+    found = rich.table.Table(title=title, title_justify="left", caption=record["path"], caption_justify="left")
+    found.add_column("quantity")
+    for column in (record["basis"] or "wanted", "generated", "difference"):
+        found.add_column(column, justify="right")
+    for row in record["differences"]:
+        relative = "–" if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
+        found.add_row(row["quantity"], _number(row["wanted"]), _number(row["generated"]), relative)
+    return found
+
+
+def listing_table():
+    """The look-alikes as a rich table."""
+    import rich.table
+
+    found = rich.table.Table(title="Look-alikes", title_justify="left")
+    for column in ("name", "vertices", "edges", "positive pairs", "counts are"):
+        found.add_column(column, justify="left" if column in ("name", "counts are") else "right")
+    for row in listing():
+        rate = "–" if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
+        found.add_row(row["name"], _number(row["vertices"]), _number(row["edges"]), rate, row["basis"])
+    return found
+
+
+def _number(value) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
