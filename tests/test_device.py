@@ -13,7 +13,6 @@ import pytest
 import simulated as _simulated  # noqa: F401
 
 from grailbench.device import describe, launch, timers
-from grailbench.device.barrier import grid_barrier
 from grailbench.device.gateway import cuda, require, simulated
 from grailbench.errors import MachineLacks
 
@@ -114,12 +113,28 @@ def test_enough_memory_passes_and_too_little_names_purpose_need_and_free():
         describe.require_memory(1 << 60, "a far too large table")
 
 
-def test_dropped_arrays_count_as_free():
+@pytest.mark.gpu
+@pytest.mark.skipif(simulated, reason="needs a GPU")
+def test_dropped_arrays_count_as_free_on_the_gpu():
     before, _ = describe.memory()
     array = cuda.device_array(1 << 30, np.uint8)
-    assert simulated or before - describe.memory()[0] >= 1 << 30
+    assert before - describe.memory()[0] >= 1 << 30
     del array
-    assert simulated or before - describe.memory()[0] < 1 << 29
+    assert before - describe.memory()[0] < 1 << 29
+
+
+def test_memory_is_asked_for_after_pending_frees(monkeypatch):
+    done = []
+    context = SimpleNamespace(
+        deallocations=SimpleNamespace(clear=lambda: done.append("streams and events")),
+        memory_manager=SimpleNamespace(deallocations=SimpleNamespace(clear=lambda: done.append("arrays"))),
+        get_memory_info=lambda: (70 if "arrays" in done else 10, 100),
+    )
+    monkeypatch.setattr(describe, "simulated", False)
+    monkeypatch.setattr(describe, "cuda", SimpleNamespace(current_context=lambda: context))
+    assert describe.memory() == (70, 100)
+    del context.memory_manager.deallocations
+    assert describe.memory() == (70, 100)
 
 
 # ------------------------------------------------------------------ launches and barriers
@@ -128,12 +143,13 @@ def test_dropped_arrays_count_as_free():
 @cuda.jit
 def relay(values, rounds):
     """Every thread takes its right neighbour's value, round after round: wrong without barriers."""
+    grid = cuda.cg.this_grid()
     thread = cuda.grid(1)
     for _ in range(rounds):
         taken = values[(thread + 1) % cuda.gridsize(1)]
-        grid_barrier()
+        grid.sync()
         values[thread] = taken
-        grid_barrier()
+        grid.sync()
 
 
 def test_grid_barrier_orders_every_thread_of_a_cooperative_grid():

@@ -3,11 +3,14 @@
 Importing the package itself imports none either, so `simulate` can still choose. The modules:
 
     gateway    the import, `cuda`, `simulated`, `require`      describe   what the device is, how much memory is free
-    launch     cooperative launches that fit                   barrier    the barrier of a whole grid
-    timers     device milliseconds
+    launch     cooperative launches that fit, for kernels      timers     device milliseconds
+               with barriers of the whole grid
 
 Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
 file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.
+
+In the simulator a device function that names `cuda` is safe in the file of its kernel. In another file it is only
+with numba-cuda's simulator: numba's own swaps `cuda` there and back while other threads still run.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -61,7 +60,9 @@ def memory() -> tuple[int, int]:
         host = psutil.virtual_memory()
         return host.available, host.total
     context = cuda.current_context()
-    context.deallocations.clear()  # numba frees late: arrays already dropped would count as used
+    pending = getattr(context.memory_manager, "deallocations", None)  # a plugged-in manager may have none
+    if pending is not None:
+        pending.clear()  # numba frees late: arrays already dropped would count as used
     free, total = context.get_memory_info()
     return int(free), int(total)
 
@@ -69,9 +70,6 @@ def memory() -> tuple[int, int]:
 def require_memory(needed: int, what: str) -> None:
     """Raise MachineLacks unless `needed` bytes are free on the device; `what` is what needs them, for the message."""
     free, total = memory()
-    if needed > free:
-        gc.collect()  # device arrays in reference cycles hold their memory until then
-        free, total = memory()
     if needed > free:
         raise MachineLacks(
             f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on {describe().name}"
