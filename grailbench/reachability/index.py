@@ -12,6 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import ClassVar, Protocol
 
@@ -125,6 +126,11 @@ class Implementation(ABC):
             return cls.build(dag, params, timer)
 
 
+_OURS = (
+    "grailbench.reachability.cpu.grail",
+    "grailbench.reachability.cpu.unguided",
+    "grailbench.reachability.peers.pyreachability",
+)
 _registry: dict[str, type[Implementation]] = {}
 _loaded = False
 
@@ -144,10 +150,8 @@ def implementations() -> dict[str, type[Implementation]]:
     global _loaded
     if not _loaded:
         _loaded = True
-        import grailbench.reachability.cpu.grail
-        import grailbench.reachability.cpu.unguided
-        import grailbench.reachability.peers.pyreachability  # noqa: F401
-
+        for module in _OURS:
+            import_module(module)
         for point in entry_points(group=ENTRY_POINTS):
             found = point.load()
             if isinstance(found, type):
