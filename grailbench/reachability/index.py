@@ -36,6 +36,7 @@ class Params:
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
     seed     of everything random
+    count    build the variant that counts its work (`Index.counters`), which is never the one that is timed
     """
 
     dim: int = 2
@@ -44,6 +45,7 @@ class Params:
     threads: int = 0
     order: str = "random"
     seed: int = 1
+    count: bool = False
 
     def __post_init__(self):
         if self.dim < 1:
@@ -89,12 +91,14 @@ class NoTimer:
 class Index(ABC):
     """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
 
-    #: exact work done so far, by name (edges scanned, ...); empty when not counted
-    counters: dict[str, int] = {}
-
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answer k queries. `sources`, `targets`: int32[k], contiguous. Returns bool[k]: source reaches target."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Exact work done so far, by name (`counters.NAMES`); empty unless built with `Params.count`."""
+        return {}
 
     @property
     @abstractmethod

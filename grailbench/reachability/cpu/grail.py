@@ -10,6 +10,7 @@ import numpy as np
 from grailbench.graph.csr import Dag
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
+from grailbench.reachability.counters import named, zeros
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labels, columns, empty, fault
 
@@ -25,12 +26,14 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 class GrailIndex(Index):
     """d label pairs on a DAG, and what its threads need to search it."""
 
-    def __init__(self, dag: Dag, params: Params, labels: Labels, workers: int):
+    def __init__(self, dag: Dag, params: Params, labels: Labels, workers: int, counts: list):
         self.dag = dag
         self.labels = labels
         self.breadth_first = params.search == "bfs"
         self.levels = _narrow_levels(dag) if "level" in params.filters else _NO_LEVELS
         self.scratches: list[Scratch] = [scratch(dag.vertices, int(labels.width)) for _ in range(workers)]
+        self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
+        self.label_counts = counts
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Filter, then search what is left; the calling thread takes its share of the blocks."""
@@ -58,7 +61,13 @@ class GrailIndex(Index):
             self.scratches[worker],
             self.breadth_first,
             answers,
+            self.counts[worker],
         )
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Work so far by name; empty unless it was built to count."""
+        return named(*self.label_counts, *self.counts) if self.counts[0] is not None else {}
 
     def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Starts and ends of the label pairs, int32[d, n] each."""
@@ -79,7 +88,7 @@ def _narrow_levels(dag: Dag) -> np.ndarray:
     return dag.levels.astype(np.int16) if dag.depth < 2**15 else dag.levels
 
 
-def _label(dag: Dag, params: Params, labels: Labels, pair: int) -> None:
+def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarray | None) -> None:
     """Label pair `pair`. Lexicographic: pair 0 visits children ascending, pair 1 descending, so that two pairs differ
     as much as two can; later ones, and all pairs in random order, visit them in a seeded random order."""
     lexicographic = params.order == "lexicographic" and pair < 2
@@ -94,7 +103,12 @@ def _label(dag: Dag, params: Params, labels: Labels, pair: int) -> None:
         params.dim,
         pair,
         "tree" in params.filters,
+        counts,
     )
+
+
+def _label_counts(params: Params) -> list[np.ndarray | None]:
+    return [zeros() if params.count else None for _ in range(params.dim)]
 
 
 def _empty_labels(dag: Dag, params: Params) -> Labels:
@@ -115,10 +129,10 @@ class Sequential(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
         """d depth-first traversals, one after the other."""
-        labels = _empty_labels(dag, params)
+        labels, counts = _empty_labels(dag, params), _label_counts(params)
         for pair in range(params.dim):
-            _label(dag, params, labels, pair)
-        return GrailIndex(dag, params, labels, workers=1)
+            _label(dag, params, labels, pair, counts[pair])
+        return GrailIndex(dag, params, labels, 1, counts)
 
 
 @register
@@ -132,10 +146,12 @@ class Parallel(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
         """d depth-first traversals at once, on d threads as the thesis has it."""
-        labels = _empty_labels(dag, params)
-        index = GrailIndex(dag, params, labels, workers=params.workers)
-        others = [_helpers(params.dim - 1).submit(_label, dag, params, labels, p) for p in range(1, params.dim)]
-        _label(dag, params, labels, 0)
+        labels, counts = _empty_labels(dag, params), _label_counts(params)
+        others = [
+            _helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])
+            for pair in range(1, params.dim)
+        ]
+        _label(dag, params, labels, 0, counts[0])
         for other in others:
             other.result()
-        return index
+        return GrailIndex(dag, params, labels, params.workers, counts)

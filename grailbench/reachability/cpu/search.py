@@ -11,6 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.reachability.counters import (
+    BY_LABELS,
+    BY_LEVEL,
+    BY_TREE,
+    EXPANDED,
+    LABELS_TESTED,
+    LEVELS_COMPARED,
+    SCANNED,
+    SEARCHES,
+)
 from grailbench.reachability.labels import contains, cuts
 
 BLOCK = 2048  #: queries in a block
@@ -55,7 +65,7 @@ def _next_mark(stamps, marks):
 
 
 @njit(cache=True, nogil=True)
-def _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers):
+def _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers, counts):
     """Label-guided DFS (algorithm 2) or BFS (algorithm 3) of the first `left` opened queries, one after the other.
 
     A child that a label excludes is never pushed. One call serves many queries: entering a function with this many
@@ -73,6 +83,8 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
         stack[0] = sources[i]
         head, tail = zero, _1
         found = False
+        if counts is not None:
+            counts[SEARCHES] += 1
         while head != tail and not found:
             if breadth_first:
                 u = np.uint64(stack[head])
@@ -80,8 +92,13 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
             else:
                 tail -= _1
                 u = np.uint64(stack[tail])
+            if counts is not None:
+                counts[EXPANDED] += 1
             for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
                 c = np.uint64(children[k])
+                if counts is not None:
+                    counts[SCANNED] += 1
+                    counts[LABELS_TESTED] += 1
                 if contains(lanes, c * width, goal, zero, pairs):
                     if (c == target) | cuts(lanes, c * width, goal, zero, pairs):
                         found = True
@@ -95,12 +112,12 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
 
 @njit(cache=True, nogil=True)
 def answer_blocks(
-    first, stride, sources, targets, offsets, children, labels, levels, scratch, breadth_first, answers
+    first, stride, sources, targets, offsets, children, labels, levels, scratch, breadth_first, answers, counts
 ):
     """Answer blocks `first`, `first + stride`, ... of a batch.
 
     sources, targets int32[k]; answers bool[k], written. levels: int16[n] or int32[n], for the level filter,
-    or of length 0 without it. scratch: of this thread alone.
+    or of length 0 without it. scratch, counts (see `counters`, or None): of this thread alone.
     """
     lanes, width, pairs = labels
     opened = scratch.opened
@@ -112,6 +129,12 @@ def answer_blocks(
             answers[i] = u == v
             opened[count] = i
             count += levels[u] < levels[v] if levels.shape[0] else u != v
+        if counts is not None:
+            size = min(start + BLOCK, total) - start
+            counts[LABELS_TESTED] += count
+            if levels.shape[0]:
+                counts[LEVELS_COMPARED] += size
+                counts[BY_LEVEL] += size - count
         left = 0
         for j in range(count):
             i = opened[j]
@@ -121,11 +144,14 @@ def answer_blocks(
             answers[i] |= found
             opened[left] = i
             left += inside & (not found)
-        _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers)
+            if counts is not None:
+                counts[BY_LABELS] += not inside
+                counts[BY_TREE] += found
+        _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers, counts)
 
 
 @njit(cache=True, nogil=True)
-def search_unguided(sources, targets, offsets, children, scratch, breadth_first, answers):
+def search_unguided(sources, targets, offsets, children, scratch, breadth_first, answers, counts):
     """Unguided DFS or BFS for every query, one visit stamp a vertex. Shapes as in `answer_blocks`."""
     stamps, stack, _, _, marks = scratch
     for i in range(sources.shape[0]):
@@ -134,6 +160,8 @@ def search_unguided(sources, targets, offsets, children, scratch, breadth_first,
         mark = _next_mark(stamps, marks)
         stack[0] = sources[i]
         head, tail = np.uint64(0), _1
+        if counts is not None:
+            counts[SEARCHES] += 1
         while head != tail and not found:
             if breadth_first:
                 u = np.uint64(stack[head])
@@ -141,8 +169,12 @@ def search_unguided(sources, targets, offsets, children, scratch, breadth_first,
             else:
                 tail -= _1
                 u = np.uint64(stack[tail])
+            if counts is not None:
+                counts[EXPANDED] += 1
             for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
                 c = children[k]
+                if counts is not None:
+                    counts[SCANNED] += 1
                 if c == target:
                     found = True
                     break

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.generate.hashing import below, draw, stream
+from grailbench.reachability.counters import LABEL_EXPANDED, LABEL_SCANNED
 from grailbench.reachability.labels import NEVER
 
 
@@ -37,12 +38,12 @@ def set_levels(levels, lanes, width, dim):
 
 
 @njit(cache=True, nogil=True)
-def label_pair(offsets, children, depth, descending, lanes, width, dim, pair, cut):
+def label_pair(offsets, children, depth, descending, lanes, width, dim, pair, cut, counts):
     """Label pair `pair` of every vertex by one DFS from the super-root, the last vertex.
 
     offsets int64[n + 1], children int32[m]: rows visited first to last, or last to first if `descending`.
     depth: levels of the DAG, which bounds the stack. lanes int32[n * width], zero where this pair goes.
-    cut: whether to write t, the least rank in the spanning subtree, or `NEVER`.
+    cut: whether to write t, the least rank in the spanning subtree, or `NEVER`. counts: see `counters`, or None.
     """
     start, end, tree = 2 * pair, 2 * pair + 1, 2 * dim + 1 + pair
     ahead = np.int64(-1) if descending else np.int64(1)
@@ -80,6 +81,9 @@ def label_pair(offsets, children, depth, descending, lanes, width, dim, pair, cu
             lanes[record + tree] = rank + np.int32(1) if cut else NEVER
         else:
             rank += np.int32(1)
+            if counts is not None:
+                counts[LABEL_EXPANDED] += 1
+                counts[LABEL_SCANNED] += offsets[u + 1] - offsets[u]
             least = min(least, rank)
             lanes[u * width + start] = least
             lanes[u * width + end] = -rank

@@ -6,23 +6,37 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.cpu.search import scratch, search_unguided
+from grailbench.reachability.counters import named, zeros
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
 
 class Unguided(Index):
     """No index at all: the DAG, and one visit stamp a vertex."""
 
-    def __init__(self, dag: Dag, breadth_first: bool):
+    def __init__(self, dag: Dag, params: Params, breadth_first: bool):
         self.dag, self.breadth_first = dag, breadth_first
+        self.counts = zeros() if params.count else None
         self.scratch = scratch(dag.vertices)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Search from every source until its target is found or nothing is left."""
         answers = np.empty(sources.shape[0], np.bool_)
         search_unguided(
-            sources, targets, self.dag.offsets, self.dag.children, self.scratch, self.breadth_first, answers
+            sources,
+            targets,
+            self.dag.offsets,
+            self.dag.children,
+            self.scratch,
+            self.breadth_first,
+            answers,
+            self.counts,
         )
         return answers
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Work so far by name; empty unless it was built to count."""
+        return named(self.counts) if self.counts is not None else {}
 
     @property
     def index_bytes(self) -> int:
@@ -40,7 +54,7 @@ class DepthFirst(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
         """Nothing to build."""
-        return Unguided(dag, breadth_first=False)
+        return Unguided(dag, params, breadth_first=False)
 
 
 @register
@@ -53,4 +67,4 @@ class BreadthFirst(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
         """Nothing to build."""
-        return Unguided(dag, breadth_first=True)
+        return Unguided(dag, params, breadth_first=True)

@@ -1,0 +1,70 @@
+"""The counters count what the algorithms do, and counting changes no answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import digraphs
+from test_condense import dag_of
+
+from grailbench.reachability.counters import NAMES
+from grailbench.reachability.index import NoTimer, Params, implementation
+
+ALL = ("level", "tree")
+
+
+def counted(name, dag, sources, targets, **params):
+    index = implementation(name).build(dag, Params(count=True, **params), NoTimer())
+    answers = index.query_batch(np.array(sources, np.int32), np.array(targets, np.int32), NoTimer())
+    return index.counters, answers
+
+
+def all_pairs(dag):
+    ids = np.arange(dag.vertices, dtype=np.int32)
+    return np.repeat(ids, dag.vertices), np.tile(ids, dag.vertices)
+
+
+@given(graph=digraphs(), dim=st.integers(1, 3))
+def test_labeling_scans_every_edge_once_a_pair(graph, dim):
+    dag = dag_of(*graph)
+    counters, _ = counted("sequential", dag, [], [], dim=dim)
+    assert counters["label_edges_scanned"] == dim * dag.edges
+
+
+@pytest.mark.parametrize("filters", [(), ALL])
+@pytest.mark.parametrize("name", ["sequential", "parallel", "dfs", "bfs"])
+@given(graph=digraphs())
+def test_counting_changes_no_answer(name, filters, graph):
+    dag = dag_of(*graph)
+    sources, targets = all_pairs(dag)
+    plain = implementation(name).build(dag, Params(filters=filters), NoTimer())
+    assert plain.query_batch(sources, targets, NoTimer()).tolist() == (
+        counted(name, dag, sources, targets, filters=filters)[1].tolist()
+    )
+    assert plain.counters == {}
+
+
+@given(graph=digraphs())
+def test_every_query_is_decided_once(graph):
+    dag = dag_of(*graph)
+    sources, targets = all_pairs(dag)
+    found, _ = counted("sequential", dag, sources, targets, filters=ALL)
+    assert set(found) == set(NAMES)
+    decided = ("excluded_by_level", "excluded_by_labels", "accepted_by_tree", "searches")
+    assert sum(found[name] for name in decided) == len(sources) == found["levels_compared"]
+
+
+@given(graph=digraphs(), threads=st.integers(2, 4))
+def test_counters_do_not_depend_on_threads(graph, threads):
+    dag = dag_of(*graph)
+    sources, targets = all_pairs(dag)
+    alone, _ = counted("sequential", dag, sources, targets)
+    many, _ = counted("parallel", dag, sources, targets, threads=threads)
+    assert alone == many
+
+
+def test_a_search_down_a_chain_is_counted_vertex_by_vertex():
+    dag = dag_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
+    found, answers = counted("dfs", dag, [0, 4], [4, 0])
+    assert answers.tolist() == [True, False]
+    assert (found["searches"], found["vertices_expanded"], found["edges_scanned"]) == (2, 4 + 1, 4)
