@@ -51,7 +51,8 @@ class Cell:
     answers were checked. `dim`, `search`, `order` are None and `threads` 0 where the implementation has no
     such choice; `filters` is comma-separated, empty for none. `queries` and `positives` are None when no row
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
-    itself (`label`, `query`, `ready`).
+    itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them,
+    `counters` the exact work of the cell, where it was counted.
     """
 
     dataset: str
@@ -72,6 +73,9 @@ class Cell:
     reason: str
     planned: int | None
     phases: dict[tuple[str, str], Stats]
+    vertices: int | None = None
+    edges: int | None = None
+    counters: dict[str, int] | None = None
 
     @property
     def trials(self) -> int:
@@ -173,6 +177,9 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         reason=reason,
         planned=wanted,
         phases=phases,
+        vertices=_first(rows, "vertices"),
+        edges=_first(rows, "edges"),
+        counters=_first(rows, "counters"),
     )
 
 
@@ -211,6 +218,9 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "status": get("status") or "ok",
             "reason": textwrap.shorten(get("reason") or "", _LONGEST_REASON, placeholder=" ..."),
             "planned": _int(get("planned")),
+            "vertices": _int(get("vertices")),
+            "edges": _int(get("edges")),
+            "counters": get("counters") or None,
         }
 
 
