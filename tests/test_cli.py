@@ -111,7 +111,8 @@ def test_list_datasets_gives_every_graph_with_its_published_counts(capsys):
 
 
 @pytest.mark.mirror
-def test_list_counts_a_fetched_graph_and_finds_that_it_matches(capsys, mirror):
+def test_list_counts_a_fetched_graph_and_finds_that_it_matches(capsys, mirror, monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
     assert inside(capsys, "fetch", "kegg", "--offline")[0] == 0
     _, out, _ = inside(capsys, "list", "datasets", "--json")
     kegg = next(record for record in json_lines(out) if record["name"] == "kegg")

@@ -302,7 +302,8 @@ def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeyp
         plan_of({"implementations": ("dfs",)})
 
 
-def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypatch):
+def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))  # other tests may have fetched kegg into the session's
     monkeypatch.setattr(provide, "_fetch", lambda names, note: note(f"tried {names}"))
     monkeypatch.setattr(provide, "_look_alike", lambda name: f"{name}-like")
     said = []
