@@ -448,12 +448,13 @@ class _Sitting:
             "verified": checker.method,
             "checksum": task.verdict.checksum,
             "index_bytes": task.verdict.index_bytes,
+            "counters": task.verdict.counters or None,
         }
 
     def _trial_rows(self, task, trial: int, measured: Measured, graph, checkers) -> list[dict]:
         """One row a phase, the batch of queries last."""
         base = self._verified_row(task, graph, checkers)
-        base |= {"trial": trial, "counters": measured.counters or None}
+        base |= {"trial": trial}
         last = ("", results.LAST_PHASE)
         phases = [*(phase for phase in measured.phases if phase != last), last]
         return [
@@ -464,11 +465,10 @@ class _Sitting:
 
 @dataclass(frozen=True)
 class Measured:
-    """One trial: milliseconds by (under, phase), the checksum of the answers, the index's counters."""
+    """One trial: milliseconds by (under, phase), and the checksum of the answers."""
 
     phases: dict[tuple[str, str], float]
     checksum: str
-    counters: dict[str, int]
 
 
 def measure(task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: Graph | None) -> Measured:
@@ -483,11 +483,10 @@ def measure(task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: 
             index = impl.build(graph.dag, params, timer)
         with timer.phase("query"):
             answers = index.query_batch(queries.u, queries.v, timer)
-        counters = dict(index.counters)
         if task.cell.from_edges:
             del index
             with timer.phase("ready"):
                 index = impl.ready(edges, params, timer)  # bound, so that dropping it is not timed
     finally:
         gc.enable()
-    return Measured(timer.phases, checksum(answers), counters)
+    return Measured(timer.phases, checksum(answers))

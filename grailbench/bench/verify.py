@@ -8,7 +8,7 @@ and where two implementations disagree on a query outside the sample, that query
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
@@ -142,22 +142,29 @@ def checksum(answers: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one build and one batch showed. `fault` is None when answers and labels hold, where checked."""
+    """What one build and one batch showed. `fault` is None when answers and labels hold, where checked.
+
+    `counters` are those of the counting build, exact for (graph, parameters, query set, seed).
+    """
 
     fault: str | None
     positives: int
     checksum: str
     index_bytes: int
+    counters: dict[str, int]
 
 
 def verify_cell(name: str, impl: str, params: Params, checker: Checker, timer) -> Verdict:
-    """Build once, answer once, check answers and labels. Raises what the implementation raises."""
-    index = implementation(impl).build(checker.dag, params, timer)
+    """Build once, answer once, check answers and labels. Raises what the implementation raises.
+
+    This build counts its work; the trials' builds do not, and must give answers of the same checksum.
+    """
+    index = implementation(impl).build(checker.dag, replace(params, count=True), timer)
     answers = index.query_batch(checker.queries.u, checker.queries.v, timer)
     fault = checker.check(name, answers) or label_fault(index, checker.dag)
     if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
-        return Verdict(fault, 0, "", 0)
-    return Verdict(fault, int(answers.sum()), checksum(answers), int(index.index_bytes))
+        return Verdict(fault, 0, "", 0, {})
+    return Verdict(fault, int(answers.sum()), checksum(answers), int(index.index_bytes), dict(index.counters))
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:

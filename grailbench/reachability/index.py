@@ -91,14 +91,12 @@ class NoTimer:
 class Index(ABC):
     """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
 
+    #: exact work done so far, by name (see `reachability.counters`); empty unless built with `Params.count`
+    counters: dict[str, int] = {}
+
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answer k queries. `sources`, `targets`: int32[k], contiguous. Returns bool[k]: source reaches target."""
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """Exact work done so far, by name (`counters.NAMES`); empty unless built with `Params.count`."""
-        return {}
 
     @property
     @abstractmethod
