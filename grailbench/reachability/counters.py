@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 NAMES = (
+    "queries",
     "label_vertices_expanded",
     "label_edges_scanned",
     "levels_compared",
@@ -22,6 +23,7 @@ NAMES = (
     "edges_scanned",
 )
 (
+    QUERIES,
     LABEL_EXPANDED,
     LABEL_SCANNED,
     LEVELS_COMPARED,
@@ -43,3 +45,31 @@ def zeros() -> np.ndarray:
 def named(*counts: np.ndarray) -> dict[str, int]:
     """The sums of several arrays (one a thread), by name."""
     return dict(zip(NAMES, (int(total) for total in np.sum(counts, axis=0)), strict=True))
+
+
+def with_traffic(counts: dict[str, int], record_bytes: int, table_bytes: int, level_bytes: int) -> dict[str, int]:
+    """The counters and the memory traffic they imply at the least, phase by phase.
+
+    record_bytes: of one vertex's labels; table_bytes: of all; level_bytes: of one level in the filter's array.
+    A gather is one read at a random place of the label table, which has `gather_table_bytes`. Not counted are
+    visit stamps, the stack, and whatever a cache line brings along: a floor, not an estimate.
+    """
+    label_reads = 12 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"]
+    filtered = counts["labels_tested"] - counts["edges_scanned"] if table_bytes else 0
+    tested = counts["labels_tested"] + filtered  # the filter reads two records, the search one
+    query_reads = (
+        8 * counts["queries"]
+        + 2 * level_bytes * counts["levels_compared"]
+        + record_bytes * tested
+        + 4 * counts["edges_scanned"]
+        + 16 * counts["vertices_expanded"]
+    )
+    return counts | {
+        "label_bytes_read": label_reads,
+        "label_bytes_written": 12 * counts["label_vertices_expanded"],
+        "label_gathers": counts["label_edges_scanned"],
+        "query_bytes_read": query_reads,
+        "query_bytes_written": counts["queries"],
+        "query_gathers": tested if table_bytes else counts["edges_scanned"],
+        "gather_table_bytes": table_bytes,
+    }

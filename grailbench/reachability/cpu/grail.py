@@ -10,7 +10,7 @@ import numpy as np
 from grailbench.graph.csr import Dag
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
-from grailbench.reachability.counters import named, zeros
+from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labels, columns, empty, fault
 
@@ -66,8 +66,12 @@ class GrailIndex(Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Work so far by name; empty unless it was built to count."""
-        return named(*self.label_counts, *self.counts) if self.counts[0] is not None else {}
+        """Work so far by name, and its least traffic; empty unless it was built to count."""
+        if self.counts[0] is None:
+            return {}
+        lanes = self.labels.lanes
+        record = 4 * (3 * len(self.labels.pairs) + 1)
+        return with_traffic(named(*self.label_counts, *self.counts), record, lanes.nbytes, self.levels.itemsize)
 
     def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Starts and ends of the label pairs, int32[d, n] each."""

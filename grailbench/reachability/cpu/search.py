@@ -18,6 +18,7 @@ from grailbench.reachability.counters import (
     EXPANDED,
     LABELS_TESTED,
     LEVELS_COMPARED,
+    QUERIES,
     SCANNED,
     SEARCHES,
 )
@@ -131,6 +132,7 @@ def answer_blocks(
             count += levels[u] < levels[v] if levels.shape[0] else u != v
         if counts is not None:
             size = min(start + BLOCK, total) - start
+            counts[QUERIES] += size
             counts[LABELS_TESTED] += count
             if levels.shape[0]:
                 counts[LEVELS_COMPARED] += size
@@ -161,6 +163,7 @@ def search_unguided(sources, targets, offsets, children, scratch, breadth_first,
         stack[0] = sources[i]
         head, tail = np.uint64(0), _1
         if counts is not None:
+            counts[QUERIES] += 1
             counts[SEARCHES] += 1
         while head != tail and not found:
             if breadth_first:
