@@ -1,0 +1,94 @@
+"""How far each time stands from the least that its counters allow on this machine, and the counters themselves.
+
+The floor of a phase is the larger of two times: its gathers at the rate measured for the largest table not larger
+than the phase's label table, and its streamed bytes at the rate of a long read, where the data exceeds the last-level
+cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves out
+(stamps, stack, branches, dependent misses) makes real times larger, never smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas
+
+from grailbench.bench.limits import last_level_bytes
+from grailbench.errors import MachineLacks
+from grailbench.report.summary import Cell
+
+PHASES = ("label", "query")
+_TRAFFIC = ("_bytes_read", "_bytes_written", "_gathers", "gather_table_bytes")
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What a processor can do at most, on some number of threads.
+
+    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level.
+    """
+
+    read: float
+    gather: tuple[tuple[int, float], ...]
+    cache: int
+
+    @classmethod
+    def of(cls, document: dict, threads: int) -> Ceilings:
+        """The ceilings for that many threads in a document of `grailbench limits`: those of one, or of all."""
+        rows = document["cpu"]["measurements"]
+        counts = sorted({row["threads"] for row in rows})
+        chosen = counts[0] if threads <= 1 else counts[-1]
+        mine = [row for row in rows if row["threads"] == chosen]
+        gather = sorted((row["bytes"], row["median"]) for row in mine if row["what"] == "gather")
+        read = next(row["median"] for row in mine if row["what"] == "read")
+        return cls(read, tuple(gather), last_level_bytes(document["machine"]["caches"]))
+
+    def gathers_per_ms(self, table_bytes: int) -> float:
+        """Gathers a millisecond from a table of that size."""
+        fitting = [rate for size, rate in self.gather if size <= table_bytes]
+        return 1e6 * (fitting[-1] if fitting else self.gather[0][1])
+
+    def bytes_per_ms(self) -> float:
+        """Bytes a millisecond of a long read."""
+        return 1e6 * self.read
+
+
+def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[float, str]:
+    """The floor of a phase in milliseconds, and which of 'gather' and 'stream' sets it."""
+    gather = counters[f"{phase}_gathers"] / ceilings.gathers_per_ms(counters["gather_table_bytes"])
+    streamed = counters[f"{phase}_bytes_read"] + counters[f"{phase}_bytes_written"]
+    stream = streamed / ceilings.bytes_per_ms() if streamed > ceilings.cache else 0.0
+    return (gather, "gather") if gather >= stream else (stream, "stream")
+
+
+def limits(cells: Iterable[Cell], document: dict | None) -> pandas.DataFrame:
+    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`.
+
+    Raises MachineLacks when the machine's ceilings were not measured.
+    """
+    if document is None or "cpu" not in document:
+        raise MachineLacks("this machine's ceilings were not measured: run 'grailbench limits' first")
+    rows = []
+    for cell in cells:
+        if not cell.sound or not cell.counters or "query_gathers" not in cell.counters:
+            continue
+        ceilings = Ceilings.of(document, cell.threads or 1)
+        for phase in PHASES:
+            stats = cell.stats(phase)
+            least, bound = least_ms(cell.counters, phase, ceilings)
+            if stats is not None and least > 0:
+                rows.append((cell.dataset, cell.label, phase, stats.median, least, stats.median / least, bound))
+    columns = ["dataset", "cell", "phase", "median_ms", "least_ms", "x_limit", "bound"]
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell that counted: `dataset, cell`, then every counter (work first, then modelled traffic)."""
+    rows = [{"dataset": cell.dataset, "cell": cell.label, **cell.counters} for cell in cells if cell.counters]
+    frame = pandas.DataFrame(rows)
+    return frame.astype({name: "Int64" for name in frame.columns if name not in ("dataset", "cell")})
+
+
+def work(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The counters without the modelled traffic."""
+    return frame[[name for name in frame.columns if not name.endswith(_TRAFFIC)]]
