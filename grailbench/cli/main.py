@@ -21,7 +21,11 @@ COMMANDS = {
     "verify": "verify",
     "limits": "limits",
     "report": "report",
+    "compare": "compare",
 }
+
+
+INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -52,14 +56,14 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = cli.main(args=argv, standalone_mode=False)
     except GrailbenchError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(error if error.exit_code == INTERRUPTED else f"error: {error}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted: finished results are kept", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,0 +1,78 @@
+"""`grailbench compare`: a run against a baseline, with a gate."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("compare")
+@click.argument("base")
+@click.argument("new")
+@click.option("--gate", "gate_file", metavar="FILE", help="A TOML file that says what is allowed; see below.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "markdown", "json")),
+    default="table",
+    show_default=True,
+    help="For people, for a pull request, or one JSON object a line.",
+)
+@click.option("--reference", metavar="IMPL", help="Whose times of the same run are the unit across machines.")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="PHASE", help="label, query, ready, or label/NAME; may repeat."
+)
+@click.option(
+    "--times",
+    type=click.Choice(("auto", "reference", "none")),
+    help="ms on one machine and by reference across, always by reference, or counters alone. [default: auto]",
+)
+@click.option("--all", "everything", is_flag=True, help="Show the times that are the same too.")
+@options.as_json
+def command(base, new, gate_file, form, reference, metrics, times, everything, as_json):
+    """Compare the run NEW with the run BASE and fail on a regression.
+
+    Runs are folders or names. Cells are matched by configuration, queries and graph. Work counters are exact: any
+    more is a regression. A time is one when new / base is beyond the gate (1.10) and the bootstrap intervals are
+    disjoint. So is a cell that was measured in BASE and is not in NEW.
+
+    \b
+    A gate file, every key optional:
+      ratio = 1.10              # new / base allowed on one machine
+      across = 2.0              # the same in units of the reference, on two machines
+      least_ms = 0.05           # smaller differences do not count
+      reference = "dfs"
+      metrics = ["label", "query"]
+      times = "auto"            # auto, reference or none, as --times
+      missing = "regression"    # or "note"
+      [sets]
+      large = 1.05              # or { ratio = 1.05, across = 3.0, least_ms = 1.0 }
+
+    \b
+    Exit codes: 0 no regression, 1 a regression, 2 bad input, 3 nothing comparable.
+
+    \b
+    Examples:
+      grailbench compare 20250131-120000-quickstart 20250201-120000-quickstart
+      grailbench compare results/baselines/ci NEW --gate results/baselines/ci/gate.toml
+      grailbench compare BASE NEW --reference dfs --metric query --format markdown
+    """
+    from grailbench.report import compare, compare_view
+
+    gate = compare.gate_of(gate_file, reference=reference, metrics=list(metrics), times=times)
+    found = compare.of_runs(base, new, gate)
+    if as_json or form == "json":
+        for record in compare_view.records(found):
+            click.echo(json.dumps(record))
+    elif form == "markdown":
+        click.echo(compare_view.markdown(found), nl=False)
+    else:
+        from grailbench.report.screen import console
+
+        screen = console()
+        for part in compare_view.show(found, everything):
+            screen.print(part)
+    found.check()

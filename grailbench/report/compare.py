@@ -1,0 +1,434 @@
+"""Two runs beside each other: work exactly, times within their intervals, cells that were lost.
+
+Cells are matched by configuration, query set and graph, never by code or machine. What counts as a regression is said
+in docs/measuring.md ('Statistics and gates').
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from grailbench.errors import CheckFailed, InputError, NothingMeasured
+from grailbench.report import statistics
+from grailbench.report.gate import Gate, load_gate
+from grailbench.report.runs import Measured, Run, load
+from grailbench.report.statistics import Interval
+
+MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
+NEUTRAL = frozenset({"excluded_by_level", "excluded_by_labels", "accepted_by_tree"})  #: counters of outcomes, not work
+
+Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """A cell that cannot be compared although one side has it, and why."""
+
+    dataset: str
+    label: str
+    base: str
+    new: str
+    reason: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A counter that differs; None on the side that does not have it."""
+
+    dataset: str
+    label: str
+    counter: str
+    base: int | None
+    new: int | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run's times of a phase: median, its interval and the least in the comparison's unit, what to know of them."""
+
+    trials: int
+    median: float
+    interval: Interval
+    least: float
+    outliers: int
+    drift: float | None
+
+
+@dataclass(frozen=True)
+class TimeChange:
+    """A phase of a cell, timed in both runs.
+
+    unit      'ms', or the phase of the reference whose median is 1 ('dfs query')
+    ratio     new / base of the medians, `bounds` its bootstrap interval, `allowed` what the gate allows
+    least     new / base of the least times
+    ms        new - base in ms of the new run's machine
+    """
+
+    dataset: str
+    label: str
+    phase: str
+    unit: str
+    base: Side
+    new: Side
+    ratio: float
+    bounds: Interval
+    least: float
+    allowed: float
+    ms: float
+    verdict: Verdict
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the trials of a side drifted: its interval says less than it seems to."""
+        return self.base.drift is not None or self.new.drift is not None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A phase of a cell that both runs have and that was not compared, and why."""
+
+    dataset: str
+    label: str
+    phase: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class MeanChange:
+    """The geometric mean of new / base over the graphs of one configuration and phase."""
+
+    label: str
+    phase: str
+    mean: statistics.Mean
+
+
+@dataclass
+class Comparison:
+    """What two runs have in common, and what became of it.
+
+    `matched`: cells of both; `counted`: counters compared; `how`: how times were compared, in words.
+    """
+
+    base: Run
+    new: Run
+    how: str
+    matched: int = 0
+    counted: int = 0
+    cells: list[CellChange] = field(default_factory=list)
+    counters: list[CounterChange] = field(default_factory=list)
+    times: list[TimeChange] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    means: list[MeanChange] = field(default_factory=list)
+
+    def of(self, verdict: Verdict) -> list:
+        """The changes with this verdict: cells, then counters, then times."""
+        return [each for each in (*self.cells, *self.counters, *self.times) if each.verdict == verdict]
+
+    @property
+    def compared(self) -> bool:
+        """False when the runs have no counter and no time in common and no common cell was lost."""
+        return self.matched > 0 and bool(self.counted or self.times or self.of("regression"))
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 with a regression, 3 when nothing could be compared."""
+        return 3 if not self.compared else 1 if self.of("regression") else 0
+
+    def check(self) -> None:
+        """Raises CheckFailed for a regression, NothingMeasured when nothing was comparable."""
+        if not self.compared:
+            raise NothingMeasured(f"nothing comparable in {self.base.folder} and {self.new.folder}: {self._why()}")
+        if count := len(self.of("regression")):
+            raise CheckFailed(f"{count} regression{'s' if count > 1 else ''} of {self.new.name} from {self.base.name}")
+
+    def _why(self) -> str:
+        if not self.matched:
+            return "no cell is the same in configuration, query set and graph"
+        reasons = dict.fromkeys(each.reason for each in self.left_out)
+        return "; ".join(["no counters in both", *reasons])
+
+
+def gate_of(path: str | os.PathLike | None, **given) -> Gate:
+    """The gate of a file, or the default one, with the given keys (None and [] are not given) in place of its own.
+
+    Raises InputError for a bad file.
+    """
+    gate = Gate() if path is None else load_gate(path)
+    return gate.model_copy(update={name: value for name, value in given.items() if value})
+
+
+def of_runs(base: str | os.PathLike, new: str | os.PathLike, gate: Gate | None = None) -> Comparison:
+    """Read two runs and compare them. Raises InputError for what is no run."""
+    return compare(load(base), load(new), gate or Gate())
+
+
+def compare(base: Run, new: Run, gate: Gate) -> Comparison:
+    """Compare two runs. Raises InputError for a reference that neither has, or metrics that neither measured."""
+    _check_names(base, new, gate)
+    clock = _Clock(base, new, gate)
+    found = Comparison(base, new, clock.how)
+    for key, old in base.cells.items():
+        _compare_cell(found, old, new.cells.get(key), gate, clock)
+    for key, cell in new.cells.items():
+        if key not in base.cells:
+            found.cells.append(CellChange(cell.dataset, cell.label, "absent", cell.status, cell.reason, "note"))
+    found.means = _means(found, gate)
+    return found
+
+
+def _check_names(base: Run, new: Run, gate: Gate) -> None:
+    known = dict.fromkeys([*base.implementations(), *new.implementations()])
+    if gate.reference is not None and known and gate.reference not in known:
+        raise InputError(f"no cell of the reference {gate.reference!r}", remedy=f"the runs have {', '.join(known)}")
+    phases = dict.fromkeys(phase for run in (base, new) for cell in run.cells.values() for phase in cell.times)
+    if phases and phases.keys().isdisjoint(gate.metrics):
+        asked = ", ".join(repr(metric) for metric in gate.metrics)
+        raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
+
+
+def _compare_cell(found: Comparison, old: Measured, now: Measured | None, gate: Gate, clock: _Clock) -> None:
+    lost = _lost(old, now)
+    if now is not None and lost != "another graph":
+        found.matched += 1
+    if lost:
+        if old.sound:
+            status, reason = ("absent", "") if now is None else (now.status, now.reason)
+            reason = "the graph of that name is another one" if lost == "another graph" else reason
+            found.cells.append(CellChange(old.dataset, old.label, old.status, status, reason, gate.missing))
+        return
+    if not old.sound:
+        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, old.reason, "note"))
+        return
+    if old.checksum and now.checksum and old.checksum != now.checksum:
+        reason = "answers differ: the queries are others, or a side is wrong"
+        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, reason, "regression"))
+        return
+    _compare_counters(found, old, now)
+    for phase in gate.metrics:
+        if phase in old.times or phase in now.times:
+            change = clock.change(old, now, phase)
+            (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
+
+
+def _lost(old: Measured, now: Measured | None) -> str:
+    """Why a cell of the base has no counterpart with results: 'absent', 'another graph', 'not ok'; '' when it has."""
+    if now is None:
+        return "absent"
+    if old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256:
+        return "another graph"
+    return "" if now.sound else "not ok"
+
+
+# ------------------------------------------------------------------ counters
+
+
+def _compare_counters(found: Comparison, old: Measured, now: Measured) -> None:
+    before, after = old.counters or {}, now.counters or {}
+    found.counted += len(before.keys() & after.keys())
+    for name in dict.fromkeys([*before, *after]):
+        a, b = before.get(name), after.get(name)
+        if a != b:
+            found.counters.append(CounterChange(old.dataset, old.label, name, a, b, _counter_verdict(name, a, b)))
+
+
+def _counter_verdict(name: str, before: int | None, after: int | None) -> Verdict:
+    """More work is a regression, less an improvement; what is counted no more cannot be gated and is a regression."""
+    if before is None:
+        return "note"
+    if after is None:
+        return "regression"
+    if name in NEUTRAL:
+        return "changed"
+    return "regression" if after > before else "improvement"
+
+
+# ------------------------------------------------------------------ times
+
+
+class _Clock:
+    """How the times of two runs are put beside each other: as they are, in units of a reference, or not at all."""
+
+    def __init__(self, base: Run, new: Run, gate: Gate):
+        self.base, self.new, self.gate = base, new, gate
+        known = base.fingerprint is not None and not (base.mixed or new.mixed)
+        self.same = known and base.fingerprint == new.fingerprint
+        self.direct = self.same and gate.times == "auto"
+        self.reason = self._reason()
+        self.how = self._how()
+
+    def _reason(self) -> str:
+        """Why no time can be compared; '' when some can."""
+        if self.gate.times == "none":
+            return "the gate compares no times"
+        if self.base.mixed or self.new.mixed:
+            return "a run was measured on more than one machine"
+        if not self.direct and self.gate.reference is None:
+            return "other machine, and no reference implementation is named" if not self.same else "no reference"
+        return ""
+
+    def _how(self) -> str:
+        if self.reason:
+            return f"no times: {self.reason}"
+        machine = "one machine" if self.same else "two machines"
+        if self.direct:
+            return f"times in ms, {machine}"
+        return f"times in units of {self.gate.reference} in the same run, {machine}"
+
+    def change(self, old: Measured, now: Measured, phase: str) -> TimeChange | LeftOut:
+        """One phase of one cell, compared, or the reason why it is not."""
+        reason = self.reason or _untimed(old, now, phase)
+        pair = None
+        if not reason and not self.direct:
+            pair, reason = self._pair(old, now)
+        if reason:
+            return LeftOut(old.dataset, old.label, phase, reason)
+        if pair is None:
+            return self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+        others = self._unit_phase(pair, phase)
+        found = self._judged(old, phase, _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others))
+        if self.same and found.verdict not in ("same", "unclear"):
+            plain = self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+            if plain.verdict != found.verdict:  # it was the reference that changed, or the machine
+                return replace(found, verdict="unclear")
+        return found
+
+    def _judged(self, cell: Measured, phase: str, base: _Timed, new: _Timed) -> TimeChange:
+        allowed = self.gate.allowed(group_of(cell))
+        most = allowed.ratio if self.same else allowed.across
+        ms = (new.value - base.value) * new.unit_ms
+        ratio, least = new.value / base.value, new.least / base.least
+        apart = base.interval.disjoint(new.interval)
+        return TimeChange(
+            dataset=cell.dataset,
+            label=cell.label,
+            phase=phase,
+            unit=base.unit,
+            base=base.side(),
+            new=new.side(),
+            ratio=ratio,
+            bounds=statistics.ratio_interval(new.draws, base.draws),
+            least=least,
+            allowed=most,
+            ms=ms,
+            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, apart, most),
+        )
+
+    def _pair(self, old: Measured, now: Measured) -> tuple[tuple[Measured, Measured] | None, str]:
+        """The reference's cell of the same graph and queries in either run, or why there is none."""
+        if old.impl == self.gate.reference:
+            return None, "is the unit"
+        best, likest = None, -1
+        for key, cell in self.base.cells.items():
+            twin = self.new.cells.get(key)
+            if cell.impl != self.gate.reference or twin is None or not _beside(cell, old) or not _beside(twin, now):
+                continue
+            if cell.sound and twin.sound and (like := _likeness(cell, old)) > likest:
+                best, likest = (cell, twin), like
+        if best is None:
+            return None, f"no {self.gate.reference} of the same graph and queries in both runs"
+        faults = [fault for cell in best if (fault := _untimed(cell, cell, "query"))]
+        return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
+
+    def _unit_phase(self, pair: tuple[Measured, Measured], phase: str) -> str:
+        """The reference's same phase where it takes long enough to be a unit, else its `query`."""
+        for cell in pair:
+            times = cell.sample(phase)
+            if times.size < MIN_TRIALS or float(times.min()) < max(self.gate.least_ms, 1e-6):
+                return "query"
+        return phase
+
+
+def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
+    """What a ratio of medians means. Other work on the machine only ever adds time: a change of the code shows in the
+    least times too, by half the gate at least (`most ** 0.5`)."""
+    if 1.0 / most <= ratio <= most:
+        return "same"
+    if not apart or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
+        return "unclear"
+    return "regression" if ratio > most else "improvement"
+
+
+class _Timed:
+    """The times of a phase in their unit: median and least, the median's draws and interval."""
+
+    def __init__(self, cell: Measured, phase: str, reference: Measured | None = None, others: str | None = None):
+        self.ms = cell.sample(phase)
+        if reference is None:
+            self.unit, self.unit_ms, self.least = "ms", 1.0, float(self.ms.min())
+            self.draws = statistics.resampled(self.ms)
+        else:
+            units = reference.sample(others)
+            self.unit, self.unit_ms = f"{reference.impl} {others}", float(np.median(units))
+            self.least = float(self.ms.min() / units.min())
+            if cell.same_trials(reference, phase, others):
+                self.draws = statistics.resampled(self.ms, beside=units)
+            else:
+                self.draws = statistics.resampled(self.ms) / statistics.resampled(units, seed=2)
+        self.value = float(np.median(self.ms)) / self.unit_ms
+        self.interval = statistics.interval_of(self.draws)
+
+    def side(self) -> Side:
+        outliers = int(statistics.outliers(self.ms).sum())
+        return Side(self.ms.size, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
+
+
+def _untimed(old: Measured, now: Measured, phase: str) -> str:
+    """Why a phase of a cell has no two samples; '' when it has."""
+    for side, cell in (("base", old), ("new", now)):
+        size = cell.sample(phase).size
+        if size == 0:
+            return f"not measured in the {side} run"
+        if size < MIN_TRIALS:
+            return f"{size} trial{'s' if size > 1 else ''} in the {side} run, {MIN_TRIALS} are needed"
+        if not (cell.sample(phase) > 0.0).all():
+            return f"a time of 0 ms in the {side} run"
+    return ""
+
+
+def _beside(reference: Measured, cell: Measured) -> bool:
+    same = ("dataset", "query_set", "seed")
+    return (
+        all(reference.columns[name] == cell.columns[name] for name in same)
+        and reference.graph_sha256 == cell.graph_sha256
+    )
+
+
+def _likeness(one: Measured, other: Measured) -> int:
+    """The number of axes in which two configurations agree."""
+    axes = ("dim", "search", "filters", "threads", "order")
+    return sum(one.columns[name] == other.columns[name] for name in axes)
+
+
+def group_of(cell: Measured) -> str | None:
+    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None when unknown."""
+    from grailbench.datasets.registry import registry
+
+    if cell.kind != "real":
+        return cell.kind
+    known = registry().get(cell.dataset)
+    return None if known is None else known.set
+
+
+# ------------------------------------------------------------------ means over graphs
+
+
+def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
+    """One mean a configuration and phase that was compared on a graph or more; lost cells are its missing ones."""
+    ratios: dict[tuple[str, str], list[float | None]] = {}
+    for each in found.times:
+        ratios.setdefault((each.label, each.phase), []).append(each.ratio)
+    for lost in (cell for cell in found.cells if cell.base == "ok" and cell.new != "ok"):
+        for label, phase in ratios:
+            if label == lost.label:
+                ratios[label, phase].append(None)
+    return [
+        MeanChange(label, phase, mean)
+        for (label, phase), values in ratios.items()
+        if len(values) > 1 and (mean := statistics.geometric_mean(values)) is not None
+    ]

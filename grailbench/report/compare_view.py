@@ -1,0 +1,197 @@
+"""A comparison for the terminal, for a pull request, and for machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from grailbench.report import render
+from grailbench.report.compare import Comparison, CounterChange, Side, TimeChange
+
+FORMATS = ("table", "markdown", "json")
+_ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
+_WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear", "same": "same"}
+_WORK = {"regression": "MORE WORK", "improvement": "less work", "changed": "changed", "note": "new"}
+_CELLS = {"regression": "LOST", "note": "noted"}
+_TIME_HEADS = [
+    "Data set", "implementation", "phase", "unit", "base", "new", "new / base", "95 %", "of least", "gate", "verdict",
+]  # fmt: skip
+_NUMBERS = ("base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost")
+
+Section = tuple[str, list[str], list[list[str]], list[str]]
+
+
+def verdict(found: Comparison) -> str:
+    """The outcome in a line."""
+    if not found.compared:
+        return "nothing comparable"
+    count = len(found.of("regression"))
+    if not count:
+        return "no regression"
+    kinds = {"cells": found.cells, "counters": found.counters, "times": found.times}
+    counts = {name: sum(each.verdict == "regression" for each in changes) for name, changes in kinds.items()}
+    parts = [f"{number} in {name}" for name, number in counts.items() if number]
+    return f"{count} regression{'s' if count > 1 else ''}: {', '.join(parts)}"
+
+
+def header(found: Comparison) -> list[str]:
+    """What was compared with what, how, and how it came out."""
+    lines = [
+        f"base: {found.base.name} ({found.base.machine})",
+        f"new: {found.new.name} ({found.new.machine})",
+        f"{found.matched} cells in both; {found.how}",
+        _counted(found),
+    ]
+    if found.times:
+        tally = Counter(each.verdict for each in found.times)
+        parts = [f"{tally[name]} {_WORDS[name].lower()}" for name in _ORDER if tally[name]]
+        lines.append(f"{len(found.times)} times compared: {', '.join(parts)}")
+    for reason, count in Counter(each.reason for each in found.left_out).items():
+        lines.append(f"{count} time{'s' if count > 1 else ''} not compared: {reason}")
+    lines += [f"the {side} run began at {load}: other work disturbs its times" for side, load in _busy(found)]
+    if found.exit_code == 0 and any(each.verdict in ("improvement", "changed") for each in found.counters):
+        lines.append("the work changed and is no regression: record a new baseline, or it will hide the next change")
+    return lines
+
+
+def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
+    """The runs whose machine had other work when they began, and how much."""
+    from grailbench.bench.runner import BUSY
+
+    for side, run in (("base", found.base), ("new", found.new)):
+        load, cores = run.environment.get("load_average"), run.environment.get("cores")
+        if found.times and load and cores and load[0] > BUSY * cores:
+            yield side, f"load average {load[0]:.1f} on {cores} cores"
+
+
+def _counted(found: Comparison) -> str:
+    if not found.counted:
+        return "no counters in both runs"
+    if not found.counters:
+        return f"{found.counted} counters compared, all equal"
+    return f"{found.counted} counters compared, {len(found.counters)} differ"
+
+
+def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
+    """Title, headers, lines and notes of each table that has lines; `everything` adds the times that are the same."""
+    if found.cells:
+        cells = sorted(found.cells, key=lambda each: _ORDER.index(each.verdict))
+        lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
+        yield "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, []
+    if found.counters:
+        changes = sorted(found.counters, key=lambda each: _ORDER.index(each.verdict))
+        heads = ["Data set", "implementation", "counter", "base", "new", "change", "verdict"]
+        yield "Work (exact counters)", heads, [_counter_line(each) for each in changes], []
+    shown = [each for each in found.times if everything or each.verdict != "same"]
+    if shown:
+        yield _times("Times" if everything else "Times that differ", shown)
+    if found.means:
+        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}", _ratio(m.mean.value)]
+                 for m in found.means]  # fmt: skip
+        penalties = {m.mean.penalty for m in found.means if m.mean.missing}
+        notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
+        heads = ["implementation", "phase", "graphs", "lost", "new / base"]
+        yield "Geometric means over graphs", heads, lines, notes
+
+
+def _times(title: str, changes: list[TimeChange]) -> Section:
+    ordered = sorted(changes, key=lambda each: _ORDER.index(each.verdict))
+    notes = []
+    if any(each.verdict == "unclear" for each in changes):
+        notes.append(
+            "unclear: beyond the gate, but the intervals overlap, the least times do not show it, "
+            "or only the reference changed; measure again."
+        )
+    if any(each.drifts for each in changes):
+        notes.append("~: the trials drifted; the interval says less than it seems to.")
+    return title, _TIME_HEADS, [_time_line(each) for each in ordered], notes
+
+
+def _time_line(each: TimeChange) -> list[str]:
+    return [
+        each.dataset,
+        each.label,
+        each.phase,
+        each.unit,
+        _side(each.base),
+        _side(each.new),
+        _ratio(each.ratio),
+        f"{_ratio(each.bounds.low)}..{_ratio(each.bounds.high)}",
+        _ratio(each.least),
+        _ratio(each.allowed),
+        _WORDS[each.verdict] + ("~" if each.drifts else ""),
+    ]
+
+
+def _side(side: Side) -> str:
+    return f"{_figure(side.median)} [{_figure(side.interval.low)}, {_figure(side.interval.high)}]"
+
+
+def _counter_line(each: CounterChange) -> list[str]:
+    both = each.base is not None and each.new is not None
+    change = f"{(each.new - each.base) / each.base:+.2%}" if both and each.base else ""
+    values = ["" if value is None else f"{value:,}" for value in (each.base, each.new)]
+    word = "NOT COUNTED" if each.new is None else _WORK[each.verdict]
+    return [each.dataset, each.label, each.counter, *values, change, word]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3g}" if value < 0.1 or value >= 100 else f"{value:.2f}"
+
+
+def _figure(value: float) -> str:
+    """Three significant digits, whole numbers from 100 on."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def show(found: Comparison, everything: bool = False) -> Iterator:
+    """Rich renderables."""
+    import rich.markup
+
+    for line in header(found):
+        yield rich.markup.escape(line)
+    for title, heads, lines, notes in sections(found, everything):
+        yield ""
+        yield from render.terminal(title, heads, lines, notes, right=_right(heads))
+    yield ""
+    yield rich.markup.escape(verdict(found))
+
+
+def _right(heads: list[str]) -> tuple[str, ...]:
+    """Headers of right-aligned columns; base and new are words in the table of cells."""
+    return () if "reason" in heads else _NUMBERS
+
+
+def markdown(found: Comparison) -> str:
+    """A comment for a pull request: the outcome, what differs, and all times folded away."""
+    parts = [f"## grailbench: {verdict(found)}\n\n" + "".join(f"- {line}\n" for line in header(found))]
+    for title, heads, lines, notes in sections(found):
+        parts.append("#" + render.markdown(title, heads, lines, notes))
+    if found.times:
+        title, heads, lines, notes = _times(f"All {len(found.times)} times", found.times)
+        table = render.markdown(title, heads, lines, notes).partition("\n\n")[2]
+        parts.append(f"<details><summary>{title}</summary>\n\n{table}\n</details>\n")
+    return "\n".join(parts)
+
+
+def records(found: Comparison) -> Iterator[dict]:
+    """One record a change or compared time, the verdict last. An interval is a pair: low, high."""
+    groups = {"cell": found.cells, "counter": found.counters, "time": found.times, "left out": found.left_out}
+    for kind, changes in groups.items():
+        for each in changes:
+            yield {"kind": kind, **asdict(each)}
+    for each in found.means:
+        yield {"kind": "mean", "label": each.label, "phase": each.phase, **each.mean._asdict()}
+    yield {
+        "kind": "verdict",
+        "base": str(found.base.folder),
+        "new": str(found.new.folder),
+        "how": found.how,
+        "matched": found.matched,
+        "counters": found.counted,
+        "times": len(found.times),
+        "regressions": len(found.of("regression")),
+        "exit_code": found.exit_code,
+        "verdict": verdict(found),
+    }

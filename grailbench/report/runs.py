@@ -1,0 +1,145 @@
+"""A run as a comparison sees it: its cells by configuration, with their times, counters and status."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from grailbench.bench import results
+from grailbench.errors import InputError
+from grailbench.report.summary import STATUSES
+
+
+@dataclass
+class Measured:
+    """One cell of a run.
+
+    columns       a row of it, for the columns that name the cell
+    graph_sha256  None when the graph could not be opened
+    counters      exact work; None when it was not counted
+    checksum      of the answers
+    times         ms by trial, by phase ('label', or 'label/NAME' for a phase within)
+    """
+
+    columns: dict
+    kind: str | None = None
+    graph_sha256: str | None = None
+    status: str = "ok"
+    reason: str = ""
+    checksum: str | None = None
+    counters: dict[str, int] | None = None
+    times: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> str:
+        return self.columns["dataset"]
+
+    @property
+    def impl(self) -> str:
+        return self.columns["impl"]
+
+    @property
+    def sound(self) -> bool:
+        """True when its times may be compared."""
+        return self.status == "ok"
+
+    @property
+    def label(self) -> str:
+        """The configuration in words, without the graph."""
+        get = self.columns.get
+        words = [self.impl, get("dim") and f"d={get('dim')}", get("search")]
+        words += [get("filters") if get("filters") not in (None, "none") else None]
+        words += [get("order") if get("order") not in (None, "random") else None]
+        words += [get("threads") and f"{get('threads')} thread{'s' if get('threads') > 1 else ''}"]
+        words += [None if str(get("query_set")).startswith("random-") else get("query_set")]
+        return " ".join(word for word in words if word)
+
+    def sample(self, phase: str) -> np.ndarray:
+        """float64[trials]: the times of a phase, in the order of the trials."""
+        times = self.times.get(phase, {})
+        return np.array([times[trial] for trial in sorted(times)], dtype=np.float64)
+
+    def same_trials(self, other: Measured, phase: str, others: str) -> bool:
+        """Whether both were timed in the same trials."""
+        return self.times.get(phase, {}).keys() == other.times.get(others, {}).keys()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run read for comparison: its cells by `results.cell_of`.
+
+    fingerprint   of the machine; None when it is not known
+    mixed         True when its sittings were on different machines: its times have no one unit
+    """
+
+    folder: Path
+    fingerprint: str | None
+    mixed: bool
+    environment: dict
+    cells: dict[str, Measured]
+
+    @property
+    def name(self) -> str:
+        """What to call it: the folder as it was found."""
+        return self.folder.name
+
+    @property
+    def machine(self) -> str:
+        """Processor, cores and commit in a line."""
+        env = self.environment
+        commit, dirty = env.get("commit"), " with changes" if env.get("dirty") else ""
+        parts = [env.get("cpu") or "unknown processor", f"{env.get('cores', '?')} cores"]
+        return ", ".join(parts + ([f"commit {commit[:12]}{dirty}"] if commit else []))
+
+    def implementations(self) -> list[str]:
+        """The names of its implementations, each once."""
+        return list(dict.fromkeys(cell.impl for cell in self.cells.values()))
+
+
+def load(run: str | os.PathLike) -> Run:
+    """Read a run: a folder, or the name of one. Raises InputError when it is none, or a row is not of this version."""
+    folder = results.find_run(run)
+    environment = results.read_json(folder / results.ENVIRONMENT)
+    rows, _ = results.read_rows(folder)
+    try:
+        cells = _cells(results.current(rows))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"a row does not have what this version writes: {type(error).__name__}: {error}", path=folder / results.ROWS
+        ) from None
+    fingerprint = environment.get("fingerprint")
+    mixed = any(before.get("fingerprint") != fingerprint for before in environment.get("earlier", []))
+    return Run(folder, fingerprint, mixed, environment, cells)
+
+
+def _cells(rows: Iterable[dict]) -> dict[str, Measured]:
+    """Rows that count, by cell; a cell has the gravest status of its rows, and a wrong one no times."""
+    found: dict[str, Measured] = {}
+    for row in rows:
+        key = results.cell_of(row)
+        if key not in found:
+            found[key] = Measured(row)
+        _add(found[key], row)
+    for cell in found.values():
+        if cell.status == "wrong":
+            cell.times.clear()
+    return found
+
+
+def _add(cell: Measured, row: dict) -> None:
+    if _gravity(row["status"]) > _gravity(cell.status):
+        cell.status, cell.reason = row["status"], row["reason"] or ""
+    for name in ("kind", "graph_sha256", "checksum", "counters"):
+        if row[name] is not None:
+            setattr(cell, name, row[name])
+    if row["status"] == "ok" and row["phase"] and row["ms"] is not None:
+        phase = f"{row['under']}/{row['phase']}" if row["under"] else row["phase"]
+        cell.times.setdefault(phase, {})[int(row["trial"])] = float(row["ms"])
+
+
+def _gravity(status: str) -> int:
+    return STATUSES.index(status) if status in STATUSES else len(STATUSES)

@@ -1,0 +1,578 @@
+"""A comparison finds planted regressions, stays quiet on noise, and says when there is nothing to compare."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from grailbench.bench import results, runner
+from grailbench.bench.plan import Config, make_plan
+from grailbench.cli.main import main
+from grailbench.errors import InputError, NothingMeasured
+from grailbench.graph.generate import random_dag
+from grailbench.graph.store import save_graph
+from grailbench.reachability import index
+from grailbench.report import compare, compare_view
+from grailbench.report.gate import Gate, load_gate
+
+HERE, THERE = "a" * 16, "b" * 16
+
+
+def steady(median=10.0, seed=0, trials=20, scale=0.02):
+    """Times of about `median` ms with skewed noise."""
+    noise = scale * np.random.default_rng(seed).gamma(2.0, size=trials)
+    return median * (1.0 + noise - 1.678 * scale)
+
+
+def cell(impl="sequential", ms=None, dataset="kegg", status="ok", phase="query", **other):
+    """Rows of one cell as the runner writes them: `ms` a trial, or one row that says why there is none."""
+    row = dict.fromkeys(results.FIELDS) | {
+        "run": "r", "dataset": dataset, "kind": "real", "impl": impl, "dim": 2, "search": "dfs", "filters": "none",
+        "order": "random", "seed": 1, "query_set": "random-100-s1", "under": "", "planned": 20, "status": status,
+        "queries": 100, "positives": 7, "checksum": "c0ffee", "graph_sha256": dataset * 4, "at": "now",
+        "counters": {"edges_scanned": 1000, "excluded_by_labels": 60},
+    } | other  # fmt: skip
+    row["key"] = f"{impl}{dataset}{row['dim']}"
+    if status != "ok":
+        return [row | {"reason": "planted"}]
+    times = steady() if ms is None else ms
+    return [row | {"phase": phase, "trial": trial, "ms": float(value)} for trial, value in enumerate(times)]
+
+
+def both(label, query, **other):
+    """Rows of a cell with its two phases, trial after trial."""
+    parts = zip(cell(ms=label, phase="label", **other), cell(ms=query, **other), strict=True)
+    return [row for pair in parts for row in pair]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Writes rows as a run of that name on a machine; returns its folder."""
+
+    def store(name, *cells, machine=HERE, **environment):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows = [row for rows in cells for row in rows]
+        (folder / results.ROWS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        env = {"cpu": "an abacus", "cores": 2, "fingerprint": machine} | environment
+        (folder / results.ENVIRONMENT).write_text(json.dumps(env))
+        (folder / results.PLAN).write_text("{}")
+        return folder
+
+    return store
+
+
+def verdicts(found):
+    return [each.verdict for each in found.times]
+
+
+# ------------------------------------------------------------------ no alarm
+
+
+def test_a_run_compared_with_itself_20_times_gives_no_alarm(stored):
+    for seed in range(20):
+        cells = [cell(impl, steady(10.0, seed + i, scale=0.3)) for i, impl in enumerate(("dfs", "sequential"))]
+        run = stored(f"run{seed}", *cells)
+        found = compare.of_runs(run, run)
+        assert verdicts(found) == ["same", "same"]
+        assert [each.ratio for each in found.times] == [1.0, 1.0]
+        assert found.exit_code == 0
+
+
+def test_repeated_runs_of_a_noisy_cell_hardly_ever_alarm(stored):
+    runs = [stored(f"run{seed}", cell(ms=steady(10.0, seed, scale=0.1))) for seed in range(200)]
+    alarms = [compare.of_runs(a, b).exit_code for a, b in pairwise(runs)]
+    assert sum(alarms) <= 1
+
+
+def test_a_ratio_beyond_the_gate_with_intervals_that_overlap_is_unclear_and_no_regression(stored):
+    wide = [5.0, 25.0] * 10
+    found = compare.of_runs(stored("a", cell(ms=wide)), stored("b", cell(ms=[*wide[:-1], 26.0, 27.0, 28.0])))
+    assert found.times[0].ratio > 1.10
+    assert verdicts(found) == ["unclear"]
+    assert found.exit_code == 0
+
+
+def test_a_change_that_the_least_times_do_not_show_is_other_work_on_the_machine(stored):
+    disturbed = np.where(np.arange(20) % 4 > 0, 15.0, 10.0) * steady(1.0, 1)
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=disturbed)))
+    (change,) = found.times
+    assert change.base.interval.disjoint(change.new.interval)
+    assert (change.ratio > 1.4, change.least < 1.04) == (True, True)
+    assert change.verdict == "unclear"
+
+
+def test_a_disjoint_difference_within_the_gate_is_the_same(stored):
+    found = compare.of_runs(stored("a", cell(ms=steady(10.0))), stored("b", cell(ms=steady(10.6, 1, scale=0.001))))
+    assert found.times[0].base.interval.disjoint(found.times[0].new.interval)
+    assert verdicts(found) == ["same"]
+
+
+def test_microseconds_are_no_regression_whatever_their_ratio(stored):
+    base, new = stored("a", cell(ms=steady(0.004))), stored("b", cell(ms=steady(0.03, 1)))
+    assert verdicts(compare.of_runs(base, new)) == ["same"]
+    assert verdicts(compare.of_runs(base, new, Gate(least_ms=0.0))) == ["regression"]
+
+
+# ------------------------------------------------------------------ regressions of time
+
+
+def test_a_slower_cell_beyond_the_gate_with_disjoint_intervals_is_a_regression(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(12.0, 1))))
+    (change,) = found.of("regression")
+    assert (change.phase, change.unit, change.allowed) == ("query", "ms", 1.10)
+    assert change.ratio == pytest.approx(1.2, abs=0.03)
+    assert change.bounds.low < change.ratio < change.bounds.high
+    assert found.exit_code == 1
+
+
+def test_a_faster_cell_is_an_improvement_and_passes(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(5.0, 1))))
+    assert verdicts(found) == ["improvement"]
+    assert found.exit_code == 0
+
+
+def test_gate_of_a_set_replaces_that_of_all(stored):
+    def slower(name, by, seed):
+        graphs = ("kegg", "arxiv", "uniprotenc_22")
+        return stored(name, *(cell(ms=steady(10.0 * by, seed + i), dataset=d) for i, d in enumerate(graphs)))
+
+    gate = Gate.model_validate({"ratio": 1.5, "sets": {"small-dense": 1.1, "large": {"least_ms": 100.0, "ratio": 1.1}}})
+    found = compare.of_runs(slower("a", 1.0, 0), slower("b", 1.3, 9), gate)
+    assert {each.dataset: each.verdict for each in found.times} == {
+        "kegg": "same", "arxiv": "regression", "uniprotenc_22": "same",
+    }  # fmt: skip
+
+
+def test_drift_of_a_side_is_shown_beside_its_verdict(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(12.0, 1) * np.linspace(1.0, 1.5, 20))))
+    assert found.times[0].drifts
+    assert "SLOWER~" in compare_view.markdown(found)
+
+
+def test_too_few_trials_are_not_compared_and_said_so(stored):
+    found = compare.of_runs(stored("a", cell(ms=[1.0] * 4)), stored("b", cell(ms=[9.0] * 4)))
+    assert found.times == []
+    assert found.left_out[0].reason == "4 trials in the base run, 5 are needed"
+
+
+def test_only_the_phases_asked_for_are_compared(stored):
+    base = stored("a", both(steady(5.0), steady(10.0)))
+    new = stored("b", both(steady(9.0, 1), steady(10.0, 2)))
+    assert compare.of_runs(base, new).exit_code == 1
+    assert compare.of_runs(base, new, Gate(metrics=["query"])).exit_code == 0
+
+
+# ------------------------------------------------------------------ counters
+
+
+def test_one_edge_more_is_a_regression_on_any_machine(stored):
+    more = {"edges_scanned": 1001, "excluded_by_labels": 60}
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=more), machine=THERE))
+    (change,) = found.of("regression")
+    assert (change.counter, change.base, change.new) == ("edges_scanned", 1000, 1001)
+    assert found.exit_code == 1
+
+
+def test_less_work_passes_and_asks_for_a_new_baseline(stored):
+    less = {"edges_scanned": 10, "excluded_by_labels": 60}
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=less)))
+    assert [each.verdict for each in found.counters] == ["improvement"]
+    assert found.exit_code == 0
+    assert "record a new baseline" in compare_view.markdown(found)
+
+
+def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
+    other = {"edges_scanned": 1000, "excluded_by_labels": 61}
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=other)))
+    assert [(each.counter, each.verdict) for each in found.counters] == [("excluded_by_labels", "changed")]
+    assert found.exit_code == 0
+
+
+def test_a_counter_that_is_counted_no_more_is_a_regression_and_a_new_one_is_noted(stored):
+    new = {"excluded_by_labels": 60, "launches": 3}
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=new)))
+    assert {each.counter: each.verdict for each in found.counters} == {
+        "edges_scanned": "regression", "launches": "note",
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------ cells
+
+
+@pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory", "skipped"])
+def test_a_cell_that_was_ok_and_is_no_more_is_a_regression(stored, status):
+    base = stored("a", cell("dfs"), cell())
+    found = compare.of_runs(base, stored("b", cell("dfs"), cell(status=status)))
+    (lost,) = found.of("regression")
+    assert (lost.new, lost.reason) == (status, "planted")
+    assert found.exit_code == 1
+
+
+def test_a_missing_cell_is_a_regression_unless_the_gate_only_notes_it(stored):
+    base, new = stored("a", cell("dfs"), cell()), stored("b", cell("dfs"))
+    assert [each.new for each in compare.of_runs(base, new).of("regression")] == ["absent"]
+    assert compare.of_runs(base, new, Gate(missing="note")).exit_code == 0
+
+
+def test_a_wrong_cell_has_no_times_even_if_trials_came_before(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell() + cell(status="wrong")))
+    assert found.times == []
+    assert found.exit_code == 1
+
+
+def test_a_lost_cell_weighs_on_the_mean_as_the_penalty(stored):
+    base = stored("a", *(cell(dataset=name) for name in ("kegg", "human", "amaze")))
+    found = compare.of_runs(base, stored("b", cell(dataset="kegg"), cell(dataset="human")))
+    (change,) = found.means
+    assert (change.mean.measured, change.mean.missing) == (2, 1)
+    assert change.mean.value == pytest.approx(10.0 ** (1 / 3), rel=0.05)
+
+
+def test_cells_that_only_one_side_could_measure_are_noted(stored):
+    base = stored("a", cell("dfs"), cell(status="failed"))
+    new = stored("b", cell("dfs"), cell(), cell("bfs"))
+    found = compare.of_runs(base, new)
+    assert [(each.base, each.new, each.verdict) for each in found.cells] == [
+        ("failed", "ok", "note"), ("absent", "ok", "note"),
+    ]  # fmt: skip
+    assert found.exit_code == 0
+
+
+def test_other_answers_to_the_same_queries_are_a_regression_and_not_timed(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(checksum="bad")))
+    assert "answers differ" in found.of("regression")[0].reason
+    assert found.times == []
+
+
+def test_cells_match_whatever_the_code_that_measured_them(stored):
+    base, new = cell(), cell()
+    for row in new:
+        row["key"] = "of other code"
+    assert compare.of_runs(stored("a", base), stored("b", new)).matched == 1
+
+
+# ------------------------------------------------------------------ machines
+
+
+def reference_and(name, stored, ms, speed=1.0, seed=0, machine=HERE, **other):
+    """A run with `dfs` at 10 ms and `sequential` at `ms`, all times `speed` times longer."""
+    dfs = cell("dfs", steady(10.0 * speed, seed + 1), dim=None, search=None, filters=None, order=None)
+    return stored(name, dfs, cell(ms=steady(ms * speed, seed + 2)), machine=machine, **other)
+
+
+def test_times_of_two_machines_are_not_compared_without_a_reference(stored):
+    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(99.0)), machine=THERE))
+    assert found.times == []
+    assert "no reference implementation is named" in found.left_out[0].reason
+    assert found.counted == 2
+    assert found.exit_code == 0
+
+
+def test_a_slower_machine_is_no_regression_when_the_reference_is_as_slow(stored):
+    base = reference_and("a", stored, 3.0)
+    new = reference_and("b", stored, 3.0, speed=4.0, seed=5, machine=THERE)
+    found = compare.of_runs(base, new, Gate(reference="dfs"))
+    (change,) = found.times
+    assert (change.unit, change.verdict) == ("dfs query", "same")
+    assert change.base.median == pytest.approx(0.3, rel=0.05)
+    assert [each.reason for each in found.left_out] == ["is the unit"]
+
+
+def test_a_slower_kernel_is_found_on_a_faster_machine(stored):
+    base = reference_and("a", stored, 3.0)
+    new = reference_and("b", stored, 9.0, speed=0.25, seed=5, machine=THERE)
+    found = compare.of_runs(base, new, Gate(reference="dfs", across=2.0))
+    assert [each.ratio for each in found.of("regression")] == [pytest.approx(3.0, rel=0.05)]
+
+
+def test_across_machines_the_wider_gate_holds(stored):
+    base = reference_and("a", stored, 3.0)
+    new = reference_and("b", stored, 4.5, seed=5, machine=THERE)
+    assert compare.of_runs(base, new, Gate(reference="dfs", across=2.0)).exit_code == 0
+    assert compare.of_runs(base, new, Gate(reference="dfs", across=1.2)).exit_code == 1
+
+
+def test_on_one_machine_the_gate_may_still_ask_for_the_reference(stored):
+    base = reference_and("a", stored, 3.0)
+    new = reference_and("b", stored, 3.0, speed=1.6, seed=5)
+    assert compare.of_runs(base, new).exit_code == 1
+    assert compare.of_runs(base, new, Gate(reference="dfs", times="reference")).exit_code == 0
+
+
+def test_on_one_machine_a_change_of_the_reference_alone_is_no_regression(stored):
+    base = stored("a", cell("dfs", steady(9.0, 1)), cell(ms=steady(3.0, 2)))
+    new = stored("b", cell("dfs", steady(3.0, 3)), cell(ms=steady(3.0, 4)))
+    found = compare.of_runs(base, new, Gate(reference="dfs", times="reference"))
+    assert found.times[0].ratio == pytest.approx(3.0, rel=0.05)
+    assert verdicts(found) == ["unclear"]
+
+
+def test_the_reference_has_its_own_phase_as_unit_where_it_takes_long_enough(stored):
+    def run(name, label, machine):
+        ours = both(steady(label, 1), steady(3.2, 2))
+        theirs = both(steady(4.0, 3), steady(8.0, 4), impl="parallel", threads=2)
+        return stored(name, theirs, ours, machine=machine)
+
+    found = compare.of_runs(run("a", 2.0, HERE), run("b", 2.0, THERE), Gate(reference="parallel"))
+    units = {each.phase: (each.unit, round(each.base.median, 1)) for each in found.times}
+    assert units == {"label": ("parallel label", 0.5), "query": ("parallel query", 0.4)}
+
+
+def test_a_run_of_two_machines_has_no_times_to_compare(stored):
+    base = reference_and("a", stored, 3.0, earlier=[{"fingerprint": THERE}])
+    found = compare.of_runs(base, base, Gate(reference="dfs"))
+    assert found.times == []
+    assert "more than one machine" in found.how
+
+
+def test_a_reference_that_no_run_has_is_bad_input(stored):
+    run = stored("a", cell())
+    with pytest.raises(InputError, match="no cell of the reference 'dfs'.*sequential"):
+        compare.of_runs(run, run, Gate(reference="dfs"))
+
+
+def test_a_phase_that_nobody_measured_is_bad_input(stored):
+    run = stored("a", cell())
+    with pytest.raises(InputError, match="no phase 'labl' was measured.*query"):
+        compare.of_runs(run, run, Gate(metrics=["labl"]))
+
+
+# ------------------------------------------------------------------ nothing comparable
+
+
+def test_runs_without_a_common_cell_are_not_comparable(stored):
+    found = compare.of_runs(stored("a", cell(dataset="kegg")), stored("b", cell(dataset="human")))
+    assert found.exit_code == 3
+    with pytest.raises(NothingMeasured, match="nothing comparable"):
+        found.check()
+
+
+def test_another_graph_under_the_same_name_is_not_comparable(stored):
+    base, new = stored("a", cell()), stored("b", cell(graph_sha256="other"))
+    assert compare.of_runs(base, new).exit_code == 3
+
+
+def test_common_cells_without_counters_on_two_machines_are_not_comparable(stored):
+    new = stored("b", cell(counters=None), machine=THERE)
+    found = compare.of_runs(stored("a", cell(counters=None)), new)
+    assert found.exit_code == 3
+    with pytest.raises(NothingMeasured, match="no reference"):
+        found.check()
+
+
+# ------------------------------------------------------------------ the command
+
+
+def call(capsys, *words):
+    with pytest.raises(SystemExit) as exit_:
+        main(["compare", *map(str, words)])
+    out = capsys.readouterr()
+    return exit_.value.code, out.out, out.err
+
+
+def test_exit_codes_of_the_command(capsys, stored):
+    base, slower = stored("a", cell()), stored("b", cell(ms=steady(20.0)))
+    other = stored("c", cell(dataset="human"))
+    assert call(capsys, base, base)[0] == 0
+    code, out, err = call(capsys, base, slower)
+    assert code == 1
+    assert "SLOWER" in out
+    assert "1 regression of b from a" in err
+    assert call(capsys, base, other)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ratio = 0.9", "key 'ratio'"),
+        ("ratio = 'wide'", "key 'ratio'"),
+        ("ration = 1.2", "did you mean 'ratio'"),
+        ("[sets]\nsmall-sparce = 1.2", "did you mean 'small-sparse'"),
+        ("[sets]\nlarge = { across = 1.0 }", "key 'sets.large.across'"),
+        ("ratio = = 2\n", "line 1"),
+        ("times = 'always'", "key 'times'"),
+    ],
+)
+def test_a_bad_gate_file_is_refused_with_its_key(capsys, stored, tmp_path, text, says):
+    run, gate = stored("a", cell()), tmp_path / "gate.toml"
+    gate.write_text(text)
+    code, _, err = call(capsys, run, run, "--gate", gate)
+    assert code == 2
+    assert says in err
+    assert "gate.toml" in err
+    assert "Traceback" not in err
+
+
+def test_a_gate_file_gives_every_key(tmp_path):
+    gate = tmp_path / "gate.toml"
+    gate.write_text('ratio = 1.5\nreference = "dfs"\ntimes = "none"\n[sets]\nsynthetic = { across = 3.0 }\n')
+    found = load_gate(gate)
+    assert (found.ratio, found.reference, found.times) == (1.5, "dfs", "none")
+    assert found.allowed("synthetic").across == 3.0
+    assert found.allowed(None).ratio == found.allowed("large").ratio == 1.5
+
+
+def test_a_busy_machine_is_said(capsys, stored):
+    run = stored("a", cell(), load_average=[3.1, 2.0, 2.0])
+    assert "base run began at load average 3.1 on 2 cores" in call(capsys, run, run)[1]
+
+
+def test_bad_runs_and_files_exit_with_2(capsys, stored, tmp_path):
+    good = stored("good", cell())
+    assert call(capsys, good, "no-such-run")[0] == 2
+    assert call(capsys, good, good, "--gate", tmp_path / "none.toml")[0] == 2
+    assert call(capsys, good, good, "--reference", "nonsense")[0] == 2
+    assert call(capsys, good, good, "--metric", "nonsense")[0] == 2
+    no_environment = stored("bare", cell())
+    (no_environment / results.ENVIRONMENT).unlink()
+    assert call(capsys, good, no_environment)[0] == 2
+    torn = stored("torn", cell())
+    (torn / results.ROWS).write_text("{oops\n" + (torn / results.ROWS).read_text())
+    code, _, err = call(capsys, torn, good)
+    assert code == 2
+    assert "line 1" in err
+    old = stored("old", [{"status": "ok", "key": "k", "phase": "query", "under": "", "trial": 0, "ms": 1.0}])
+    code, _, err = call(capsys, old, good)
+    assert code == 2
+    assert "Traceback" not in err
+
+
+def test_json_is_one_object_a_line_with_the_verdict_last(capsys, stored):
+    base = stored("a", cell("dfs"), cell())
+    new = stored("b", cell("dfs", status="failed"), cell(ms=steady(20.0), counters={"edges_scanned": 2000}))
+    code, out, _ = call(capsys, base, new, "--format", "json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert [record["kind"] for record in records] == ["cell", "counter", "counter", "time", "verdict"]
+    time = records[3]
+    assert time["base"]["interval"][0] < time["base"]["median"] < time["new"]["median"]
+    assert records[-1]["kind"] == "verdict"
+    assert records[-1]["exit_code"] == 1
+    assert call(capsys, base, new, "--json")[1] == out
+
+
+def test_markdown_opens_with_the_outcome_and_folds_all_times_away(capsys, stored):
+    code, out, _ = call(capsys, stored("a", cell()), stored("b", cell(ms=steady(20.0))), "--format", "markdown")
+    assert code == 1
+    assert out.startswith("## grailbench: 1 regression: 1 in times")
+    assert "| kegg" in out.partition("<details>")[0]
+    assert out.rstrip().endswith("</details>")
+
+
+def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
+    run = stored("a", cell())
+    code, out, _ = call(capsys, run, run)
+    assert code == 0
+    assert "no regression" in out
+    assert "kegg" not in out
+    assert "kegg" in call(capsys, run, run, "--all")[1]
+
+
+# ------------------------------------------------------------------ real runs
+
+
+class Silent:
+    """A watcher that hears nothing."""
+
+    def __getattr__(self, name):
+        return lambda *args, **named: None
+
+
+@pytest.fixture(scope="module")
+def graph(session_cache):
+    """Name of an imported random DAG of 5,000 vertices: about 8 ms for `dfs`, 1 ms for a labelled search."""
+    save_graph(session_cache / "imported" / "small-dag.npz", random_dag(5000, 4.0, seed=5), {"name": "small-dag"})
+    return "small-dag"
+
+
+@pytest.fixture
+def measured(monkeypatch, graph, tmp_path):
+    """Measures `planted`, as whatever class it is given, beside `dfs`; returns the run's folder."""
+
+    def measure(name, planted, trials=15):
+        kind = type("Planted", (planted,), {"name": "planted"})
+        index.implementations()
+        monkeypatch.setitem(index._registry, "planted", kind)
+        block = {"datasets": [graph], "implementations": ["dfs", "planted"], "count": 5000, "trials": trials}
+        plan = make_plan(Config.model_validate({"experiment": [block]}))
+        done = runner.run(plan, Silent(), out=tmp_path / name, fetch=False)
+        done.check()
+        return done.folder
+
+    return measure
+
+
+def sequential():
+    return index.implementation("sequential")
+
+
+class _Wrapped(index.Index):
+    def __init__(self, inside):
+        self.inside = inside
+
+    def query_batch(self, sources, targets, timer):
+        return self.inside.query_batch(sources, targets, timer)
+
+    @property
+    def counters(self):
+        return self.inside.counters
+
+    @property
+    def index_bytes(self):
+        return self.inside.index_bytes
+
+
+class _Twice(_Wrapped):
+    """Answers every batch twice, the second time uncounted."""
+
+    def __init__(self, inside, again):
+        super().__init__(inside)
+        self.again = again
+
+    def query_batch(self, sources, targets, timer):
+        self.again.query_batch(sources, targets, timer)
+        return super().query_batch(sources, targets, timer)
+
+
+def _planted(build):
+    base = sequential()
+    body = {"build": classmethod(lambda cls, dag, params, timer: build(base, dag, params, timer))}
+    return type("Plant", (index.Implementation,), {"source": "tests", "axes": frozenset({"dim"}), **body})
+
+
+@pytest.fixture
+def plain():
+    return _planted(lambda base, *given: _Wrapped(base.build(*given)))
+
+
+def test_a_kernel_that_does_its_work_twice_is_caught_by_its_time_alone(measured, plain):
+    slower = _planted(lambda base, dag, params, timer: _Twice(
+        base.build(dag, params, timer), base.build(dag, index.Params(dim=params.dim), timer)
+    ))  # fmt: skip
+    base, new = measured("base", plain), measured("new", slower)
+    found = compare.of_runs(base, new, Gate(metrics=["query"], reference="dfs", times="reference"))
+    assert found.counters == []
+    assert [(each.label, each.phase) for each in found.of("regression")] == [("planted d=2", "query")]
+    assert found.exit_code == 1
+
+
+def test_more_edges_scanned_are_caught_by_the_counters_alone(measured, plain, capsys):
+    worse = _planted(lambda base, dag, params, timer: _Wrapped(
+        base.build(dag, index.Params(dim=1, count=params.count), timer)
+    ))  # fmt: skip
+    base, new = measured("base", plain), measured("new", worse)
+    found = compare.of_runs(base, new, Gate(times="none"))
+    more = {each.counter: each.new > each.base for each in found.of("regression")}
+    assert more["edges_scanned"]
+    assert found.times == []
+    assert call(capsys, base, new, "--times", "none")[0] == 1
+
+
+def test_20_repeated_runs_of_a_small_cell_give_no_alarm(measured, plain):
+    runs = [measured(f"run{turn}", plain, trials=8) for turn in range(21)]
+    gate = Gate(reference="dfs", times="reference")
+    compared = [compare.of_runs(a, b, gate) for a, b in pairwise(runs)]
+    assert all(found.times and found.counted for found in compared)
+    assert [compare_view.markdown(found) for found in compared if found.exit_code] == []
