@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import pytest
 from naive import closure
 
+from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.reachability import index
 
-PAGE = Path(__file__).parents[1] / "docs" / "adding-an-implementation.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "adding-an-implementation.md"
 
 
 @pytest.fixture
@@ -51,7 +54,27 @@ def test_example_is_found_through_its_entry_point(example, tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
     command = [sys.executable, "-m", "grailbench.cli.main", "list", "implementations", "--json"]
-    path = os.pathsep.join([str(tmp_path), str(PAGE.parents[1])])
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "bitclosure" in [json.loads(line)["name"] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/adding-an-implementation.md"])
+def test_every_command_shown_is_one_that_parses(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in fenced if language in ("", "sh")]
+    shown = re.findall(r"^(?:\$ )?grailbench (.+?)(?:  +#.*)?$", "\n".join(blocks), re.MULTILINE)
+    assert len(shown) >= 3
+    for line in shown:
+        name, *words = shlex.split(line)
+        command = cli.get_command(None, name)
+        assert command is not None, line
+        command.make_context(name, words)
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
