@@ -272,11 +272,15 @@ def canonical(name: str) -> str:
     return resolve(name).name
 
 
+def config_path(where: str) -> Path:
+    """The file of a config: a path, or the name of a shipped one."""
+    path = Path(where)
+    return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
+
+
 def load_config(where: str) -> Config:
     """Read a config: a path, or the name of a shipped one. Raises InputError naming file and key."""
-    path = Path(where)
-    if path.suffix != ".toml" and not path.is_file():
-        path = paths.configs_dir() / f"{where}.toml"
+    path = config_path(where)
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from grailbench.cli import options
@@ -12,32 +10,20 @@ from grailbench.cli import options
 @click.command("compare")
 @click.argument("base")
 @click.argument("new")
-@click.option("--gate", "gate_file", metavar="FILE", help="A TOML file that says what is allowed; see below.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "markdown", "json")),
-    default="table",
-    show_default=True,
-    help="For people, for a pull request, or one JSON object a line.",
-)
+@options.comparison
 @click.option("--reference", metavar="IMPL", help="Whose times of the same run are the unit across machines.")
-@click.option(
-    "--metric", "metrics", multiple=True, metavar="PHASE", help="label, query, ready, or label/NAME; may repeat."
-)
 @click.option(
     "--times",
     type=click.Choice(("auto", "reference", "none")),
     help="ms on one machine and by reference across, always by reference, or counters alone. [default: auto]",
 )
-@click.option("--all", "everything", is_flag=True, help="Show the times that are the same too.")
 @options.as_json
-def command(base, new, gate_file, form, reference, metrics, times, everything, as_json):
+def command(base, new, gate_file, form, reference, metric, times, everything, as_json):
     """Compare the run NEW with the run BASE and fail on a regression.
 
     Runs are folders or names. Cells are matched by configuration, queries and graph. Work counters are exact: any
-    more is a regression. A time is one when new / base is beyond the gate (1.10) and the bootstrap intervals are
-    disjoint. So is a cell that was measured in BASE and is not in NEW.
+    more is a regression. A time is one when new / base is beyond the gate (1.10), the bootstrap intervals are
+    disjoint, and the least times show it too. A cell that was measured in BASE and is not in NEW is one as well.
 
     \b
     A gate file, every key optional:
@@ -62,17 +48,7 @@ def command(base, new, gate_file, form, reference, metrics, times, everything, a
     """
     from grailbench.report import compare, compare_view
 
-    gate = compare.gate_of(gate_file, reference=reference, metrics=list(metrics), times=times)
+    gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times)
     found = compare.of_runs(base, new, gate)
-    if as_json or form == "json":
-        for record in compare_view.records(found):
-            click.echo(json.dumps(record))
-    elif form == "markdown":
-        click.echo(compare_view.markdown(found), nl=False)
-    else:
-        from grailbench.report.screen import console
-
-        screen = console()
-        for part in compare_view.show(found, everything):
-            screen.print(part)
+    compare_view.put(found, "json" if as_json else form, everything)
     found.check()

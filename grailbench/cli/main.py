@@ -21,7 +21,9 @@ COMMANDS = {
     "verify": "verify",
     "limits": "limits",
     "report": "report",
+    "plot": "plot",
     "compare": "compare",
+    "ab": "ab",
 }
 
 

@@ -50,6 +50,19 @@ _CHECKS = (
     ),
     click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing."),
 )
+_COMPARISON = (
+    click.option("--gate", "gate_file", metavar="FILE", help="A TOML file that says what is allowed."),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "markdown", "json"]),
+        default="table",
+        show_default=True,
+        help="For people, for a pull request, or one JSON object a line.",
+    ),
+    _many("--metric", metavar="PHASE", text="label, query, ready, or label/NAME; may repeat. [default: the gate's]"),
+    click.option("--all", "everything", is_flag=True, help="Show the times that are the same too."),
+)
 
 
 def _apply(command, bundle):
@@ -71,6 +84,11 @@ def timing(command):
 def checks(command):
     """How to check answers and get graphs."""
     return _apply(command, _CHECKS)
+
+
+def comparison(command):
+    """What a comparison allows, and how it is shown."""
+    return _apply(command, _COMPARISON)
 
 
 def as_json(command):

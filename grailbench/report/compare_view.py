@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
+
+import click
 
 from grailbench.report import render
 from grailbench.report.compare import Comparison, CounterChange, Side, TimeChange
@@ -143,6 +146,26 @@ def _ratio(value: float) -> str:
 def _figure(value: float) -> str:
     """Three significant digits, whole numbers from 100 on."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def note(text: str) -> None:
+    """A line for people on stderr."""
+    click.echo(text, err=True)
+
+
+def put(found: Comparison, form: str = "table", everything: bool = False) -> None:
+    """Print a comparison on stdout in one of `FORMATS`."""
+    if form == "json":
+        for record in records(found):
+            click.echo(json.dumps(record))
+    elif form == "markdown":
+        click.echo(markdown(found), nl=False)
+    else:
+        from grailbench.report.screen import console
+
+        screen = console()
+        for part in show(found, everything):
+            screen.print(part)
 
 
 def show(found: Comparison, everything: bool = False) -> Iterator:

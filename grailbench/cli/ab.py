@@ -1,0 +1,43 @@
+"""`grailbench ab`: two commits, interleaved, compared."""
+
+from __future__ import annotations
+
+import click
+
+from grailbench.cli import options
+
+
+@click.command("ab")
+@click.argument("rev_a")
+@click.argument("rev_b")
+@options.matrix
+@click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of a cell. [default: the config's]")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Turns of each revision.")
+@options.comparison
+@click.option("--out", metavar="DIR", help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")
+@click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing.")
+@options.as_json
+def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, out, no_fetch, as_json, **flags):
+    """Measure the commits REV_A and REV_B of this checkout in turns, and compare B with A.
+
+    Each revision runs from a git worktree of its own in a temporary folder, with the packages and the cache of
+    graphs that are here. The two take turns, a block of trials each, so that a drifting machine moves both. The
+    config is read once, from the working tree, and given to both. Uncommitted changes are in neither.
+
+    \b
+    Exit codes: 0 no regression, 1 a regression, 2 bad input or a revision that cannot run, 3 nothing comparable.
+
+    \b
+    Examples:
+      grailbench ab main HEAD --config ci
+      grailbench ab HEAD~3 my-branch --dataset kegg-like --impl sequential --trials 30 --rounds 10
+      grailbench ab v0.1.0 HEAD --config ci --format markdown
+    """
+    from grailbench.bench.ab import ab
+    from grailbench.report import compare, compare_view
+
+    gate = compare.gate_of(gate_file, metrics=list(metric))
+    runs = ab((rev_a, rev_b), options.fields(flags), rounds, compare_view.note, out=out, fetch=not no_fetch)
+    found = compare.of_runs(*runs, gate)
+    compare_view.put(found, "json" if as_json else form, everything)
+    found.check()

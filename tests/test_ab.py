@@ -1,0 +1,187 @@
+"""Two commits run from their own trees in turns, a planted slowdown is found, and nothing is left behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grailbench.bench import results
+from grailbench.bench.ab import LOG, ab, commit_of, repository
+from grailbench.errors import InputError
+from grailbench.report import compare
+from grailbench.report.gate import Gate
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ("grailbench", "configs", "datasets", "pyproject.toml", ".gitignore")
+SLEEP = "        import time; time.sleep({seconds})  # planted\n"
+FLAGS = {"datasets": ["diamond"], "implementations": ["dfs"], "count": 20, "trials": 9, "warmup": 0}
+
+
+def git(repo, *words):
+    done = subprocess.run(["git", "-C", str(repo), *words], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(repo, message):
+    git(repo, "add", "-A")
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    git(repo, *who, "commit", "-q", "-m", message)
+
+
+def plant(repo, text):
+    """Put a line at the start of the body of `dfs`'s query_batch."""
+    path = repo / "grailbench" / "reachability" / "cpu" / "unguided.py"
+    lines = path.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if "def query_batch" in line) + 2  # after its docstring
+    path.write_text("".join([*lines[:at], text, *lines[at:]]))
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory):
+    """A git repository of this package with the tags `fast` and `slow` (10 ms a batch more), clean on `slow`."""
+    if shutil.which("git") is None:
+        pytest.skip("no git")
+    folder = tmp_path_factory.mktemp("repo")
+    for name in PACKAGE:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+    git(folder, "init", "-q")
+    commit(folder, "fast")
+    git(folder, "tag", "fast")
+    plant(folder, SLEEP.format(seconds=0.01))
+    commit(folder, "slow")
+    git(folder, "tag", "slow")
+    return folder
+
+
+@pytest.fixture
+def plain_python(monkeypatch):
+    """Children run kernels as plain Python: nothing to compile on a graph of 7 vertices."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+def worktrees_of(repo):
+    return git(repo, "worktree", "list", "--porcelain").count("worktree ")
+
+
+def test_a_slower_commit_is_found_and_the_sides_take_turns(repo, diamond, plain_python, tmp_path):
+    notes = []
+    a, b = ab(("fast", "slow"), FLAGS, 3, notes.append, out=tmp_path, fetch=False, repo=repo)
+    found = compare.of_runs(a, b, Gate(metrics=["query"]))
+    assert [(each.label, each.verdict) for each in found.times] == [("dfs", "regression")]
+    assert found.times[0].ms > 9.0
+    assert found.exit_code == 1
+    for folder, tag in ((a, "fast"), (b, "slow")):
+        env = results.read_json(folder / results.ENVIRONMENT)
+        assert (env["commit"], env["dirty"]) == (git(repo, "rev-parse", tag), False)
+        rows = [row for row in results.read_rows(folder)[0] if row["phase"] == "query"]
+        assert [row["trial"] for row in rows] == list(range(9))
+    sides = [note.split(": ")[1][0] for note in notes if note.startswith("round")]
+    assert "".join(sides) == "ABBAAB"
+    ends = {side: [row["at"] for row in results.read_rows(folder)[0]] for side, folder in (("A", a), ("B", b))}
+    assert ends["A"][0] < ends["B"][0] < ends["A"][-1] < ends["B"][-1]
+    assert worktrees_of(repo) == 1
+
+
+def test_unknown_revision_is_bad_input(repo, tmp_path):
+    for name in ("no-such-branch", "--upload-pack=x"):
+        with pytest.raises(InputError, match="no revision"):
+            ab(("fast", name), FLAGS, 3, print, out=tmp_path, repo=repo)
+
+
+def test_a_revision_without_the_package_is_bad_input(repo, tmp_path):
+    empty = git(repo, "-c", "user.name=t", "-c", "user.email=t@e", "commit-tree", "-m", "x", git(repo, "mktree"))
+    with pytest.raises(InputError, match="nothing in it can be run"):
+        commit_of(repo, empty)
+
+
+def test_flags_that_do_not_hold_are_refused_before_any_tree_is_made(repo, tmp_path):
+    with pytest.raises(InputError, match="no dataset|unknown|named"):
+        ab(("fast", "slow"), FLAGS | {"datasets": ["no-such-graph"]}, 3, print, out=tmp_path, repo=repo)
+    with pytest.raises(InputError, match="no config"):
+        ab(("fast", "slow"), {"config": "no-such-config"}, 3, print, out=tmp_path, repo=repo)
+
+
+def test_outside_a_checkout_there_are_no_revisions(tmp_path):
+    with pytest.raises(InputError, match="no git checkout"):
+        repository(tmp_path)
+
+
+def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain_python, tmp_path):
+    (repo / "grailbench" / "cli" / "run.py").write_text("import no_such_module\n")
+    commit(repo, "broken")
+    with pytest.raises(InputError, match="B .*exit code 1: .*No module named 'no_such_module'"):
+        ab(("fast", "HEAD"), FLAGS, 2, lambda text: None, out=tmp_path, fetch=False, repo=repo)
+    assert worktrees_of(repo) == 1
+
+
+def test_a_cell_that_fails_on_one_side_is_a_regression(repo, diamond, plain_python, tmp_path):
+    git(repo, "checkout", "-q", "fast")
+    plant(repo, "        raise RuntimeError('planted')\n")
+    commit(repo, "fails")
+    runs = ab(("fast", "HEAD"), FLAGS, 2, lambda text: None, out=tmp_path, fetch=False, repo=repo)
+    found = compare.of_runs(*runs)
+    assert [(each.new, each.verdict) for each in found.cells] == [("failed", "regression")]
+    assert found.exit_code == 1
+
+
+def test_changes_that_were_not_committed_are_mentioned(repo, diamond, plain_python, tmp_path):
+    notes = []
+    (repo / "pyproject.toml").write_text((repo / "pyproject.toml").read_text() + "# changed\n")
+    ab(("fast", "fast"), FLAGS | {"trials": 1}, 1, notes.append, out=tmp_path, fetch=False, repo=repo)
+    git(repo, "checkout", "-q", "pyproject.toml")
+    assert any("not committed" in note for note in notes)
+    assert any("the differences are noise" in note for note in notes)
+
+
+def test_a_folder_with_a_run_is_refused(repo, tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / results.PLAN).write_text("{}")
+    with pytest.raises(InputError, match="holds a run already"):
+        ab(("fast", "slow"), FLAGS, 3, print, out=tmp_path, repo=repo)
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from grailbench.bench.ab import ab
+from grailbench.errors import GrailbenchError
+flags = {"datasets": ["diamond"], "implementations": ["dfs"], "count": 20, "trials": 100000}
+try:
+    ab(("fast", "slow"), flags, 2, print, out=sys.argv[2], fetch=False, repo=Path(sys.argv[1]))
+except GrailbenchError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("word", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_the_child_and_removes_the_trees(repo, diamond, plain_python, tmp_path, word):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", CHILD, str(repo), str(tmp_path / "out")]
+    child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    log = tmp_path / "out" / "a" / results.ROWS
+    deadline = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size):
+        assert child.poll() is None, child.stdout.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert worktrees_of(repo) == 3
+    child.send_signal(word)
+    said = child.communicate(timeout=40)[0]
+    assert child.returncode == 130
+    assert "finished trials are kept" in said
+    assert worktrees_of(repo) == 1
+    assert list(tmp_path.glob("grailbench-ab-*")) == []
+    size = log.stat().st_size
+    time.sleep(0.3)
+    assert log.stat().st_size == size, "a child still runs"
+    assert (log.parent / LOG).exists()
