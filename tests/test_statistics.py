@@ -33,6 +33,12 @@ def test_summary_is_that_of_numpy_and_scipy():
     assert found.iqr == pytest.approx(reference.iqr(times))
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 20])
+def test_medians_of_rows_are_numpys(size):
+    rows = np.random.default_rng(size).random((50, size))
+    np.testing.assert_array_equal(statistics.medians(rows), np.median(rows, axis=1))
+
+
 def test_interval_is_that_of_scipys_percentile_bootstrap():
     times = noisy(2, size=40)
     theirs = reference.bootstrap(

@@ -54,6 +54,24 @@ def test_statistics_are_those_of_the_trials():
     assert 1.0 <= stats.low < stats.mean < stats.high <= 10.0
 
 
+def test_statistics_bound_the_median_and_mark_outliers_and_drift():
+    stats = Stats.of([10.0, 10.1] * 10 + [13.0])
+    assert (stats.outliers, stats.drift) == (1, None)
+    assert stats.median_low <= stats.median <= stats.median_high < 13.0
+    assert Stats.of([10.0] * 10 + [12.0] * 10).drift == pytest.approx(0.2)
+
+
+def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
+    frame = pandas.DataFrame(rows(ms=[10.0 + i / 10 for i in range(20)]))
+    report = document.make(frame, {}, "a run")
+    assert any("1 of 1 phases drifted" in line for line in report.header)
+    document.write(report, tmp_path)
+    (line,) = csv.DictReader((tmp_path / "report" / "cells.csv").open())
+    assert float(line["median_low"]) < float(line["median"]) < float(line["median_high"])
+    assert float(line["drift"]) > 0.05
+    assert line["outliers"] == "0"
+
+
 def test_one_trial_has_bounds_equal_to_its_mean():
     assert Stats.of([5.0]).low == Stats.of([5.0]).high == 5.0
 
@@ -250,6 +268,13 @@ def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():
     assert comparison.geometric_mean("query") == (pytest.approx(0.25), 2)
     assert comparison.worst("query") == (0.5, "kegg")
     assert comparison.geometric_mean("ready") == (None, 0)
+
+
+def test_a_graph_that_only_the_peer_managed_counts_against_us():
+    lost = peer_rows("human", 1.0, 8.0)
+    lost[0] |= {"status": "failed", "ms": None}
+    (comparison,) = peers.compare(cells(pandas.DataFrame(peer_rows("kegg", 1.0, 1.0) + lost)))
+    assert comparison.geometric_mean("query") == (pytest.approx(10.0**0.5), 1)
 
 
 def test_peers_are_compared_by_medians():

@@ -55,7 +55,16 @@ class Report:
             "Times are means over the trials, as print shows them. A ratio is measured / printed and "
             "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
             self.status_counts(),
+            *self.drifts(),
         ]
+
+    def drifts(self) -> list[str]:
+        """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
+        found = [s for cell in self.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
+        count = sum(s.drift is not None for s in found)
+        if not count:
+            return []
+        return [f"{count} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
 
 
 def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
@@ -184,13 +193,16 @@ def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
     """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its
     trials."""
     headers = ["Data set", "implementation", "d", "search", "filters", "threads", "phase", "n", "mean",
-               "95 % of mean", "median", "min", "IQR", "positives", "status"]  # fmt: skip
+               "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
+               "status"]  # fmt: skip
     lines = []
     for cell in measured:
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
-            times = ["0", "", "", "", "", ""] if s is None else [
+            times = ["0", *[""] * 8] if s is None else [
                 str(s.trials), render.ms(s.mean), f"{render.ms(s.low)}..{render.ms(s.high)}",
-                render.ms(s.median), render.ms(s.least), render.ms(s.iqr),
+                render.ms(s.median), f"{render.ms(s.median_low)}..{render.ms(s.median_high)}",
+                render.ms(s.least), render.ms(s.iqr), str(s.outliers or ""),
+                "" if s.drift is None else f"{s.drift:+.0%}",
             ]  # fmt: skip
             lines.append([
                 cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grailbench.report.statistics import geometric_mean
 from grailbench.report.summary import Cell, Stats
 
 PREFIX = "peer:"
@@ -38,11 +38,14 @@ class Comparison:
     pairs: list[Pair]
 
     def geometric_mean(self, phase: str) -> tuple[float | None, int]:
-        """The geometric mean of ours / theirs over the graphs that have both, and their number."""
-        ratios = [r for pair in self.pairs if (r := pair.ratio(phase)) is not None and r > 0]
-        if not ratios:
-            return None, 0
-        return math.exp(math.fsum(math.log(r) for r in ratios) / len(ratios)), len(ratios)
+        """The geometric mean of ours / theirs over the graphs that have both, and their number.
+
+        A graph that the peer managed and we did not counts against us, as `statistics.geometric_mean` says; one that
+        only we managed is left out.
+        """
+        ratios = [pair.ratio(phase) for pair in self.pairs if pair.theirs[phase] and pair.ratio(phase) != 0]
+        mean = geometric_mean(ratios)
+        return (None, 0) if mean is None else (mean.value, mean.measured)
 
     @property
     def phases(self) -> list[str]:

@@ -9,37 +9,40 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from grailbench.report.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas
 
 #: statuses of a row, from harmless to grave; a cell has the gravest of its rows
 STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
-_RESAMPLES = 1000
 _LONGEST_REASON = 240  # an exception may speak for pages
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Of one phase over the trials of a cell, in ms. `low` and `high` bound the mean (95 % bootstrap)."""
+    """Of one phase over the trials of a cell, in ms. `low` and `high` bound the mean, `median_low` and `median_high`
+    the median (95 % bootstrap); `outliers` and `drift` as in `grailbench.report.statistics.Summary`."""
 
     trials: int
     mean: float
     low: float
     high: float
     median: float
+    median_low: float
+    median_high: float
     least: float
     iqr: float
+    outliers: int
+    drift: float | None
 
     @classmethod
     def of(cls, times: Iterable[float]) -> Stats:
-        """Statistics of at least one time. The bootstrap is seeded: the same times give the same bounds."""
-        ms = np.asarray(list(times), dtype=np.float64)
-        picks = np.random.default_rng(1).integers(0, ms.size, (_RESAMPLES, ms.size))
-        low, high = np.quantile(ms[picks].mean(axis=1), (0.025, 0.975))
-        q1, median, q3 = np.quantile(ms, (0.25, 0.5, 0.75))
-        return cls(ms.size, float(ms.mean()), float(low), float(high), float(median), float(ms.min()), float(q3 - q1))
+        """Statistics of at least one time, in the order of the trials. The same times give the same bounds."""
+        s = summarise(list(times))
+        return cls(
+            s.trials, s.mean, *s.mean_interval, s.median, *s.interval, s.least, s.iqr, s.outliers, s.drift
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,8 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
 
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and phase: configuration, trials, mean and its bounds, median, min, IQR (ms), status,
-    reason.
+    """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
+    outliers, drift (a share, where it is a warning), status, reason.
 
     A cell without times has one row with an empty phase.
     """
@@ -146,11 +149,13 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = {} if s is None else {
                 "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
-                "median": s.median, "min": s.least, "iqr": s.iqr,
+                "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
+                "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
     columns = [*flat[: flat.index("status")], "under", "phase", "trials", "mean", "mean_low", "mean_high",
-               "median", "min", "iqr", "status", "reason"]  # fmt: skip
+               "median", "median_low", "median_high", "min", "iqr", "outliers", "drift", "status",
+               "reason"]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)
 
 
