@@ -19,25 +19,39 @@ import click
     help="Files to write beside the run.",
 )
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
+@click.option(
+    "--html",
+    "page",
+    is_flag=False,
+    flag_value="",
+    metavar="[=FILE]",
+    help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
+)
+@click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
-def command(run, tables, form, details, as_json):
+def command(run, tables, form, details, page, reference, as_json):
     """Show a run's tables: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
     written into the run's folder 'report' too: report.md, and one CSV a table. A ratio of measured to printed
-    times crosses machines.
+    times crosses machines. The HTML file needs no network: it can be mailed, printed, read on a phone.
 
     \b
     Examples:
       grailbench report
       grailbench report results/runs/2025-01-31-quickstart --table 2.4
       grailbench report --table 2.4 --format csv
+      grailbench report --html --reference dfs
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.report import document
 
     report, folder = document.of_run(run, tables)
     files = document.write(report, folder, form)
+    if page is not None:
+        from grailbench.report import html
+
+        files.append(html.of_run(report, folder, page, reference))
     if as_json:
         for record in document.records(report):
             click.echo(json.dumps(record))

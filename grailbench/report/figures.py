@@ -1,0 +1,438 @@
+"""What the figures of a run show, as plain data frames: a row a mark, nothing drawn yet.
+
+Every frame begins with `HEAD`: the graph, whether it is generated, its size, the query set in a word ('' when the
+run has only uniform random pairs), the configuration and its status. A cell that has no sound time has a row too,
+which says why, and never a time. Look-alikes are rows like others here and are marked `generated`; only `printed`
+compares with print, and no look-alike is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grailbench.errors import InputError
+from grailbench.report import statistics
+from grailbench.report.peers import PREFIX
+from grailbench.report.summary import Cell
+from grailbench.report.tables import TIME_TABLES, Table
+
+if TYPE_CHECKING:
+    import pandas
+
+HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
+#: phases that the runner times around everything else; `ready` is another way of timing what `label` times
+TOP_PHASES = ("label", "query", "ready")
+#: what is compared with when nobody chooses: one thread, two label pairs, as the thesis's tables are
+USUAL_REFERENCE = "sequential d=2 dfs"
+REST = "rest"
+SOUND = ("ok", "incomplete")  #: statuses with times that may be shown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to draw: name of its files, title, how to read it, and data.
+
+    `note` says what is special about this run's (what was chosen, what is missing), '' for nothing.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pandas.DataFrame
+    note: str = ""
+
+    @property
+    def csv(self) -> str:
+        """The data as CSV, full precision."""
+        return self.frame.to_csv(index=False, lineterminator="\n")
+
+
+#: the figures that there are, in the order of a report: name to title and how to read it
+FIGURES = {
+    "printed": (
+        "Printed against measured",
+        "Each mark is a time printed in the thesis (across) and the mean measured here (up), on log axes. On the "
+        "diagonal both are equal; below it this code on this machine took less time. It crosses machines.",
+    ),
+    "phases": (
+        "Where the time goes",
+        "Mean ms of one trial, cut into its phases: the index (label) and one batch of queries. Every graph has a "
+        "scale of its own. Phases that are parts of another are drawn in its place; what they leave is its rest.",
+    ),
+    "phase-table": (
+        "Phase table",
+        "Mean ms of every phase, one line a graph and configuration, with its share of the trial: in brackets, or as "
+        "the depth of the colour.",
+    ),
+    "edges": (
+        "Time against edges",
+        "Median ms over the trials against the graph's edges, on log axes, one mark a graph and configuration. "
+        "Filled marks are real or imported graphs, open marks generated ones.",
+    ),
+    "speedup": (
+        "Speed-up",
+        "Median time of the reference divided by that of each configuration, same graph, queries and run: above 1 "
+        "is faster than the reference.",
+    ),
+    "counters": (
+        "Work counted",
+        "Exact work for one graph, configuration and seed, whatever the machine; counted outside the timed trials.",
+    ),
+}
+
+
+# ------------------------------------------------------------------ names
+
+
+def ordered(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells graph by graph as they came, and in each the unguided searches first, then one thread before many,
+    few label pairs before many, dfs before bfs; peers last. A run's rows come in a shuffled order."""
+    cells = list(cells)
+    graphs = {name: i for i, name in enumerate(dict.fromkeys(cell.dataset for cell in cells))}
+    return sorted(cells, key=lambda cell: (graphs[cell.dataset], not cell.random, cell.query_set, *_rank(cell)))
+
+
+def _rank(cell: Cell) -> tuple:
+    return (
+        cell.impl.startswith(PREFIX), cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
+        cell.search == "bfs", cell.filters, cell.order or "", cell.threads, cell.seed or 0,
+    )  # fmt: skip
+
+
+def heads(cells: list[Cell]) -> list[dict]:
+    """The `HEAD` fields of each cell, in order. Labels hold what tells the run's cells apart."""
+    kinds: dict[str, set[str]] = {}
+    seeds: dict[tuple, set] = {}
+    for cell in cells:
+        kinds.setdefault(_kind(cell), set()).add(cell.query_set)
+        seeds.setdefault((cell.dataset, cell.label, cell.query_set), set()).add(cell.seed)
+    several_seeds = any(len(found) > 1 for found in seeds.values())
+    out = []
+    for cell in cells:
+        kind = _kind(cell)
+        queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
+        config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
+        values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
+        out.append(dict(zip(HEAD, values, strict=True)))
+    return out
+
+
+def _kind(cell: Cell) -> str:
+    """'random', 'balanced', or the name of a query file."""
+    if cell.random:
+        return "random"
+    kind = cell.query_set.partition("-")[0]
+    return kind if kind == "balanced" else cell.query_set
+
+
+def graph_label(row) -> str:
+    """Graph and query set of a row, as axes and headings name them."""
+    return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
+
+
+def series_label(row) -> str:
+    """Configuration and query set of a row, as legends name them."""
+    return f"{row.config}, {row.queries}" if row.queries else row.config
+
+
+def short(value: float | None) -> str:
+    """Three significant digits without an exponent: 0.018, 16.3, 1,448; '' for no value."""
+    if value is None or value != value:
+        return ""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    if value == 0:
+        return "0"
+    places = max(0, 2 - _magnitude(value))
+    return f"{value:.{min(places, 9)}f}"
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the leading digit, after rounding to three digits."""
+    return int(f"{value:.2e}".partition("e")[2])
+
+
+# ------------------------------------------------------------------ phases
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a trial: the phase it belongs to ('' at the top), its name, mean ms."""
+
+    under: str
+    phase: str
+    ms: float
+
+    @property
+    def label(self) -> str:
+        """'query', 'label: sort'."""
+        return f"{self.under}: {self.phase}" if self.under else self.phase
+
+
+def segments(cell: Cell) -> list[Segment]:
+    """The parts that add up to one trial, in mean ms; means, because medians do not add up.
+
+    The label first, then phases apart, then the queries. One that has parts is replaced by them and by what they
+    leave ('rest', never negative). `ready` is a second measurement of building and is left out. Empty for a cell
+    without sound times.
+    """
+    if not cell.sound:
+        return []
+    found = []
+    tops = [(top, stats) for (under, top), stats in cell.phases.items() if not under and top != "ready"]
+    for top, stats in sorted(tops, key=lambda each: {"label": 0, "query": 2}.get(each[0], 1)):
+        parts = [Segment(top, name, s.mean) for (above, name), s in cell.phases.items() if above == top]
+        if parts:
+            found += [*parts, Segment(top, REST, max(0.0, stats.mean - sum(part.ms for part in parts)))]
+        else:
+            found.append(Segment("", top, stats.mean))
+    return found
+
+
+def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell and part of its trial: `HEAD`, under, phase, segment, ms (mean), share of the trial."""
+    cells = list(cells)
+    out = []
+    for head, cell in zip(heads(cells), cells, strict=True):
+        parts = segments(cell)
+        total = sum(part.ms for part in parts)
+        for part in parts:
+            share = part.ms / total if total else 0.0
+            out.append(
+                head
+                | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms, "share": share}
+            )
+        if not parts:
+            out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
+    return _frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
+
+
+def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell: `HEAD`, a column of mean ms a part of the trial, total ms, and ready ms where it was timed."""
+    cells = list(cells)
+    columns = list(dict.fromkeys(part.label for cell in cells for part in segments(cell)))
+    ready = any(cell.sound and cell.stats("ready") for cell in cells)
+    out = []
+    for head, cell in zip(heads(cells), cells, strict=True):
+        parts = {part.label: part.ms for part in segments(cell)}
+        row = head | {label: parts.get(label) for label in columns}
+        row["total"] = sum(parts.values()) if parts else None
+        if ready:
+            timed = cell.stats("ready") if cell.sound else None
+            row["ready"] = timed.mean if timed else None
+        out.append(row)
+    numbers = [*columns, "total", *(["ready"] if ready else [])]
+    return _frame(out, *numbers, numbers=numbers)
+
+
+# ------------------------------------------------------------------ times
+
+
+def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell and timed phase: `HEAD`, phase, trials, median, mean, min, iqr (ms)."""
+    cells = list(cells)
+    out = []
+    for head, cell in zip(heads(cells), cells, strict=True):
+        timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
+        for phase, s in timed:
+            times = {"trials": s.trials, "median": s.median, "mean": s.mean, "min": s.least, "iqr": s.iqr}
+            out.append(head | {"phase": phase} | times)
+        if not timed:
+            out.append(head | {"phase": "", "trials": 0})
+    numbers = ("trials", "median", "mean", "min", "iqr")
+    return _frame(out, "phase", *numbers, numbers=numbers)
+
+
+def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
+    """The configuration that others are compared with, as `heads` names it.
+
+    `wanted` is a configuration, or words that only one of the run's has; without it, the usual one, else the one
+    that has a sound time on most graphs. Raises InputError when nothing, or more than one, is meant.
+    """
+    cells = list(cells)
+    counts: dict[str, int] = {}
+    for head, cell in zip(heads(cells), cells, strict=True):
+        counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
+    names = list(counts)
+    if wanted is None:
+        most = max(counts.values(), default=0)
+        usual = [name for name in names if name.partition(",")[0] == USUAL_REFERENCE and counts[name] == most]
+        return (usual or sorted(names, key=lambda name: -counts[name]) or [""])[0]
+    words = set(wanted.lower().replace(",", " ").split())
+    having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
+    fits = [name for name in names if name.lower() == wanted.strip().lower()] or having
+    if len(fits) == 1:
+        return fits[0]
+    problem = "several configurations are" if fits else "no configuration of the run is"
+    shown = "; ".join((fits or names)[:8])
+    raise InputError(f"reference {wanted!r}: {problem} meant", remedy=f"choose one of: {shown}")
+
+
+def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pandas.DataFrame:
+    """One row a cell: `HEAD`, phase, median ms, the reference and its ms on the same graph and queries, speedup.
+
+    `speedup` is reference / median, None where either has no sound time.
+    """
+    cells = list(cells)
+    named = list(zip(heads(cells), cells, strict=True))
+    times = {
+        (head["dataset"], cell.query_set): stats.median
+        for head, cell in named
+        if head["config"] == reference and cell.sound and (stats := cell.stats(phase))
+    }
+    out = []
+    for head, cell in named:
+        stats = cell.stats(phase) if cell.sound else None
+        base = times.get((head["dataset"], cell.query_set))
+        ratio = base / stats.median if base is not None and stats and stats.median > 0 else None
+        out.append(
+            head
+            | {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
+            | {"speedup": ratio}
+        )
+    return _frame(
+        out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup")
+    )
+
+
+@dataclass(frozen=True)
+class MeanSpeedup:
+    """Geometric mean of a configuration's speed-ups over the graphs that it ran on: `measured` ones, and `missing`
+    ones without a sound time, each counted as 1 / `penalty`."""
+
+    config: str
+    speedup: float
+    measured: int
+    missing: int
+    penalty: float
+
+
+def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
+    """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
+
+    What a missing time costs is said at `statistics.geometric_mean`; a graph on which a configuration was never to
+    run costs nothing, but makes its mean one over fewer graphs. Take generated graphs, and query sets, apart.
+    """
+    found = []
+    lost = ~frame.status.isin(SOUND)
+    for config, own in frame[frame.reference_ms.notna() & (frame.speedup.notna() | lost)].groupby("config", sort=False):
+        mean = statistics.geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
+        if mean is not None:
+            found.append(MeanSpeedup(str(config), 1 / mean.value, mean.measured, mean.missing, mean.penalty))
+    return found
+
+
+def over(mean: MeanSpeedup) -> str:
+    """'17 graphs', '8 graphs, 1 lost'."""
+    graphs = mean.measured + mean.missing
+    lost = f", {mean.missing} lost" if mean.missing else ""
+    return f"{graphs} graph{'s' if graphs != 1 else ''}{lost}"
+
+
+# ------------------------------------------------------------------ counters and print
+
+
+def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a counted cell and counter: `HEAD`, query_set, batch (queries asked), counter, count. Cells that were
+    wrong have none."""
+    cells = list(cells)
+    out = []
+    for head, cell in zip(heads(cells), cells, strict=True):
+        for name, count in (cell.counters or {}).items() if cell.status != "wrong" else ():
+            out.append(
+                head | {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(count)}
+            )
+    return _frame(out, "query_set", "batch", "counter", "count")
+
+
+def printed(tables: Iterable[Table]) -> pandas.DataFrame:
+    """One row a printed time of tables 2.4-2.6: table, dataset, title, column, config, measured (mean ms), printed
+    (ms), ratio, status, measured_notes, erratum. Unmeasured ones have no `measured` and say why.
+
+    Only real graphs can be in it, because only they fill published rows.
+    """
+    import pandas
+
+    columns = ["table", "dataset", "title", "column", "config", "measured", "printed", "ratio", "status",
+               "measured_notes", "erratum"]  # fmt: skip
+    out = []
+    for table in tables:
+        if table.name not in TIME_TABLES:
+            continue
+        for row in table.rows:
+            for column in table.columns[1:]:
+                if column == "Positive Queries":  # a count, not a time
+                    continue
+                entry = row.entries[column]
+                values = (
+                    table.name, row.dataset, row.title, column, entry.cell.label if entry.cell else None,
+                    entry.measured, float(entry.printed), entry.ratio, entry.status,
+                    "; ".join(entry.measured_notes), "; ".join(entry.printed_notes),
+                )  # fmt: skip
+                out.append(values)
+    frame = pandas.DataFrame(out, columns=columns)
+    for name in ("measured", "printed", "ratio"):
+        frame[name] = frame[name].astype(float)
+    return frame
+
+
+def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
+    import pandas
+
+    frame = pandas.DataFrame(rows, columns=[*HEAD, *columns])
+    for name in numbers:
+        frame[name] = frame[name].astype(float)
+    for name in ("vertices", "edges"):
+        frame[name] = frame[name].astype("Int64")
+    return frame
+
+
+# ------------------------------------------------------------------ all of a run
+
+
+def of_report(
+    cells: Iterable[Cell], tables: Iterable[Table], reference: str | None = None, phase: str = "query"
+) -> dict[str, Figure]:
+    """Every figure of a run by name, in the order of `FIGURES`; one without data has an empty frame.
+
+    `reference` as `choose_reference` takes it. Raises InputError for a reference that is none.
+    """
+    cells = ordered(cells)
+    chosen = choose_reference(cells, reference)
+    frames = {
+        "printed": printed(tables),
+        "phases": phases(cells),
+        "phase-table": phase_table(cells),
+        "edges": edges(cells),
+        "speedup": speedup(cells, chosen, phase),
+        "counters": counters(cells),
+    }
+    notes = {"speedup": f"Reference: {chosen}. Phase: {phase}."}
+    return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Cells of one graph that have no sound time, or fewer trials than planned, for the same reason."""
+
+    graph: str
+    status: str
+    reason: str
+    configs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        which = self.configs[0] if len(self.configs) == 1 else f"{len(self.configs)} configurations"
+        return f"{self.graph}, {which}: {self.status.upper()}" + (f", {self.reason}" if self.reason else "")
+
+
+def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
+    """The cells of a frame without a sound time, together where graph and reason are the same; with `incomplete`
+    those with fewer trials than planned too."""
+    sound = ("ok",) if incomplete else SOUND
+    found: dict[tuple, dict[str, None]] = {}
+    for row in frame.itertuples():
+        if row.status not in sound:
+            found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
+    return [Absent(*key, tuple(configs)) for key, configs in found.items()]

@@ -1,0 +1,81 @@
+"""Colours, marks and numbers that the drawn figures share, in SVG and in matplotlib.
+
+No series is told by colour alone: its mark, or the pattern of its bar, differs too.
+"""
+
+from __future__ import annotations
+
+import math
+
+#: eight colours with a contrast of 3 or more to the page, on white and on the dark page
+LIGHT = ("#1f6fb4", "#b8560b", "#1a7f4b", "#7a4bb8", "#c0362c", "#0f7884", "#86592c", "#5b6675")
+DARK = ("#6db3f2", "#f0a35e", "#5fc992", "#b99bf0", "#f2857b", "#56c7d6", "#d1a06f", "#a9b4c2")
+FASTER, SLOWER = "#1f6fb4", "#b8560b"
+#: marks, as matplotlib writes them; `html_svg` draws the same ones
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: patterns of bars, as matplotlib writes them; '' is plain
+HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "++++")
+DEEPEST = 16.0  #: a speed-up, or its inverse, from which a heat map gets no darker
+
+
+def colour(index: int) -> int:
+    """Position in `LIGHT` and `DARK` of a series."""
+    return index % len(LIGHT)
+
+
+def mark(index: int) -> int:
+    """Position in `MARKS`, or in `HATCHES`, of a series; with the colour it is unique for 64 series."""
+    return (index + index // len(LIGHT)) % len(MARKS)
+
+
+def depth(ratio: float) -> float:
+    """0 to 1: how strongly a speed-up is coloured, on a log scale."""
+    return min(1.0, abs(math.log(ratio)) / math.log(DEEPEST))
+
+
+def log_range(values: list[float]) -> tuple[float, float]:
+    """Bounds of a log axis that leave some room around positive values; at least a factor of two apart."""
+    low, high = min(values), max(values)
+    room = max((high / low) ** 0.06, 1.15)
+    low, high = low / room, high * room
+    if high / low < 2:
+        middle = math.sqrt(low * high)
+        low, high = middle / math.sqrt(2), middle * math.sqrt(2)
+    return low, high
+
+
+def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Three to `most` round numbers within bounds: powers of ten, else 1-2-5 steps, else 1 to 9."""
+    span = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5), tuple(range(1, 10)), tuple(n / 10 for n in range(10, 100))):
+        ticks = [step * 10.0**power for power in span for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= 3:
+            return ticks[:: math.ceil(len(ticks) / most)]
+    return ticks
+
+
+def tick_label(value: float) -> str:
+    """0.01, 5, 200, 20 k, 1 M, 1 G."""
+    for unit, size in ((" G", 1e9), (" M", 1e6), (" k", 1e3)):
+        if value >= size * 0.9999:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def times(ratio: float | None) -> str:
+    """A ratio as people read it: '0.08×', '1.43×', '120×'; '' for none."""
+    if ratio is None or ratio != ratio:
+        return ""
+    if ratio >= 99.5:
+        return f"{ratio:,.0f}×"
+    if ratio >= 9.95:
+        return f"{ratio:.1f}×"
+    if ratio >= 0.095:
+        return f"{ratio:.2f}×"
+    return f"{ratio:.3f}×" if ratio >= 0.0005 else "<0.001×"
+
+
+def clip(text: str, most: int) -> str:
+    """A text of at most so many letters; what is cut off stands in the data."""
+    return text if len(text) <= most else text[: most - 1] + "…"

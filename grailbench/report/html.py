@@ -1,0 +1,276 @@
+"""A run's report as one HTML file: no network, no outside fonts or scripts, and nothing in its data can run.
+
+Figures and tables are made here, on the server's side so to say: without JavaScript the page lacks only sorting,
+toggles and other references in the heat map. Its content security policy allows the one script by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from grailbench import __version__
+from grailbench.bench import results
+from grailbench.errors import InputError
+from grailbench.graph.store import atomic_file
+from grailbench.report import figures, html_svg, html_tables, render, statistics
+from grailbench.report import figures_style as style
+from grailbench.report.document import FOLDER, Report
+from grailbench.report.figures import Figure
+from grailbench.report.html_markup import Safe, download, safe, tag
+from grailbench.report.summary import detail
+from grailbench.report.tables import COUNT_TABLES
+
+FILE = "report.html"
+_PAGES = {
+    "light": {
+        "page": "#ffffff", "raised": "#f3f5f7", "ink": "#1a1f24", "soft": "#56606b",
+        "line": "#dfe3e8", "edge": "#8a949f", "link": "#14599b", "good": "#17703f", "bad": "#b3261e",
+        "faster": "31 111 180", "slower": "200 98 20",
+    },
+    "dark": {
+        "page": "#14181d", "raised": "#1f252c", "ink": "#e8ecf0", "soft": "#a3adb8",
+        "line": "#2e3640", "edge": "#6d7883", "link": "#7cbcf7", "good": "#6ccf97", "bad": "#ff8f85",
+        "faster": "64 140 220", "slower": "205 110 40",
+    },
+}  # fmt: skip
+
+
+def of_run(report: Report, folder: Path, file: str = "", reference: str | None = None) -> Path:
+    """Write the page of the run in `folder`; `file` '' is the run's report/report.html. Raises as `write`."""
+    environment = results.read_json(folder / results.ENVIRONMENT)
+    return write(report, environment, Path(file) if file else folder / FOLDER / FILE, reference)
+
+
+def write(
+    report: Report, environment: Mapping, path: Path, reference: str | None = None, phase: str = "query"
+) -> Path:
+    """Write the page to `path`, atomically. Raises InputError when the name does not end in .html (a run was meant),
+    when it cannot be written, and for a reference that is none."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            "the name of an HTML file ends in .html", path=path, remedy="a run goes before: report RUN --html"
+        )
+    text = page(report, environment, reference, phase)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+    return path
+
+
+def page(report: Report, environment: Mapping, reference: str | None = None, phase: str = "query") -> str:
+    """The whole file as text. Raises InputError for a reference that `figures.choose_reference` refuses."""
+    drawn = figures.of_report(report.cells, report.tables, reference, phase)
+    sections = [
+        ("summary", "Summary", _summary(report, environment, drawn)),
+        ("printed", "Printed against measured", _printed(report, drawn["printed"])),
+        ("phases", "Where the time goes", _phases(drawn["phases"], drawn["phase-table"])),
+        ("edges", "Time against edges", _edges(drawn["edges"])),
+        ("speedup", "Speed-up", _speedup(drawn["speedup"], drawn["edges"])),
+        ("peers", "Peers", _peers(report)),
+        ("counters", "Counters", _counters(drawn["counters"])),
+        ("graphs", "Graphs", _graphs(report)),
+        ("cells", "All cells", _cells(report)),
+        ("environment", "Environment", _environment(environment)),
+    ]
+    sections = [section for section in sections if section[2]]
+    links = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections]
+    script = _script()
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", href="#summary", class_="skip"),
+        tag(
+            "header",
+            tag("div", tag("h1", report.title), tag("p", report.status_counts(), class_="lead")),
+            tag("button", "Dark page", type="button", class_="theme"),
+        ),
+        tag("nav", tag("ul", links), aria_label="Sections"),
+        tag("main", [tag("section", tag("h2", title), body, id=name) for name, title, body in sections]),
+        tag("footer", f"grailbench {__version__}. Every figure and table has its data as a CSV link."),
+        html_svg.patterns(),
+        tag("script", Safe(script)),
+    )
+    return "<!DOCTYPE html>\n" + tag("html", _head(report.title, script), body, lang="en", class_="no-js") + "\n"
+
+
+def _head(title: str, script: str) -> Safe:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{title} · grailbench"),
+        tag("style", Safe(_style())),
+    )
+
+
+def _style() -> str:
+    css = files("grailbench.report").joinpath("templates", "report.css").read_text("utf-8")
+    for name, series in (("light", style.LIGHT), ("dark", style.DARK)):
+        colours = {**_PAGES[name], **{f"s{i}": colour for i, colour in enumerate(series)}}
+        css = css.replace(f"@{name.upper()}@", " ".join(f"--{key}: {value};" for key, value in colours.items()))
+    rules = (f"svg .s{i} {{ fill: var(--s{i}); }} svg .mark.open.s{i} {{ stroke: var(--s{i}); }}" for i in range(8))
+    return css + "\n".join(rules)
+
+
+def _script() -> str:
+    js = files("grailbench.report").joinpath("templates", "report.js").read_text("utf-8")
+    return js.replace("@DEEPEST@", f"{style.DEEPEST:g}").replace("@PENALTY@", f"{statistics.PENALTY:g}")
+
+
+# ------------------------------------------------------------------ sections; '' where there is nothing to show
+
+
+def _summary(report: Report, environment: Mapping, drawn: Mapping[str, Figure]) -> Safe:
+    lines = [line for line in report.header if line != report.status_counts()]  # that stands under the title
+    if any(cell.generated for cell in report.cells):
+        lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
+    earlier = environment.get("earlier") or []
+    if earlier:
+        lines.append(f"Rows were taken in {len(earlier) + 1} sittings that differ in machine or code; see Environment.")
+    if report.left_out:
+        lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
+    parts = [tag("ul", [tag("li", line) for line in lines], class_="summary")]
+    troubled = figures.absent(drawn["edges"].frame, incomplete=True)
+    if troubled:
+        headers = [("Graph", False), ("Configuration", False), ("Status", False)]
+        rows = [[html_tables.text(each.graph), _configs(each), _status(each)] for each in troubled]
+        parts.append(html_tables.table("Cells without times, or with fewer than planned", headers, rows))
+    return safe(parts)
+
+
+def _configs(found: figures.Absent) -> html_tables.Value:
+    if len(found.configs) == 1:
+        return html_tables.text(found.configs[0])
+    folded = tag("details", tag("summary", f"{len(found.configs)} configurations"), "; ".join(found.configs))
+    return html_tables.Value(folded, str(len(found.configs)))
+
+
+def _status(found: figures.Absent) -> html_tables.Value:
+    return html_tables.status(found.status, found.reason)
+
+
+def _figure(figure: Figure, *content: object, absent: bool = False) -> Safe:
+    """A figure with its caption, what is special about it, its data, and with `absent` the cells it cannot show."""
+    found = figures.absent(figure.frame) if absent else []
+    note = tag("p", f"Not drawn, because there is no sound time: {'; '.join(map(str, found))}.", class_="note")
+    link = tag("p", "Data: ", download(f"{figure.name}.csv", figure.csv), class_="data")
+    caption = tag("figcaption", figure.caption, f" {figure.note}" if figure.note else "", class_="lead")
+    return tag("figure", caption, content, note if found else None, link)
+
+
+def _printed(report: Report, figure: Figure) -> Safe:
+    parts = []
+    if figure.frame.ratio.notna().any():
+        panels, names = html_svg.printed_panels(figure.frame)
+        remark = tag("p", "An open mark: print is known to be odd there; the pointer says how.", class_="note")
+        parts.append(_figure(figure, html_svg.legend(names), panels, remark if figure.frame.erratum.any() else None))
+    return safe([*parts, *(html_tables.published(t) for t in report.every_table if t.name not in COUNT_TABLES)])
+
+
+def _graphs(report: Report) -> Safe:
+    return safe(html_tables.published(table) for table in report.tables if table.name in COUNT_TABLES)
+
+
+def _phases(figure: Figure, table: Figure) -> Safe:
+    frame = figure.frame
+    if not (frame.segment != "").any():
+        return Safe("")
+    panels, names = html_svg.phase_panels(frame)
+    return safe(
+        [
+            _figure(figure, html_svg.bar_legend(names), panels),
+            tag("h3", table.title),
+            _figure(table, html_tables.phase_table(table.frame)),
+        ]
+    )
+
+
+def _edges(figure: Figure) -> Safe:
+    drawable = figure.frame[(figure.frame["median"] > 0) & (figure.frame.edges > 0)]
+    if drawable.empty:
+        return Safe("")
+    panels, names = html_svg.edge_panels(figure.frame)
+    return _figure(figure, html_svg.legend(names), panels, absent=True)
+
+
+def _speedup(figure: Figure, times: Figure) -> Safe:
+    if figure.frame.speedup.notna().sum() == 0:
+        return Safe("")
+    remark = (
+        "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
+        f"counts as {style.times(1 / statistics.PENALTY)}, or as the configuration's worst where that is worse. Means "
+        "over other graphs than those of another column are not to be compared with it."
+    )
+    return _figure(figure, html_tables.heat_map(times.frame, figure.frame), tag("p", remark, class_="note"))
+
+
+def _peers(report: Report) -> Safe:
+    parts = [html_tables.peers(comparison) for comparison in report.peers]
+    if parts:
+        parts.append(tag("p", render.PEER_NOTE, class_="note"))
+        parts.append(tag("p", "Data: ", download("peers.csv", render.peers_csv(report.peers)), class_="data"))
+    return safe(parts)
+
+
+def _counters(figure: Figure) -> Safe:
+    frame = figure.frame
+    if frame.empty:
+        return tag("p", "The run has none: its implementations did not count their work.", class_="note")
+    parts = []
+    if frame["count"].nunique() > 1:
+        panels, names = html_svg.counter_panels(frame)
+        parts = [html_svg.legend(names), panels]
+    return _figure(figure, parts, html_tables.counter_table(frame))
+
+
+def _cells(report: Report) -> Safe:
+    frame = detail(figures.ordered(report.cells))
+    return tag(
+        "details",
+        tag("summary", f"{len(frame)} lines: every cell and phase with its statistics"),
+        html_tables.cell_table(frame),
+        html_tables.linked("cells", frame),
+        open=len(frame) <= html_tables.TALL,
+    )
+
+
+def _environment(environment: Mapping) -> Safe:
+    earlier = environment.get("earlier") or []
+    parts = [_facts({key: value for key, value in environment.items() if key != "earlier"})]
+    for sitting in earlier:
+        parts += [tag("h3", f"An earlier sitting, {sitting.get('at', 'at an unknown time')}"), _facts(sitting)]
+    return safe(parts)
+
+
+def _facts(record: Mapping) -> Safe:
+    """What is known, a line a fact; what is empty is left out."""
+    names = {"dirty": "uncommitted changes", "at": "began at"}
+    pairs = [(names.get(key, key.removesuffix("_bytes").replace("_", " ")), _fact(key, record[key])) for key in record]
+    return tag("dl", [(tag("dt", name), tag("dd", value)) for name, value in pairs if value])
+
+
+def _fact(key: str, value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_fact(name, item)}" for name, item in value.items() if item is not None)
+    if isinstance(value, list):
+        return (" " if key == "command" else ", ").join(_fact("", item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if value is None:
+        return ""
+    return f"{value / 2**30:.1f} GiB" if key.endswith("_bytes") else str(value)

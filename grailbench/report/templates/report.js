@@ -1,0 +1,110 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  root.classList.remove("no-js");
+
+  // ---- theme: that of the system until someone chooses
+  const theme = document.querySelector(".theme");
+  const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const say = () => { theme.textContent = dark() ? "Light page" : "Dark page"; };
+  theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; say(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
+  say();
+
+  // ---- sorting: what is missing stays last, equal rows keep their order
+  const sort = (th) => {
+    const table = th.closest("table"), body = table.tBodies[0], at = th.cellIndex;
+    const numeric = th.classList.contains("num");
+    const up = th.getAttribute("aria-sort") ? th.getAttribute("aria-sort") !== "ascending" : true;
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = [...body.rows].map((row) => {
+      const by = row.cells[at].dataset.by || "";
+      return { row, by: by === "" ? null : numeric ? Number(by) : by };
+    });
+    rows.sort((a, b) => {
+      if (a.by === null || b.by === null) return (a.by === null) - (b.by === null);
+      const order = numeric ? a.by - b.by : a.by.localeCompare(b.by, "en", { numeric: true });
+      return up ? order : -order;
+    });
+    body.append(...rows.map((each) => each.row));
+  };
+  for (const button of document.querySelectorAll("table.sortable .sort")) {
+    button.addEventListener("click", () => sort(button.closest("th")));
+  }
+
+  // ---- legends: a box hides the marks of its series
+  for (const box of document.querySelectorAll("[data-toggle]")) {
+    const figure = box.closest("figure");
+    const show = () => {
+      for (const mark of figure.querySelectorAll(`.panel [data-series="${box.dataset.toggle}"]`)) {
+        mark.classList.toggle("hidden", !box.checked);
+      }
+    };
+    box.addEventListener("change", show);
+    if (!box.checked) show(); // a reload keeps boxes as they were
+  }
+  for (const button of document.querySelectorAll("[data-all]")) {
+    button.addEventListener("click", () => {
+      for (const box of button.closest("ul").querySelectorAll("[data-toggle]")) {
+        box.checked = button.dataset.all === "all";
+        box.dispatchEvent(new Event("change"));
+      }
+    });
+  }
+
+  // ---- heat map: another reference, another phase
+  const heat = document.getElementById("heat");
+  if (heat) {
+    const pick = (name) => document.querySelector(`[data-heat="${name}"]`);
+    const DEEPEST = Number("@DEEPEST@"), STRONGEST = 0.55, PENALTY = Number("@PENALTY@");
+    const times = (x) => (x >= 99.5 ? Math.round(x).toLocaleString("en-US") : x >= 9.95 ? x.toFixed(1)
+      : x >= 0.095 ? x.toFixed(2) : x >= 0.0005 ? x.toFixed(3) : "<0.001") + "×";
+    const paint = (cell, ratio) => {
+      cell.className = ratio === null ? "none" : ratio > 1 ? "faster" : ratio < 1 ? "slower" : "same";
+      cell.textContent = ratio === null ? "–" : times(ratio);
+      const depth = ratio === null ? 0 : Math.min(1, Math.abs(Math.log(ratio)) / Math.log(DEEPEST)) * STRONGEST;
+      cell.style.setProperty("--depth", depth.toFixed(3));
+    };
+    const mean = (cell, ratios, lost) => {
+      const graphs = ratios.length + lost;
+      if (!ratios.length) { paint(cell, null); return; }
+      const slowdowns = ratios.map((ratio) => 1 / ratio), penalty = Math.max(PENALTY, ...slowdowns);
+      const logs = slowdowns.reduce((sum, each) => sum + Math.log(each), 0) + lost * Math.log(penalty);
+      paint(cell, Math.exp(-logs / graphs));
+      const small = document.createElement("small");
+      small.textContent = `${graphs} graph${graphs === 1 ? "" : "s"}${lost ? `, ${lost} lost` : ""}`;
+      cell.append(small);
+    };
+    const update = () => {
+      const phase = pick("phase").value, heads = [...heat.tHead.rows[0].cells].slice(1);
+      const at = heads.findIndex((head) => head.dataset.config === pick("reference").value);
+      heads.forEach((head, i) => { i === at ? head.setAttribute("aria-current", "true") : head.removeAttribute("aria-current"); });
+      for (const body of heat.tBodies) {
+        const found = heads.map(() => ({ ratios: [], lost: 0 }));
+        for (const row of body.rows) {
+          const cells = [...row.cells].slice(1);
+          if (row.classList.contains("means")) {
+            cells.forEach((cell, i) => mean(cell, found[i].ratios, found[i].lost));
+            continue;
+          }
+          const base = Number(cells[at].dataset[phase] || NaN);
+          cells.forEach((cell, i) => {
+            if (cell.dataset.absent) return;
+            const ms = Number(cell.dataset[phase] || NaN), ratio = base / ms;
+            const sound = ratio > 0 && Number.isFinite(ratio);
+            if (sound) found[i].ratios.push(ratio);
+            if (cell.classList.contains("fault")) { found[i].lost += !Number.isNaN(base); return; }
+            paint(cell, sound ? ratio : null);
+            cell.title = Number.isNaN(ms) ? "" : `${Number(ms.toPrecision(3))} ms`;
+          });
+        }
+      }
+    };
+    for (const name of ["reference", "phase"]) pick(name).addEventListener("change", update);
+    update();
+  }
+
+  // ---- what is folded is printed too
+  addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
+})();
