@@ -79,4 +79,5 @@ def test_traffic_follows_from_the_counts():
     assert found["query_gathers"] == 2 * 2 + 4
     assert found["query_bytes_read"] == 8 * 2 + 28 * 8 + 4 * 4 + 16 * 4
     assert found["label_bytes_read"] == 2 * (12 * dag.edges + 16 * 5)  # a leaf is not expanded
+    assert found["label_bytes_streamed"] == 2 * found["label_pass_bytes"] == 2 * (4 * dag.edges + 16 * 5)
     assert found["gather_table_bytes"] == 6 * 32

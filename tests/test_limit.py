@@ -1,12 +1,17 @@
 """The floor that counters set, on a machine made up for the purpose."""
 
+import json
+
+import pandas
 import pytest
 
-from grailbench.errors import MachineLacks
+from grailbench.bench import environment
+from grailbench.errors import InputError, MachineLacks
 from grailbench.report import limit
+from grailbench.report.summary import cells
 
 DOCUMENT = {
-    "machine": {"caches": {"L1d": "32 KiB", "L3": "1 MiB"}},
+    "machine": {"caches": {"L1d": "32K", "L3": "1024K"}},
     "cpu": {
         "measurements": [
             {"what": "read", "threads": 1, "bytes": 1 << 30, "median": 10.0},
@@ -20,8 +25,13 @@ DOCUMENT = {
 ONE = limit.Ceilings.of(DOCUMENT, 1)
 
 
-def counted(gathers, read, table):
-    return {"query_gathers": gathers, "query_bytes_read": read, "query_bytes_written": 0, "gather_table_bytes": table}
+def counted(gathers, streamed, table, phase="query"):
+    return {
+        f"{phase}_gathers": gathers,
+        f"{phase}_bytes_streamed": streamed,
+        f"{phase}_pass_bytes": streamed // 2,
+        "gather_table_bytes": table,
+    }
 
 
 def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger():
@@ -33,8 +43,8 @@ def test_a_table_smaller_than_any_measured_takes_the_fastest_rate():
     assert limit.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5
 
 
-def test_streamed_bytes_bind_only_beyond_the_cache():
-    assert limit.least_ms(counted(1, 1 << 20, 8), "query", ONE)[1] == "gather"
+def test_streamed_bytes_bind_only_where_a_pass_exceeds_the_cache():
+    assert limit.least_ms(counted(1, 2 << 20, 8), "query", ONE)[1] == "gather"
     assert limit.least_ms(counted(1, 10**8, 8), "query", ONE) == (10.0, "stream")
 
 
@@ -42,6 +52,41 @@ def test_a_cell_of_many_threads_stands_against_the_ceilings_of_all():
     assert limit.Ceilings.of(DOCUMENT, 4).gathers_per_ms(1 << 14) == 16e6
 
 
-def test_without_ceilings_the_remedy_is_named():
+def a_run(tmp_path, **environment):
+    (tmp_path / "environment.json").write_text(json.dumps(environment))
+    return tmp_path
+
+
+def test_a_run_of_another_machine_asks_for_its_ceilings(tmp_path):
+    with pytest.raises(InputError, match="--limit=limits.json"):
+        limit.ceilings_for(a_run(tmp_path, fingerprint="elsewhere"))
+
+
+def test_without_ceilings_the_remedy_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    here = environment.fingerprint(environment.environment())
     with pytest.raises(MachineLacks, match="grailbench limits"):
-        limit.limits([], None)
+        limit.ceilings_for(a_run(tmp_path, fingerprint=here))
+
+
+def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(InputError, match="other.json"):
+        limit.ceilings_for(tmp_path, str(tmp_path / "other.json"))
+
+
+def test_a_time_is_told_as_a_multiple_of_its_floor():
+    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
+    rows = [
+        {**CELL, "phase": phase, "ms": ms, "trial": trial, "counters": counters}
+        for trial in range(3)
+        for phase, ms in (("label", 1.0), ("query", 2.0))
+    ]
+    frame = limit.limits(cells(pandas.DataFrame(rows)), DOCUMENT)
+    assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
+
+
+CELL = {
+    "dataset": "kegg", "impl": "sequential", "dim": 2, "search": "dfs", "filters": "none", "threads": None,
+    "order": "random", "seed": 1, "query_set": "random-10-s1", "under": "", "status": "ok", "planned": 3,
+}  # fmt: skip

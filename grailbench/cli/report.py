@@ -28,8 +28,17 @@ import click
     help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
 )
 @click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")
+@click.option(
+    "--limit",
+    "ceilings",
+    is_flag=False,
+    flag_value="",
+    metavar="[=FILE]",
+    help="Add each time as a multiple of the least its counters allow. [default: this machine's 'grailbench limits']",
+)
+@click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
-def command(run, tables, form, details, page, reference, as_json):
+def command(run, tables, form, details, page, reference, ceilings, with_counters, as_json):
     """Show a run's tables: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
@@ -42,6 +51,8 @@ def command(run, tables, form, details, page, reference, as_json):
       grailbench report results/runs/2025-01-31-quickstart --table 2.4
       grailbench report --table 2.4 --format csv
       grailbench report --html --reference dfs
+      grailbench report --counters
+      grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.report import document
@@ -52,15 +63,29 @@ def command(run, tables, form, details, page, reference, as_json):
         from grailbench.report import html
 
         files.append(html.of_run(report, folder, page, reference))
+    from grailbench.report import limit
+
+    frames = {}
+    if ceilings is not None:
+        frames["x limit"] = limit.limits(report.cells, limit.ceilings_for(folder, ceilings or None))
+    if with_counters:
+        frames["counters"] = limit.counters(report.cells)
+    files += [limit.write(frame, folder, name.replace(" ", "-")) for name, frame in frames.items()]
     if as_json:
         for record in document.records(report):
             click.echo(json.dumps(record))
+        for name, frame in frames.items():
+            for record in limit.records(frame, name):
+                click.echo(json.dumps(record))
     else:
         from grailbench.report.screen import console
 
         screen = console()
         for part in document.show(report, details):
             screen.print(part)
+        for name, frame in frames.items():
+            for part in limit.show(name, limit.work(frame) if name == "counters" else frame):
+                screen.print(part)
         for path in files:
             click.echo(f"written: {path}", err=True)
     document.check_measured(report)

@@ -47,12 +47,16 @@ def named(*counts: np.ndarray) -> dict[str, int]:
     return dict(zip(NAMES, (int(total) for total in np.sum(counts, axis=0)), strict=True))
 
 
-def with_traffic(counts: dict[str, int], record_bytes: int, table_bytes: int, level_bytes: int) -> dict[str, int]:
+def with_traffic(
+    counts: dict[str, int], pairs: int, record_bytes: int, table_bytes: int, level_bytes: int
+) -> dict[str, int]:
     """The counters and the memory traffic they imply at the least, phase by phase.
 
-    record_bytes: of one vertex's labels; table_bytes: of all; level_bytes: of one level in the filter's array.
-    A gather is one read at a random place of the label table, which has `gather_table_bytes`. Not counted are
-    visit stamps, the stack, and whatever a cache line brings along: a floor, not an estimate.
+    pairs: label pairs, each one pass over the edges; record_bytes: of one vertex's labels; table_bytes: of all;
+    level_bytes: of one level in the filter's array. Bytes read count every read, of the cache too; bytes streamed
+    only what goes by once a pass (edges, queries, answers), and `_pass_bytes` is one pass of it. A gather is one
+    read at a random place of the label table, which has `gather_table_bytes`. Not counted are visit stamps, the
+    stack, and whatever a cache line brings along: a floor, not an estimate.
     """
     label_reads = 12 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"]
     filtered = counts["labels_tested"] - counts["edges_scanned"] if table_bytes else 0
@@ -67,9 +71,14 @@ def with_traffic(counts: dict[str, int], record_bytes: int, table_bytes: int, le
     return counts | {
         "label_bytes_read": label_reads,
         "label_bytes_written": 12 * counts["label_vertices_expanded"],
+        "label_bytes_streamed": 4 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"],
+        "label_pass_bytes": (4 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"])
+        // max(pairs, 1),
         "label_gathers": counts["label_edges_scanned"],
         "query_bytes_read": query_reads,
         "query_bytes_written": counts["queries"],
+        "query_bytes_streamed": 9 * counts["queries"],
+        "query_pass_bytes": 9 * counts["queries"],
         "query_gathers": tested if table_bytes else counts["edges_scanned"],
         "gather_table_bytes": table_bytes,
     }

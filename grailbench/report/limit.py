@@ -1,24 +1,31 @@
 """How far each time stands from the least that its counters allow on this machine, and the counters themselves.
 
 The floor of a phase is the larger of two times: its gathers at the rate measured for the largest table not larger
-than the phase's label table, and its streamed bytes at the rate of a long read, where the data exceeds the last-level
-cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves out
+than the phase's label table, and its streamed bytes at the rate of a long read, where one pass exceeds the last-level cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves out
 (stamps, stack, branches, dependent misses) makes real times larger, never smaller.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas
 
+from grailbench.bench import limits as ceilings_of_machines
+from grailbench.bench.environment import fingerprint
 from grailbench.bench.limits import last_level_bytes
-from grailbench.errors import MachineLacks
+from grailbench.bench.results import ENVIRONMENT, read_json
+from grailbench.errors import InputError, MachineLacks
+from grailbench.graph.store import atomic_file
+from grailbench.report import render
+from grailbench.report.document import FOLDER
 from grailbench.report.summary import Cell
 
 PHASES = ("label", "query")
-_TRAFFIC = ("_bytes_read", "_bytes_written", "_gathers", "gather_table_bytes")
+_TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
 @dataclass(frozen=True)
@@ -56,18 +63,35 @@ class Ceilings:
 def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[float, str]:
     """The floor of a phase in milliseconds, and which of 'gather' and 'stream' sets it."""
     gather = counters[f"{phase}_gathers"] / ceilings.gathers_per_ms(counters["gather_table_bytes"])
-    streamed = counters[f"{phase}_bytes_read"] + counters[f"{phase}_bytes_written"]
-    stream = streamed / ceilings.bytes_per_ms() if streamed > ceilings.cache else 0.0
+    cached = counters[f"{phase}_pass_bytes"] <= ceilings.cache
+    stream = 0.0 if cached else counters[f"{phase}_bytes_streamed"] / ceilings.bytes_per_ms()
     return (gather, "gather") if gather >= stream else (stream, "stream")
 
 
-def limits(cells: Iterable[Cell], document: dict | None) -> pandas.DataFrame:
-    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`.
+def ceilings_for(run: Path, file: str | None = None) -> dict:
+    """The document of `grailbench limits` that a run's times stand against: `file`, or this machine's own.
 
-    Raises MachineLacks when the machine's ceilings were not measured.
+    Raises MachineLacks when this machine's were not measured, InputError when the run is of another machine and no
+    file is given, or the file is no such document.
     """
+    if file:
+        document = read_json(Path(file))
+        if "cpu" not in document or "machine" not in document:
+            remedy = "'grailbench limits --out DIR' writes one"
+            raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
+        return document
+    if read_json(run / ENVIRONMENT).get("fingerprint") != fingerprint(ceilings_of_machines.env.environment()):
+        raise InputError(
+            f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
+        )
+    document = ceilings_of_machines.load()
     if document is None or "cpu" not in document:
         raise MachineLacks("this machine's ceilings were not measured: run 'grailbench limits' first")
+    return document
+
+
+def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
+    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`."""
     rows = []
     for cell in cells:
         if not cell.sound or not cell.counters or "query_gathers" not in cell.counters:
@@ -92,3 +116,37 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
 def work(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The counters without the modelled traffic."""
     return frame[[name for name in frame.columns if not name.endswith(_TRAFFIC)]]
+
+
+def grids(frame: pandas.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Headers and lines of a frame as text."""
+    lines = [
+        [render.ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
+        for row in frame.itertuples(index=False)
+    ]
+    return [name.replace("_", " ") for name in frame.columns], lines
+
+
+def show(title: str, frame: pandas.DataFrame):
+    """Rich renderables of a frame; a line when it is empty."""
+    if frame.empty:
+        yield f"{title}: no cell of the run has counters"
+        return
+    headers, lines = grids(frame)
+    words = ("dataset", "cell", "phase", "bound")
+    yield from render.terminal(title, headers, lines, right={name for name in headers if name not in words})
+
+
+def write(frame: pandas.DataFrame, run: Path, name: str) -> Path:
+    """Write a frame as `NAME.csv` beside the run's other tables, atomically; its path."""
+    path = run / FOLDER / f"{name}.csv"
+    with atomic_file(path) as file:
+        file.write(frame.to_csv(index=False, lineterminator="\n").encode())
+    return path
+
+
+def records(frame: pandas.DataFrame, table: str):
+    """One plain dict a row, `table` first."""
+    for line in frame.to_json(orient="records", lines=True).splitlines():
+        if line:
+            yield {"table": table, **json.loads(line)}

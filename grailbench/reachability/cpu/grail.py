@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from grailbench.graph.csr import Dag
+from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
-from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labels, columns, empty, fault
 
@@ -69,9 +69,8 @@ class GrailIndex(Index):
         """Work so far by name, and its least traffic; empty unless it was built to count."""
         if self.counts[0] is None:
             return {}
-        lanes = self.labels.lanes
-        record = 4 * (3 * len(self.labels.pairs) + 1)
-        return with_traffic(named(*self.label_counts, *self.counts), record, lanes.nbytes, self.levels.itemsize)
+        work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)
+        return with_traffic(work, pairs, 4 * (3 * pairs + 1), self.labels.lanes.nbytes, self.levels.itemsize)
 
     def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Starts and ends of the label pairs, int32[d, n] each."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.reachability.cpu.search import scratch, search_unguided
 from grailbench.reachability.counters import named, with_traffic, zeros
+from grailbench.reachability.cpu.search import scratch, search_unguided
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
 
@@ -36,7 +36,7 @@ class Unguided(Index):
     @property
     def counters(self) -> dict[str, int]:
         """Work so far by name, and its least traffic; empty unless it was built to count."""
-        return with_traffic(named(self.counts), 0, 0, 0) if self.counts is not None else {}
+        return with_traffic(named(self.counts), 0, 0, 0, 0) if self.counts is not None else {}
 
     @property
     def index_bytes(self) -> int:
