@@ -452,13 +452,14 @@ class _Sitting:
         }
 
     def _trial_rows(self, task, trial: int, measured: Measured, graph, checkers) -> list[dict]:
-        """One row a phase, the batch of queries last."""
-        base = self._verified_row(task, graph, checkers)
-        base |= {"trial": trial}
+        """One row a phase, the batch of queries last; that one carries the counters, which are the cell's."""
+        base = self._verified_row(task, graph, checkers) | {"trial": trial}
         last = ("", results.LAST_PHASE)
         phases = [*(phase for phase in measured.phases if phase != last), last]
         return [
-            base | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
+            base
+            | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
+            | ({} if (under, phase) == last else {"counters": None})
             for under, phase in phases
         ]
 
