@@ -190,6 +190,14 @@ def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
     assert found.exit_code == 0
 
 
+def test_modelled_traffic_is_shown_only_where_nothing_counted_differs():
+    def change(dataset, counter):
+        return compare.CounterChange(dataset, "sequential", counter, 1, 2, "regression")
+
+    changes = [change("kegg", "edges_scanned"), change("kegg", "query_bytes_read"), change("nasa", "query_gathers")]
+    assert compare_view._telling(changes) == [changes[0], changes[2]]
+
+
 def test_a_counter_that_is_counted_no_more_is_a_regression_and_a_new_one_is_noted(stored):
     new = {"excluded_by_labels": 60, "launches": 3}
     found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=new)))
@@ -309,7 +317,7 @@ def test_on_one_machine_a_change_of_the_reference_alone_is_no_regression(stored)
     assert verdicts(found) == ["unclear"]
 
 
-def test_the_reference_has_its_own_phase_as_unit_where_it_takes_long_enough(stored):
+def test_a_reference_with_labels_is_the_unit_phase_by_phase(stored):
     def run(name, label, machine):
         ours = both(steady(label, 1), steady(3.2, 2))
         theirs = both(steady(4.0, 3), steady(8.0, 4), impl="parallel", threads=2)

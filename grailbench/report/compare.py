@@ -275,7 +275,7 @@ class _Clock:
     def _how(self) -> str:
         if self.reason:
             return f"no times: {self.reason}"
-        machine = "one machine" if self.same else "two machines"
+        machine = "one machine" if self.same else "two machines (or their software differs)"
         if self.direct:
             return f"times in ms, {machine}"
         return f"times in units of {self.gate.reference} in the same run, {machine}"
@@ -290,7 +290,7 @@ class _Clock:
             return LeftOut(old.dataset, old.label, phase, reason)
         if pair is None:
             return self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
-        others = self._unit_phase(pair, phase)
+        others = _unit_phase(pair, phase)
         found = self._judged(old, phase, _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others))
         if self.same and found.verdict not in ("same", "unclear"):
             plain = self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
@@ -335,13 +335,11 @@ class _Clock:
         faults = [fault for cell in best if (fault := _untimed(cell, cell, "query"))]
         return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
 
-    def _unit_phase(self, pair: tuple[Measured, Measured], phase: str) -> str:
-        """The reference's same phase where it takes long enough to be a unit, else its `query`."""
-        for cell in pair:
-            times = cell.sample(phase)
-            if times.size < MIN_TRIALS or float(times.min()) < max(self.gate.least_ms, 1e-6):
-                return "query"
-        return phase
+def _unit_phase(pair: tuple[Measured, Measured], phase: str) -> str:
+    """The reference's same phase where it has labels to build, else its `query`."""
+    labelled = all(cell.columns["dim"] is not None for cell in pair)
+    timed = all(not _untimed(cell, cell, phase) for cell in pair)
+    return phase if labelled and timed else "query"
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:

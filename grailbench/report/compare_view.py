@@ -83,9 +83,11 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
         yield "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, []
     if found.counters:
-        changes = sorted(found.counters, key=lambda each: _ORDER.index(each.verdict))
         heads = ["Data set", "implementation", "counter", "base", "new", "change", "verdict"]
-        yield "Work (exact counters)", heads, [_counter_line(each) for each in changes], []
+        changes = sorted(_telling(found.counters), key=lambda each: _ORDER.index(each.verdict))
+        hidden = len(found.counters) - len(changes)
+        notes = [f"{hidden} counters of modelled traffic that follow from these are not shown."] if hidden else []
+        yield "Work (exact counters)", heads, [_counter_line(each) for each in changes], notes
     shown = [each for each in found.times if everything or each.verdict != "same"]
     if shown:
         yield _times("Times" if everything else "Times that differ", shown)
@@ -96,6 +98,16 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
         heads = ["implementation", "phase", "graphs", "lost", "new / base"]
         yield "Geometric means over graphs", heads, lines, notes
+
+
+def _telling(changes: list[CounterChange]) -> list[CounterChange]:
+    """Without the modelled traffic of cells of which a counted counter differs: it follows from that."""
+    counted = {(each.dataset, each.label) for each in changes if not _modelled(each.counter)}
+    return [each for each in changes if not _modelled(each.counter) or (each.dataset, each.label) not in counted]
+
+
+def _modelled(counter: str) -> bool:
+    return "_bytes" in counter or counter.endswith("_gathers")
 
 
 def _times(title: str, changes: list[TimeChange]) -> Section:
