@@ -117,8 +117,10 @@ class Browser:
 
     def window(self, width: int, height: int = 900, scheme: str = "light", media: str = "") -> None:
         """Size, colour scheme, and 'print' or '' for the screen."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", media=media, features=features)
 
     def run(self, script: str):
         """The value of a JavaScript expression. Raises RuntimeError when it throws."""

@@ -231,17 +231,18 @@ def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and timed phase: `HEAD`, phase, trials, median, mean, min, iqr (ms)."""
+    """One row a cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
     cells = list(cells)
     out = []
     for head, cell in zip(heads(cells), cells, strict=True):
         timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
         for phase, s in timed:
-            times = {"trials": s.trials, "median": s.median, "mean": s.mean, "min": s.least, "iqr": s.iqr}
+            times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
+            times |= {"median_high": s.median_high, "mean": s.mean, "min": s.least, "iqr": s.iqr}
             out.append(head | {"phase": phase} | times)
         if not timed:
             out.append(head | {"phase": "", "trials": 0})
-    numbers = ("trials", "median", "mean", "min", "iqr")
+    numbers = ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
     return _frame(out, "phase", *numbers, numbers=numbers)
 
 

@@ -67,6 +67,7 @@ def times(ratio: float | None) -> str:
     """A ratio as people read it: '0.08×', '1.43×', '120×'; '' for none."""
     if ratio is None or ratio != ratio:
         return ""
+    ratio *= 1 + 1e-12  # ties are rounded up, as the page's script does
     if ratio >= 99.5:
         return f"{ratio:,.0f}×"
     if ratio >= 9.95:

@@ -203,7 +203,8 @@ def edge_panels(frame: pandas.DataFrame) -> tuple[Safe, list[str]]:
         points = [
             Point(
                 row.edges, row.median, names.index(series_label(row)), not row.generated,
-                f"{row.dataset}, {series_label(row)}: {short(row.median)} ms, {row.edges:,} edges",
+                f"{row.dataset}, {series_label(row)}: {short(row.median)} ms "
+                f"(95 %: {short(row.median_low)} to {short(row.median_high)}), {row.edges:,} edges",
             )
             for row in part.itertuples()
         ]  # fmt: skip

@@ -166,24 +166,32 @@ def counter_table(frame: pandas.DataFrame) -> Safe:
     return table("Exact work by counter", headers, lines)
 
 
+_COUNTS = ("dim", "threads", "seed", "trials", "outliers", "positives")
+_TIMES = ("mean", "median", "median_low", "median_high", "min", "iqr")
+
+
 def cell_table(frame: pandas.DataFrame) -> Safe:
     """One line a cell and phase with its statistics; `frame` as `summary.detail` gives it."""
-    numbers = ("trials", "mean", "median", "min", "iqr", "positives")
-    names = ["dataset", "impl", "dim", "search", "filters", "order", "threads", "seed", "query_set", "phase", *numbers]
-    headers = [(name, name in numbers or name in ("dim", "threads", "seed")) for name in [*names, "status"]]
+    names = ["dataset", "impl", "dim", "search", "filters", "order", "threads", "seed", "query_set", "phase", "trials"]
+    names += [name for name in (*_TIMES, "outliers", "drift", "positives") if name in frame]
+    numeric = {*_COUNTS, *_TIMES, "drift"}
+    headers = [(name.replace("_", " "), name in numeric) for name in [*names, "status"]]
     lines = []
     for row in frame.itertuples():
-        phase = f"{row.under}/{row.phase}" if row.under else row.phase
-        line = []
-        for name in names:
-            value = phase if name == "phase" else getattr(row, name)
-            value = None if value is None or value != value else value
-            if name in ("dim", "threads", "seed", "trials", "positives"):
-                line.append(number(value, None if value is None else f"{int(value):,}" if value else ""))
-            else:
-                line.append(number(value) if name in numbers else text(value))
+        values = {name: getattr(row, name) for name in names}
+        values["phase"] = f"{row.under}/{row.phase}" if row.under else row.phase
+        line = [_statistic(name, None if value != value else value) for name, value in values.items()]
         lines.append([*line, status(row.status, row.reason)])
     return table("Every cell and phase (ms)", headers, lines)
+
+
+def _statistic(name: str, value: object) -> Value:
+    if name in _COUNTS:
+        shown = value is not None and (value or name in ("seed", "positives"))
+        return number(value, f"{int(value):,}" if shown else "")
+    if name == "drift":
+        return number(value, None if value is None else f"{value:+.0%}")
+    return number(value) if name in _TIMES else text(value)
 
 
 def peers(comparison: Comparison) -> Safe:

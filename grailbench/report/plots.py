@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FORMATS = ("svg", "png", "both")
 FOLDER = "figures"
 COLUMNS, PANELS, LINES = 3, 12, 48  #: panels side by side, panels a page, lines a page
+_CELL = (0.78, 0.27)  #: inches of a cell of a coloured grid
 DPI = 150
 INK, SOFT, LINE, BAD = "#1a1f24", "#56606b", "#dfe3e8", "#b3261e"
 _RC = {
@@ -117,14 +118,18 @@ def pages(figure: Figure, source: str) -> Iterator[Drawing]:
 
 
 class Sheet:
-    """One drawing: a title and a legend above a body, a few lines of small print below it."""
+    """One drawing: a title and a legend above a body, a few lines of small print below it.
+
+    Everything is placed in inches. Matplotlib's own layout solver gives other last bits each time, and with them
+    other SVG files.
+    """
 
     def __init__(self, figure: Figure, source: str):
         self.figure, self.source = figure, source
         self.drawing: Drawing = None
 
-    def body(self, width: float, height: float, names: Iterable[str] = (), hatched: bool = False):
-        """The part to draw in, of this size in inches. `names`: the series of the legend."""
+    def begin(self, width: float, height: float, names: Iterable[str] = (), hatched: bool = False) -> None:
+        """Make the drawing with a body of this size. `names`: the series of the legend."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as New
 
@@ -132,18 +137,28 @@ class Sheet:
         heading = textwrap.wrap(f"{figure.title}. {figure.note}" if figure.note else figure.title, int(width * 9.5))
         small = [figure.caption, _absent(figure), self.source]
         foot = [line for text in small for line in textwrap.wrap(text, int(width * 16))]
-        columns = max(1, min(len(names), int(width * 72 / (max(map(len, names), default=0) * 4.4 + 34))))
-        legend = 0.17 * math.ceil(len(names) / columns) + 0.12 if names else 0.0
-        top, bottom = 0.24 * len(heading) + 0.1 + legend, 0.13 * len(foot) + 0.1
-        self.drawing = New(figsize=(width, top + height + bottom), layout="constrained")
+        columns = max(1, min(len(names), int(width / (max((_inches(name, 8) for name in names), default=0) + 0.55))))
+        title = 0.24 * len(heading) + 0.1
+        self.top = title + (0.17 * math.ceil(len(names) / columns) + 0.15 if names else 0.0)
+        self.width, self.height = width, self.top + height + 0.13 * len(foot) + 0.18
+        self.drawing = New(figsize=(self.width, self.height))
         FigureCanvasAgg(self.drawing)
-        above, body, below = self.drawing.subfigures(3, 1, height_ratios=[top, height, bottom])
         left = 0.1 / width
-        above.text(left, 1 - 0.06 / top, "\n".join(heading), va="top", fontsize=12, fontweight="bold")
-        below.text(left, 1.0, "\n".join(foot), va="top", fontsize=7, color=SOFT, linespacing=1.25)
+        self.drawing.text(left, 1 - 0.08 / self.height, "\n".join(heading), va="top", fontsize=12, fontweight="bold")
+        self.drawing.text(
+            left, 0.08 / self.height, "\n".join(foot), va="bottom", fontsize=7, color=SOFT, linespacing=1.25
+        )
         if names:
-            above.legend(handles=_handles(names, hatched), loc="lower left", ncols=columns, borderaxespad=0.2)
-        return body
+            self.drawing.legend(
+                handles=_handles(names, hatched), loc="upper left", ncols=columns, borderaxespad=0, borderpad=0,
+                bbox_to_anchor=(left, 1 - title / self.height), handlelength=1.6,
+            )  # fmt: skip
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
+        """Axes in the body, in inches from its upper left corner."""
+        bottom = self.height - self.top - top - height
+        box = [left / self.width, bottom / self.height, width / self.width, height / self.height]
+        return self.drawing.add_axes(box)
 
 
 def _absent(figure: Figure) -> str:
@@ -172,14 +187,34 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _panels(sheet: Sheet, count: int, width: float, heights: list[float], names, hatched: bool = False) -> list[Axes]:
-    """`count` panels, at most `COLUMNS` side by side, `width` inches each, with the heights of their rows in inches."""
+def _inches(text: str, size: float) -> float:
+    """Width of a line of text of this size in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    return TextPath((0, 0), text or " ", size=size, prop=FontProperties(family="DejaVu Sans")).get_extents().width / 72
+
+
+def _panels(
+    sheet: Sheet,
+    count: int,
+    width: float,
+    heights: list[float],
+    names: list[str],
+    margins: tuple[float, float, float, float] = (0.65, 0.15, 0.32, 0.5),
+    hatched: bool = False,
+) -> list[Axes]:
+    """`count` panels, at most `COLUMNS` side by side, `width` inches each, with the heights of their rows in inches;
+    `margins` left, right, above and below are part of both."""
     columns = min(COLUMNS, count)
-    body = sheet.body(max(6.0, width * columns), sum(heights), names, hatched)
-    axes = body.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
-    for spare in axes[count:]:
-        spare.set_axis_off()
-    return list(axes[:count])
+    left, right, above, below = margins
+    sheet.begin(max(6.0, width * columns), sum(heights), names, hatched)
+    found = []
+    for i in range(count):
+        row, column = divmod(i, columns)
+        x, y = column * width + left, sum(heights[:row]) + above
+        found.append(sheet.axes(x, y, width - left - right, heights[row] - above - below))
+    return found
 
 
 def _even(count: int, height: float) -> list[float]:
@@ -271,7 +306,7 @@ def _edges(frame: pandas.DataFrame) -> Iterator[Callable]:
         shown = frame[(frame["median"] > 0) & (frame.edges > 0)]
         names = list(dict.fromkeys(series_label(row) for row in shown.itertuples()))
         groups = list(shown.groupby("phase", sort=False))
-        panels = _panels(sheet, len(groups), 4.4, _even(len(groups), 4.2), names)
+        panels = _panels(sheet, len(groups), 4.4, _even(len(groups), 4.3), names, (0.65, 0.35, 0.85, 0.5))
         for axes, (phase, part) in zip(panels, groups, strict=True):
             _log_axes(axes, list(part.edges.astype(float)), list(part["median"]))
             if phase in ("label", "ready"):
@@ -281,7 +316,7 @@ def _edges(frame: pandas.DataFrame) -> Iterator[Callable]:
                 _mark(axes, float(row.edges), row.median, names.index(series_label(row)), not row.generated)
             _name_graphs(axes, part)
             axes.set(xlabel="edges", ylabel="median ms")
-            axes.set_title(phase, pad=36)
+            axes.set_title(phase, pad=40)
 
     yield draw
 
@@ -309,10 +344,12 @@ def _counters(frame: pandas.DataFrame) -> Iterator[Callable]:
         if part["count"].nunique() > 1
     ]
     graphs = list(dict.fromkeys(frame.dataset))
+    left = max((_inches(style.clip(name, 20), 9) for name in graphs), default=0.0) + 0.2
     for chunk in _chunks(groups, PANELS):
 
         def draw(sheet, chunk=chunk):
-            panels = _panels(sheet, len(chunk), 3.9, _even(len(chunk), 0.75 + 0.2 * len(graphs)), names)
+            heights = _even(len(chunk), 0.8 + 0.2 * len(graphs))
+            panels = _panels(sheet, len(chunk), 3.9, heights, names, (left, 0.25, 0.3, 0.35))
             for axes, (counter, part) in zip(panels, chunk, strict=True):
                 _log_axes(axes, list(part["count"].astype(float)), None)
                 own = [graph for graph in graphs if graph in set(part.dataset)]
@@ -337,7 +374,7 @@ def _phases(frame: pandas.DataFrame) -> Iterator[Callable]:
         def draw(sheet, chunk=chunk):
             most = [max(part.config.nunique() for part in row) for row in _chunks(chunk, COLUMNS)]
             heights = [0.45 + 0.33 * bars for bars in most]
-            panels = _panels(sheet, len(chunk), 3.8, heights, names, hatched=True)
+            panels = _panels(sheet, len(chunk), 3.8, heights, names, (0.1, 0.05, 0.27, 0.1), hatched=True)
             for i, (axes, part) in enumerate(zip(panels, chunk, strict=True)):
                 _bars(axes, part, names)
                 axes.set_ylim(most[i // COLUMNS] - 0.25, -0.75)
@@ -365,7 +402,8 @@ def _bars(axes: Axes, part: pandas.DataFrame, names: list[str]) -> None:
             thin = row.ms < longest * 0.01
             axes.barh(
                 i, row.ms, 0.42, start, color=style.LIGHT[style.colour(number)], edgecolor="white",
-                linewidth=0 if thin else 0.4, hatch="" if thin else style.HATCHES[style.mark(number)],
+                linewidth=0 if thin else 0.4, clip_on=False,  # a clip path's id is another one each time
+                hatch="" if thin else style.HATCHES[style.mark(number)],
             )  # fmt: skip
             start += row.ms
         few = " (incomplete)" if own[0].status == "incomplete" else ""
@@ -442,10 +480,11 @@ def _map(
 
     names = [style.clip(name, 60) for name, _ in lines]
     wrapped = ["\n".join(textwrap.wrap(column, 13, break_long_words=False)) for column in columns]
-    tall = max(label.count("\n") + 1 for label in wrapped)
-    wide = max(map(len, names)) * 0.072 + 0.3
-    body = sheet.body(max(6.5, wide + 0.78 * len(columns)), 0.4 + 0.13 * tall + 0.28 * len(lines))
-    axes = body.subplots()
+    left = max(_inches(name, 7.5) for name in names) + 0.2
+    above = 0.125 * max(label.count("\n") + 1 for label in wrapped) + 0.15
+    wide, tall = _CELL[0] * len(columns), _CELL[1] * len(lines)
+    sheet.begin(max(6.5, left + wide + 0.3), above + tall + 0.05)
+    axes = sheet.axes(left, above, wide, tall)
     shades = LinearSegmentedColormap.from_list("shades", colours)
     depths = [[depth for depth, _ in cells] for _, cells in lines]
     axes.pcolormesh(depths, cmap=shades, vmin=bounds[0], vmax=bounds[1], edgecolors="white", linewidth=0.6)

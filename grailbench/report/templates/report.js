@@ -90,7 +90,7 @@
           }
           const base = Number(cells[at].dataset[phase] || NaN);
           cells.forEach((cell, i) => {
-            if (cell.dataset.absent) return;
+            if ("absent" in cell.dataset) return;
             const ms = Number(cell.dataset[phase] || NaN), ratio = base / ms;
             const sound = ratio > 0 && Number.isFinite(ratio);
             if (sound) found[i].ratios.push(ratio);

@@ -1,0 +1,87 @@
+"""Runs made up for tests of reports: rows as the runner writes them, in a folder."""
+
+from __future__ import annotations
+
+import json
+
+from grailbench.bench import results
+
+#: a dataset, a reason and a processor that must never be taken for markup
+HOSTILE = '<script>alert("x")</script>'
+SIZES = {"kegg": (3618, 5576), "human": (38812, 39817), "kegg-like": (3618, 5576)}
+
+
+def row(**fields) -> dict:
+    """One row of a sound cell of `sequential`, d = 2, on kegg, with these fields replaced."""
+    name = fields.get("dataset", "kegg")
+    vertices, edges = SIZES.get(name, (1000, 2000))
+    base = dict.fromkeys(results.FIELDS) | {
+        "run": "r", "dataset": name, "kind": "synthetic" if name.endswith("-like") else "real", "impl": "sequential",
+        "dim": 2, "search": "dfs", "filters": "none", "order": "random", "seed": 1, "query_set": "random-100000-s1",
+        "under": "", "planned": 2, "positives": 20240, "queries": 100_000, "status": "ok", "verified": "closure",
+        "vertices": vertices, "edges": edges, "at": "2025-01-01T00:00:00.000+00:00",
+    }  # fmt: skip
+    found = base | fields
+    cell = [found[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads", "order", "query_set")]
+    return {**found, "key": json.dumps(cell)}
+
+
+def trials(label=0.5, query=2.0, parts=None, apart=None, count=2, **fields) -> list[dict]:
+    """Whole trials: `label` and `query` ms, `parts` {(under, phase): ms} and phases `apart` {phase: ms}; each trial is
+    a hundredth slower than the one before."""
+    out = []
+    for trial in range(count):
+        slower = 1 + trial / 100
+        times = {("", "label"): label, **(parts or {}), **{("", name): ms for name, ms in (apart or {}).items()}}
+        times["", "query"] = query
+        for (under, phase), ms in times.items():
+            out.append(row(phase=phase, under=under, trial=trial, ms=ms * slower, **fields))
+    return out
+
+
+def unguided(**fields) -> list[dict]:
+    """Trials of `dfs`, which has no parameters."""
+    return trials(**({"impl": "dfs", "dim": None, "search": None, "filters": None, "order": None} | fields))
+
+
+def lost(status, reason, **fields) -> list[dict]:
+    """The one row of a cell that has no times."""
+    return [row(**(fields | {"status": status, "reason": reason, "positives": None, "counters": None}))]
+
+
+def everything() -> list[dict]:
+    """Rows with whatever a report must cope with: parts of phases, counters, lost cells, look-alikes, two query sets,
+    a peer, hostile names."""
+    counted = {"counters": {"edges_scanned": 1200, "searches": 300}}
+    return [
+        *unguided(query=40.0, counters={"edges_scanned": 90_000, "searches": 100_000}),
+        *trials(query=20.0, **counted),
+        *trials(query=8.0, impl="gpu", search=None, filters=None, label=4.0, apart={"transfer": 1.0},
+                parts={("label", "subsizes"): 1.5, ("label", "post-order"): 2.0}),
+        *trials(query=1.0, filters="level,tree", **counted),
+        *trials(query=1.5, impl="peer:pyreachability-grail", search=None, filters=None, threads=1),
+        *trials(query=90.0, query_set="balanced-100000-s1"),
+        *unguided(dataset="human", query=3.0),
+        *trials(dataset="human", query=1.2, planned=5),
+        *lost("wrong", f"pair 17: {HOSTILE}", dataset="human", filters="level,tree"),
+        *lost("failed", '"><img src=x onerror=alert(1)>', dataset="human", impl="gpu", search=None, filters=None),
+        *unguided(dataset="kegg-like", query=41.0, stands_for="kegg"),
+        *trials(dataset="kegg-like", query=19.0),
+        *unguided(dataset=HOSTILE, kind="imported", query=7.0),
+        *lost("skipped", "citeseer was not fetched yet", dataset="citeseer", kind=None, vertices=None, edges=None),
+    ]  # fmt: skip
+
+
+ENVIRONMENT = {
+    "cpu": f"Test CPU {HOSTILE}", "cores": 2, "memory_bytes": 8 << 30, "packages": {"numba": "0.1"},
+    "command": ["grailbench", "run"], "fingerprint": "f", "at": "2025-01-01",
+}  # fmt: skip
+
+
+def store(folder, rows, environment=None):
+    """Write a run into `folder` and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / results.ROWS).write_text("".join(json.dumps(each) + "\n" for each in rows))
+    (folder / results.ENVIRONMENT).write_text(json.dumps(ENVIRONMENT if environment is None else environment))
+    (folder / results.PLAN).write_text("{}")
+    return folder

@@ -1,0 +1,233 @@
+"""`report --html`: one file that asks for nothing, runs nothing of its data, and hides nothing."""
+
+import base64
+import csv
+import hashlib
+import io
+import re
+from html.parser import HTMLParser
+from itertools import product
+
+import pytest
+from stored import ENVIRONMENT, HOSTILE, everything, lost, store, trials, unguided
+
+from grailbench.cli.main import main
+from grailbench.errors import InputError
+from grailbench.report import document, figures, html
+from grailbench.report import figures_style as style
+from grailbench.report.html_markup import Safe, safe, tag
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return store(tmp_path_factory.mktemp("html") / "run", everything())
+
+
+@pytest.fixture(scope="module")
+def text(run):
+    report, _ = document.of_run(str(run))
+    return html.page(report, ENVIRONMENT)
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, the text of all, and of scripts and styles apart."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.words, self.code, self._open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+        self._open.append(name)
+
+    def handle_endtag(self, name):
+        while self._open and self._open.pop() != name:
+            pass
+
+    def handle_data(self, data):
+        (self.code if self._open and self._open[-1] in ("script", "style") else self.words).append(data)
+
+    def all(self, name, **wanted):
+        return [a for n, a in self.elements if n == name and all(a.get(k) == v for k, v in wanted.items())]
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def call(capsys, *words):
+    """Exit code, stdout, stderr of `grailbench report`."""
+    with pytest.raises(SystemExit) as exit_:
+        main(["report", *map(str, words)])
+    out = capsys.readouterr()
+    return exit_.value.code, out.out, out.err
+
+
+# ------------------------------------------------------------------ markup
+
+
+def test_text_is_escaped_and_markup_is_not():
+    assert tag("b", HOSTILE, title=HOSTILE, data_by=None, open=True) == (
+        '<b title="&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;" open>'
+        "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;</b>"
+    )
+    assert tag("p", tag("b", 1.0), None, ["a", 2]) == "<p><b>1.0</b>a2</p>"
+    assert isinstance(safe("x"), Safe)
+
+
+def test_coordinates_are_short():
+    assert tag("i", x=-0.04, y=-0.5, z=2.0) == '<i x="0" y="-0.5" z="2"></i>'
+
+
+# ------------------------------------------------------------------ safety
+
+
+def test_data_never_becomes_markup(page, text):
+    assert [a for a in page.all("script") if a] == []
+    assert len(page.all("script")) == 1
+    assert page.all("img") == []
+    assert "alert" not in "".join(page.code)
+    assert HOSTILE in "".join(page.words)
+    assert "onerror" not in [key for _, attributes in page.elements for key in attributes]
+
+
+def test_only_the_page_s_own_script_may_run(page):
+    (policy,) = [a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    script = page.code[-1]
+    assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_nothing_is_asked_of_a_network(page):
+    links = [v for _, attributes in page.elements for k, v in attributes.items() if k in ("href", "src", "action")]
+    assert links
+    assert all(link.startswith(("#", "data:text/csv;")) for link in links)
+    assert not re.search(r"url\((?!#)|@import|https?:", "".join(page.code))
+    assert not re.search(r"url\((?!#)", " ".join(a.get("style") or "" for _, a in page.elements))
+
+
+# ------------------------------------------------------------------ what it says
+
+
+def test_every_figure_and_published_table_has_its_data(page):
+    found = {a["download"]: a["href"] for a in page.all("a", **{"class": "csv"})}
+    assert {f"{name}.csv" for name in figures.FIGURES} | {"table-2.4.csv", "cells.csv", "peers.csv"} <= set(found)
+    data = base64.b64decode(found["speedup.csv"].partition("base64,")[2]).decode()
+    rows = list(csv.DictReader(io.StringIO(data)))
+    fast = next(row for row in rows if "level" in row["config"] and row["dataset"] == "kegg")
+    assert float(fast["speedup"]) == pytest.approx(40.0 if fast["reference"] == "dfs" else 20.0)
+
+
+def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
+    drawings = [a for a in page.all("svg") if a.get("aria-hidden") != "true"]
+    assert len(drawings) > 10
+    assert all(a.get("role") == "img" and len(a.get("aria-label", "")) > 20 for a in drawings)
+
+
+def test_lost_cells_are_shown_with_their_reasons(page):
+    words = " ".join(page.words)
+    assert "pair 17" in words
+    assert {"WRONG", "FAILED"} <= set(page.words)
+    assert "citeseer was not fetched yet" in words
+
+
+def test_look_alike_never_stands_in_a_published_row(tmp_path):
+    folder = store(tmp_path / "run", [*unguided(dataset="kegg-like", stands_for="kegg"), *trials(dataset="human")])
+    report, _ = document.of_run(str(folder))
+    text = html.page(report, ENVIRONMENT)
+    table = text[text.index("Table 2.4: Sparse tests") : text.index("Look-alikes and other generated graphs")]
+    assert "kegg-like" not in table.partition("</table>")[0]
+    assert "40.20" not in table
+    kegg = re.search(r"<tr><th[^>]*>Kegg.*?</tr>", table)[0]
+    assert "209.85" in kegg
+    assert not re.search(r'class="line measured">\d', kegg)
+
+
+def test_run_without_print_or_counters_has_a_page_too(tmp_path):
+    folder = store(tmp_path / "run", trials(dataset="mine", counters=None))
+    report, _ = document.of_run(str(folder))
+    text = html.page(report, {})
+    assert 'id="counters"' in text
+    assert "did not count" in text
+    assert 'id="peers"' not in text
+
+
+def test_sittings_on_other_machines_are_told(tmp_path):
+    folder = store(tmp_path / "run", trials())
+    report, _ = document.of_run(str(folder))
+    text = html.page(report, {"cpu": "A", "earlier": [{"cpu": "B", "at": "2024"}]})
+    assert "2 sittings" in text
+    assert "<dd>B</dd>" in text
+
+
+# ------------------------------------------------------------------ the command
+
+
+def test_command_writes_the_page_beside_the_other_files(capsys, run):
+    code, _, err = call(capsys, run, "--html", "--reference", "dfs")
+    assert code == 0
+    written = (run / "report" / "report.html").read_text()
+    assert str(run / "report" / "report.html") in err
+    assert "Reference: dfs." in written
+    assert written.endswith("</html>\n")
+
+
+def test_command_writes_the_page_where_it_is_told(capsys, run, tmp_path):
+    assert call(capsys, run, f"--html={tmp_path / 'deep' / 'page.html'}")[0] == 0
+    assert (tmp_path / "deep" / "page.html").is_file()
+
+
+def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run, tmp_path):
+    report, _ = document.of_run(str(run))
+    with pytest.raises(InputError, match="report RUN --html"):
+        html.write(report, {}, tmp_path / "some-run")
+    assert call(capsys, run, "--html", tmp_path / "other-run")[0] == 2
+
+
+def test_reference_that_is_none_exits_with_2(capsys, run):
+    assert call(capsys, run, "--html", "--reference", "moon")[0] == 2
+
+
+def test_run_in_which_nothing_was_measured_is_shown_and_exits_with_3(capsys, tmp_path):
+    folder = store(tmp_path / "run", lost("failed", HOSTILE))
+    code, _, err = call(capsys, folder, "--html")
+    assert code == 3
+    assert "1 failed" in err
+    assert "1 failed" in (folder / "report" / "report.html").read_text()
+
+
+# ------------------------------------------------------------------ colours
+
+
+def luminance(colour):
+    """WCAG 2 relative luminance of '#rrggbb' or (r, g, b)."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)] if isinstance(colour, str) else colour
+    linear = [p / 255 / 12.92 if p / 255 <= 0.04045 else ((p / 255 + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_a_contrast_of_four_and_a_half_and_marks_of_three(theme):
+    colours = html._PAGES[theme]
+    for text, ground in product(("ink", "soft", "link", "good", "bad"), ("page", "raised")):
+        assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    for mark in style.LIGHT if theme == "light" else style.DARK:
+        assert contrast(mark, colours["page"]) >= 3.0, mark
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("side", ["faster", "slower"])
+def test_numbers_on_the_deepest_tint_can_be_read(theme, side):
+    colours = html._PAGES[theme]
+    ground = [int(colours["page"][i : i + 2], 16) for i in (1, 3, 5)]
+    tint = [int(part) for part in colours[side].split()]
+    share = 0.55
+    mixed = [share * a + (1 - share) * b for a, b in zip(tint, ground, strict=True)]
+    assert contrast(colours["ink"], mixed) >= 4.5

@@ -1,0 +1,167 @@
+"""The HTML report in a headless Chromium: silent, alone, as wide as the window, and alive."""
+
+import json
+
+import pytest
+from browser import NAMES, Browser, installed
+from stored import ENVIRONMENT, HOSTILE, everything, store
+
+from grailbench.report import document, html
+
+pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
+
+WIDTHS = (360, 1280)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = store(tmp_path_factory.mktemp("browser") / "run", everything())
+    report, _ = document.of_run(str(folder))
+    return html.write(report, ENVIRONMENT, folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(browser, file):
+    """The page, loaded anew at 1280 pixels on a light system."""
+    browser.window(1280)
+    browser.open(file)
+    return browser
+
+
+def column(page, table, at):
+    """The texts of one column of the table whose caption begins so."""
+    script = f"""[...document.querySelectorAll("table")]
+      .find((t) => t.caption.textContent.startsWith({json.dumps(table)}))
+      .tBodies[0].rows"""
+    return page.run(f"[...{script}].map((row) => row.cells[{at}].textContent)")
+
+
+def click_header(page, table, at):
+    page.run(
+        f"""[...document.querySelectorAll("table")].find((t) => t.caption.textContent.startsWith({json.dumps(table)}))
+        .tHead.rows[0].cells[{at}].querySelector("button").click()"""
+    )
+
+
+def heat(page):
+    """The texts of the heat map, line by line."""
+    return page.run('[...document.querySelectorAll("#heat tr")].map((r) => [...r.cells].map((c) => c.textContent))')
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_loads_alone_and_without_a_complaint(browser, file, width, scheme):
+    browser.window(width, scheme=scheme)
+    browser.open(file)
+    browser.run("new Promise((done) => setTimeout(done, 50))")
+    assert browser.errors == []
+    assert browser.requests == [file.resolve().as_uri()]
+    assert browser.run("document.title").endswith("grailbench")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_sticks_out_of_the_window(browser, file, width):
+    browser.window(width)
+    browser.open(file)
+    browser.run('document.querySelectorAll("details").forEach((each) => { each.open = true; })')
+    assert browser.run("document.documentElement.scrollWidth") == width
+    outside = """[...document.querySelectorAll("main *:not(.scroll *)")]
+      .filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).map((e) => e.outerHTML.slice(0, 120))"""
+    assert browser.run(outside) == []
+    assert browser.run('[...document.querySelectorAll(".scroll")].some((e) => e.scrollWidth > e.clientWidth)')
+
+
+def test_hostile_names_are_only_text(page):
+    assert page.run("document.scripts.length") == 1
+    assert page.run('document.querySelectorAll("img").length') == 0
+    assert HOSTILE in column(page, "Mean ms by phase", 0)
+
+
+def test_click_on_a_header_sorts_by_number_and_again_turns_it_round(page):
+    table = "Mean ms by phase"
+    header = """[...document.querySelector("#phases table").tHead.rows[0].cells]"""
+    total = page.run(f"""{header}.findIndex((cell) => cell.textContent === "total")""")
+    for turn, said in ((1, "ascending"), (-1, "descending")):
+        click_header(page, table, total)
+        shown = column(page, table, total)
+        numbers = [float(text.replace(",", "")) for text in shown if text]
+        assert len(numbers) > 5
+        assert numbers == sorted(numbers, reverse=turn < 0)
+        assert all(text == "" for text in shown[len(numbers) :]), "what is missing comes last"
+        assert page.run(f"{header}[{total}].ariaSort") == said
+
+
+def test_click_on_the_names_sorts_by_name(page):
+    click_header(page, "Table 2.4", 0)
+    shown = column(page, "Table 2.4", 0)
+    assert shown == sorted(shown)
+    click_header(page, "Table 2.4", 0)
+    assert column(page, "Table 2.4", 0) == shown[::-1]
+
+
+def test_heat_map_of_the_script_is_that_of_the_page(browser, page, file):
+    scripted = heat(page)
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(file)
+        assert browser.run("document.documentElement.className") == "no-js"
+        assert heat(browser) == scripted
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_another_reference_and_phase_give_other_speed_ups(page):
+    def choose(name, value):
+        page.run(
+            f"""(() => {{ const pick = document.querySelector('[data-heat="{name}"]'); pick.value = "{value}";
+            pick.dispatchEvent(new Event("change")); }})()"""
+        )
+
+    choose("reference", "sequential d=2 dfs")
+    heads, kegg = heat(page)[0], next(line for line in heat(page) if line[0] == "kegg")
+    assert dict(zip(heads, kegg, strict=True))["dfs"] == "0.50×"
+    assert dict(zip(heads, kegg, strict=True))["sequential d=2 dfs"] == "1.00×"
+    choose("phase", "label")
+    kegg = next(line for line in heat(page) if line[0] == "kegg")
+    assert dict(zip(heads, kegg, strict=True))["gpu d=2"] == "0.13×"
+    human = next(line for line in heat(page) if line[0] == "human")
+    assert "WRONG" in human, "a lost cell stays lost"
+
+
+def test_box_of_a_legend_hides_its_marks(page):
+    count = """document.querySelectorAll('#edges .panel [data-series="0"]:not(.hidden)').length"""
+    box = """document.querySelector('#edges [data-toggle="0"]').click()"""
+    before = page.run(count)
+    page.run(box)
+    assert before > 0
+    assert page.run(count) == 0
+    page.run(box)
+    assert page.run(count) == before
+
+
+@pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
+def test_theme_is_the_system_s_until_the_button_turns_it(browser, file, scheme, other):
+    browser.window(1280, scheme=scheme)
+    browser.open(file)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}
+    assert browser.run(ground) == colours[scheme]
+    browser.run('document.querySelector(".theme").click()')
+    assert browser.run(ground) == colours[other]
+
+
+def test_print_is_light_and_unfolded(browser, file):
+    browser.window(1000, scheme="dark", media="print")
+    browser.open(file)
+    browser.run('dispatchEvent(new Event("beforeprint"))')
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.run('[...document.querySelectorAll("details")].every((each) => each.open)')
+    boxes = '[...document.querySelectorAll(".scroll")]'
+    assert browser.run(f'{boxes}.every((each) => getComputedStyle(each).overflowX === "visible")')

@@ -1,0 +1,117 @@
+"""`grailbench plot`: files that are whole, the same each time, and honest about what is missing."""
+
+import csv
+import json
+import sys
+from importlib.util import find_spec
+
+import pytest
+from stored import everything, lost, store, trials, unguided
+
+from grailbench.cli.main import main
+from grailbench.report import figures, plots
+
+
+@pytest.fixture
+def run(tmp_path):
+    return store(tmp_path / "run", everything())
+
+
+def call(capsys, *words):
+    """Exit code, stdout, stderr."""
+    with pytest.raises(SystemExit) as exit_:
+        main(["plot", *map(str, words)])
+    out = capsys.readouterr()
+    return exit_.value.code, out.out, out.err
+
+
+needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
+
+
+@needs_matplotlib
+def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
+    code, out, _ = call(capsys, run)
+    names = {path.name for path in (run / "figures").iterdir()}
+    assert code == 0
+    assert {f"{name}.{kind}" for name in figures.FIGURES for kind in ("svg", "png", "csv")} <= names
+    assert set(out.split()) == {str(run / "figures" / name) for name in names}
+    for path in (run / "figures").iterdir():
+        start = path.read_bytes()[:200]
+        assert {".png": b"\x89PNG", ".svg": b"<?xml", ".csv": b""}[path.suffix] in start
+
+
+@needs_matplotlib
+def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
+    code, out, _ = call(capsys, run, "--figure", "edges", "--format", "svg", "--out", tmp_path / "o", "--json")
+    assert code == 0
+    assert [json.loads(line)["path"] for line in out.splitlines()] == [
+        str(tmp_path / "o" / name) for name in ("edges.svg", "edges.csv")
+    ]
+    rows = list(csv.DictReader((tmp_path / "o" / "edges.csv").open()))
+    kegg = next(r for r in rows if (r["dataset"], r["config"], r["phase"]) == ("kegg", "dfs", "query"))
+    assert (float(kegg["median"]), int(kegg["edges"])) == (pytest.approx(40.2), 5576)
+
+
+@needs_matplotlib
+def test_same_run_gives_the_same_svg_byte_for_byte(run):
+    first, second = (plots.write(str(run), out=run / name, form="svg") for name in ("one", "two"))
+    for a, b in zip(first, second, strict=True):
+        assert a.read_bytes() == b.read_bytes(), a.name
+        assert b"dc:date" not in a.read_bytes()
+
+
+@needs_matplotlib
+def test_wrong_cell_is_called_so_in_its_figure(run, monkeypatch):
+    monkeypatch.setitem(plots._RC, "svg.fonttype", "none")  # text as text
+    (path, _) = plots.write(str(run), ["speedup"], form="svg")
+    assert "WRONG" in path.read_text()
+    assert "FAILED" in path.read_text()
+
+
+@needs_matplotlib
+def test_settings_of_the_process_are_left_as_they_were(run):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    plots.write(str(run), ["speedup"], form="png")
+    assert dict(matplotlib.rcParams) == before
+
+
+@needs_matplotlib
+def test_long_figure_has_pages(tmp_path):
+    rows = [row for i in range(plots.PANELS + 1) for row in trials(dataset=f"g{i}")]
+    run = store(tmp_path / "run", rows)
+    names = [path.name for path in plots.write(str(run), ["phases"], form="svg")]
+    assert names == ["phases.svg", "phases-2.svg", "phases.csv"]
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(
+    ("rows", "words", "says"),
+    [
+        (lost("failed", "boom"), (), "1 failed"),
+        (unguided(), ("--figure", "counters"), "counters"),
+        (trials(dataset="mine"), ("--figure", "printed"), "printed"),
+    ],
+)
+def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows, words, says):
+    run = store(tmp_path / "run", rows)
+    code, _, err = call(capsys, run, *words)
+    assert code == 3
+    assert says in err
+    assert not (run / "figures").exists()
+
+
+@needs_matplotlib
+def test_reference_that_is_none_exits_with_2(capsys, run):
+    code, _, err = call(capsys, run, "--figure", "speedup", "--reference", "moon")
+    assert code == 2
+    assert "moon" in err
+    assert "sequential d=2 dfs" in err
+
+
+def test_without_matplotlib_the_extra_is_named_and_the_exit_code_is_4(capsys, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = call(capsys, run)
+    assert code == 4
+    assert "grailbench[plots]" in err
