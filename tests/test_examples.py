@@ -1,0 +1,118 @@
+"""Every example in the `--help` of every command runs, on small graphs and without a network.
+
+An example is run as it stands, but for names: graphs become small look-alikes, runs those made here, sizes small
+ones. What cannot run here is named in `SKIPPED`, with its reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grailbench import paths
+from grailbench.cli.main import COMMANDS, cli, main
+
+ROOT = Path(__file__).parents[1]
+SMALL = "--dataset kegg-like --no-fetch --count 300"
+
+#: example -> why it is not run
+SKIPPED = {
+    r"ab ": "runs whole worktrees of two commits for minutes; tests/test_ab.py does so with small ones",
+}
+#: what is put in the place of what, in this order
+REPLACED = (
+    (r" \| .*", ""),  # the shell's part
+    (r"^fetch\b(.*)", r"fetch\1 --offline"),
+    (r" --mirror \S+", ""),
+    (r"^generate --measure kegg\b", "generate --measure held"),
+    (r"\b(citeseer|uniprotenc_150)-like\b", "kegg-like"),
+    (r"--vertices \d+ --degree \d+", "--vertices 300 --degree 3"),
+    (r"^limits$", "limits --quick"),
+    (r"^(run|plan|verify) --config \w+", rf"\1 --config quickstart {SMALL}"),
+    (r"^(run|verify)( --(dataset|set) \S+)+", rf"\1 {SMALL}"),
+    (r"^plan --config quickstart.*", "plan --config quickstart"),
+    (r"^run (?!--resume)(.*?)( --trials \d+)?$", r"run \1 --trials 1"),
+    (r"results/runs/\S+", "RUN-A"),
+    (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
+    (r"results/baselines/(\S+\.(?:toml|json))", rf"{ROOT}/results/baselines/\1"),
+)
+#: exit codes that are right here: no graph is held, nothing is faster twice, no GPU
+CODES = {"fetch": {2}, "compare": {0, 1, 3}, "limits --only gpu": {0, 4}, "limits --simulate": {0, 4}}
+
+
+def examples(name):
+    """The lines of a command's help that begin with `grailbench`, without that word."""
+    done = CliRunner().invoke(cli, [name, "--help"])
+    return re.findall(r"^\s*grailbench (.+)$", done.output.partition("Example")[2], re.MULTILINE)
+
+
+ALL = [line for name in COMMANDS for line in examples(name)]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A folder with two runs, files to import, and a cache of its own; `RUN-A` and `RUN-B` are paths in it."""
+    folder = tmp_path_factory.mktemp("world")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("GRAILBENCH_CACHE", str(folder / "cache"))
+        patch.setattr(paths, "runs_dir", lambda: folder / "results" / "runs")
+        (folder / "my-graph.gra").write_text("graph_for_greach\n3\n0: 1 2 #\n1: 2 #\n2: #\n")
+        (folder / "web-Google.txt.gz").write_bytes(gzip.compress(b"# Nodes: 3 Edges: 2\n0\t1\n1\t2\n"))
+        (folder / "edges.txt").write_text("0 1\n1 2\n0 3\n")
+        called("import edges.txt --name held")
+        for run in ("a", "b"):
+            called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")
+        yield folder
+
+
+def called(line):
+    """The exit code of `grailbench LINE`, in this process."""
+    with pytest.raises(SystemExit) as exit_:
+        main(shlex.split(line))
+    return exit_.value.code
+
+
+def called_apart(line):
+    """The same in a process of its own: numba's simulator must be chosen before numba is loaded."""
+    command = [sys.executable, "-m", "grailbench.cli.main", *shlex.split(line)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120)
+    return done.returncode
+
+
+def right_codes(line):
+    return next((codes for start, codes in CODES.items() if line.startswith(start)), {0})
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_has_examples(name):
+    assert examples(name)
+    assert all(line.startswith(name) for line in examples(name))
+
+
+@pytest.mark.parametrize("line", ALL)
+def test_example_runs(world, capfd, line):
+    for pattern, reason in SKIPPED.items():
+        if re.match(pattern, line):
+            pytest.skip(reason)
+    if line.startswith("plot") and find_spec("matplotlib") is None:
+        pytest.skip("matplotlib (extra 'plots') is missing")
+    small = line
+    for pattern, text in REPLACED:
+        small = re.sub(pattern, lambda match, text=text: match.expand(text), small)
+    for run in ("A", "B"):
+        small = small.replace(f"RUN-{run}", str(world / "results" / "runs" / run.lower()))
+    code = called_apart(small) if "--simulate" in line else called(small)
+    out, err = capfd.readouterr()
+    assert code in right_codes(line), f"grailbench {small}\n{err[-2000:]}"
+    assert "Traceback" not in out + err
+    assert out.strip() or err.strip()
