@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from grailbench.cli.generate import command
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
-from grailbench.graph.csr import Graph
+from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.generate import profiles, random_dag
 from grailbench.graph.generate.hashing import below, draw
 from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
@@ -25,6 +26,13 @@ MEASURED = [
     if (found := generate.profile_of(name)) is not None and found.basis == "measured"
 ]
 SMALL = [name for name in MEASURED if generate.profile_of(name).vertices < 100_000]
+
+
+@cache
+def made(name: str) -> tuple[Graph, Dag]:
+    """The look-alike of seed 1, and condensed."""
+    graph = generate.like(name)
+    return graph, condense(graph)
 
 
 def same(one: Graph, other: Graph) -> bool:
@@ -49,7 +57,7 @@ def test_below_stays_below_and_reaches_both_ends():
 @pytest.mark.parametrize("name", SMALL)
 def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     profile = generate.profile_of(name)
-    dag = condense(generate.like(name, seed=7))
+    dag = made(name)[1]
     plain = plain_graph(dag)
     assert (dag.vertices, dag.printed_edges) == profile.printed
     assert (dag.roots.size, dag.loops, dag.duplicates) == (profile.roots, 0, profile.duplicates)
@@ -59,22 +67,11 @@ def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_printed_counts_are_the_registry_s(name):
-    from grailbench.datasets.registry import registry
-
+def test_the_positive_rate_is_close_to_the_graph_s(name):
+    # over seeds 1 to 3 and 101 to 103 the others were within 16 %, yago within 25 %
     profile = generate.profile_of(name)
-    for row in registry()[profile.name].published:
-        if row.erratum is None:
-            before = (profile.vertices, profile.edges + profile.duplicates)
-            assert (row.vertices, row.edges) == (profile.printed if row.super_root else before)
-
-
-# measured over many seeds; a sparse graph with one path to its hub varies most
-@pytest.mark.parametrize("name", [n for n in SMALL if n not in ("arxiv-like", "citeseer-like", "yago-like")])
-def test_the_positive_rate_is_within_a_fifth_of_the_graph_s(name):
-    profile = generate.profile_of(name)
-    rate = positive_rate(plain_graph(condense(generate.like(name)))).value
-    assert rate == pytest.approx(profile.positive_rate, rel=0.2)
+    rate = positive_rate(plain_graph(made(name)[1])).value
+    assert rate == pytest.approx(profile.positive_rate, rel=0.35 if name == "yago-like" else 0.2)
 
 
 def test_a_look_alike_is_nearer_to_its_graph_than_its_profile_unshaped():
@@ -287,3 +284,37 @@ def test_the_command_makes_a_random_dag():
 def test_flags_that_do_not_go_together_are_refused(flags):
     result = CliRunner().invoke(command, flags)
     assert isinstance(result.exception, InputError)
+
+
+def test_every_published_graph_has_a_look_alike_of_its_printed_size():
+    from grailbench.datasets.registry import registry
+
+    for dataset in registry().values():
+        profile = generate.profile_of(f"{dataset.name}-like")
+        assert profile.name == dataset.name
+        for row in dataset.published:
+            if row.erratum is None:
+                before = (profile.vertices, profile.edges + profile.duplicates)
+                assert (row.vertices, row.edges) == (profile.printed if row.super_root else before)
+
+
+def test_narrow_width_keeps_counts_and_levels():
+    from dataclasses import replace
+
+    from grailbench.graph.generate.alike import alike
+
+    profile = replace(generate.profile_of("pubmed-like"), knobs=profiles.Knobs(width=5000))
+    dag = condense(alike(profile, 3))
+    assert (dag.vertices, dag.printed_edges) == profile.printed
+    assert np.array_equal(np.bincount(dag.levels[:-1] - 1), profile.levels)
+
+
+def test_an_unknown_rate_is_shown_as_unknown():
+    listed = {row["name"]: row for row in map(json.loads, _listed())}
+    assert listed["citeseerx-like"]["positive_rate"] is None
+    assert (listed["kegg-like"]["basis"], listed["cit-patents-like"]["basis"]) == ("measured", "assumed")
+    assert listed["cit-patents-like"]["notes"]
+
+
+def _listed():
+    return CliRunner().invoke(command, ["--list", "--json"], catch_exceptions=False).output.splitlines()

@@ -27,7 +27,7 @@ def alike(profile: Profile, seed: int) -> Graph:
         settle_heights(made, profile.height_step, knobs.heights, seed)
     if knobs.rounds:
         draw_together(made, profile.height_step, knobs.heights, knobs.rounds, seed)
-    n = made.vertices
+    n = made.place.shape[0]
     edges = made.place[made.source] * n + made.place[made.target[made.mate]]
     edges.sort()
     if profile.duplicates:

@@ -1,7 +1,7 @@
 """Profiles of published graphs whose files are not at hand: printed counts, and assumptions named as such.
 
 What is printed (vertices, edges, roots where the thesis prints the edges of the super-root, positives) is kept
-exactly; degrees, levels and sinks are models. `PROFILES` names them; their JSON says in `notes` what is assumed.
+exactly; degrees, levels and sinks are models. `NAMES` lists them; their JSON says in `notes` what is assumed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.generate.profiles import Profile, _grouped_kinds
+from grailbench.graph.generate.profiles import Knobs, Profile, grouped_kinds, load
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Citations:
 
     vertices, edges, roots, sinks; levels
     middle          how many levels down most vertices are: vertices of level l go as l exp(-(l / middle)^2)
-    span            levels an edge leads down, on the whole: edges go as exp(-(span - 1) / span)
+    fade            the share of a level's vertices that have children goes as exp(-level / fade), but is at most 0.97:
+                    what is cited late is old, and what is old cites nothing that was recorded
     most_in, most_out
                     the largest degrees
     tail_in, tail_out
@@ -33,7 +34,7 @@ class Citations:
     sinks: int
     levels: int
     middle: float
-    span: float
+    fade: float
     most_in: int
     most_out: int
     tail_in: float
@@ -47,7 +48,7 @@ CIT_PATENTS = Citations(
     sinks=1_685_423,
     levels=33,
     middle=9.0,
-    span=4.0,
+    fade=8.0,
     most_in=779,
     most_out=770,
     tail_in=3.0,
@@ -56,11 +57,11 @@ CIT_PATENTS = Citations(
 CITESEERX = Citations(
     vertices=6_540_401,
     edges=15_011_260,
-    roots=567_149,
-    sinks=5_740_710,
-    levels=60,
-    middle=6.0,
-    span=3.0,
+    roots=1_895_000,
+    sinks=3_417_000,
+    levels=36,
+    middle=3.0,
+    fade=3.0,
     most_in=5_000,
     most_out=10_000,
     tail_in=1.8,
@@ -78,14 +79,15 @@ def citations(model: Citations, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     for level, count in enumerate(levels):
         ins, outs = np.zeros(count, np.int64), np.zeros(count, np.int64)
         if level:
-            ins = _spread(count, int(pairs[:, level].sum()), model.tail_in, model.most_in, rng)
+            most = min(model.most_in, max(8, int(inner[level - 1])))
+            ins = _spread(count, int(pairs[:, level].sum()), model.tail_in, most, rng)
         most = min(model.most_out, max(1, int(deeper[level]) // 2))
         outs[: inner[level]] = _spread(inner[level], int(pairs[level].sum()), model.tail_out, most, rng)
         rows.append((np.full(count, level), rng.permutation(ins), outs))
     level, ins, outs = (np.concatenate(column) for column in zip(*rows, strict=True))
     _raise_hub(level, ins, model.most_in)
     _raise_hub(level, outs, model.most_out)
-    return _grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
+    return grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
 
 
 def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
@@ -96,11 +98,19 @@ def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
     counts = 1 + np.floor((rest - below.size) * share / share.sum()).astype(np.int64)
     counts[np.argmax(counts)] += rest - counts.sum()
     levels = np.concatenate(([model.roots], counts))
-    # every level but the last must have a vertex with children, else the next has no parent
-    kept = (model.vertices - model.sinks - model.roots) / (rest - counts[-1])
-    inner = np.concatenate(([model.roots], np.maximum(1, np.round(counts * kept)).astype(np.int64)))
-    inner[-1] = 0
-    inner[1 + np.argmax(counts)] += model.vertices - model.sinks - inner.sum()
+    wanted = model.vertices - model.sinks - model.roots
+    # the next level needs parents: each of four vertices or, where degrees are small, of seven tenths of its children
+    feeds = min(4.0, 0.7 * model.edges / (model.vertices - model.sinks))
+    least = np.append(np.minimum(counts[:-1], 1 + (counts[1:] / feeds).astype(np.int64)), 0)
+    low, high = 0.0, 1e6
+    for _ in range(200):  # bisect the factor that gives the wanted number of vertices with children
+        factor = (low + high) / 2
+        share = np.minimum(0.97, factor * np.exp(-below / model.fade))
+        inner = np.maximum(least, np.floor(counts * share).astype(np.int64))
+        inner[-1] = 0
+        low, high = (factor, high) if inner.sum() < wanted else (low, factor)
+    inner[np.argmax(counts)] += wanted - inner.sum()
+    inner = np.concatenate(([model.roots], inner))
     return levels, inner
 
 
@@ -110,16 +120,19 @@ def _deeper(levels: np.ndarray) -> np.ndarray:
 
 
 def _pairs(model: Citations, levels: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Edges between levels: by span, scaled until rows and columns fit the degrees, then made whole."""
+    """Edges between levels: as even as the degrees of rows and columns allow, then made whole."""
     depth = len(levels)
     span = np.arange(depth)[None, :] - np.arange(depth)[:, None]
-    weights = np.where(span > 0, np.exp(-(span - 1) / model.span), 0.0)
+    weights = np.where(span > 0, 1.0, 0.0)
     into = np.where(np.arange(depth) > 0, levels, 0) * (model.edges / (model.vertices - model.roots))
     out = inner * np.minimum(model.edges / inner.sum(), np.maximum(1, _deeper(levels) / 4))
     out *= model.edges / out.sum()
+    # between thin levels there is room for few edges: a third of what a simple graph holds
+    room = np.where(span > 0, np.maximum(inner[:, None] * levels[None, :] / 3, 0), 0.0)
     for _ in range(2000):
         weights *= np.divide(out, weights.sum(1), out=np.zeros(depth), where=weights.sum(1) > 0)[:, None]
         weights *= np.divide(into, weights.sum(0), out=np.zeros(depth), where=weights.sum(0) > 0)[None, :]
+        weights = np.minimum(weights, room)
     pairs = np.floor(weights).astype(np.int64)
     first = np.arange(depth - 1)
     pairs[first, first + 1] = np.maximum(pairs[first, first + 1], levels[1:])
@@ -219,7 +232,7 @@ def go_uniprot(vertices: int, edges: int, terms: int, pattern: Profile, most_in:
     cites = _spread(proteins, annotations, 3.0, 200, rng)
     level = np.concatenate((np.zeros(proteins, np.int64), term_level))
     ins, outs = np.concatenate((np.zeros(proteins, np.int64), ins)), np.concatenate((cites, outs))
-    return _grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
+    return grouped_kinds(level, np.zeros_like(level), ins, outs)[1], pairs
 
 
 def _upward(pattern: Profile, heights: np.ndarray) -> np.ndarray:
@@ -251,3 +264,72 @@ def _shares(weights: np.ndarray, total: int, least: np.ndarray, most: int) -> np
         shares[open_] += more
         left -= int(more.sum())
     return shares
+
+
+# ---------------------------------------------------------------------------------------- the profiles
+
+_CITATION_NOTES = (
+    "Vertices, edges: Computation 2020, table 1.",
+    "Levels, level profile, sinks, degree tails and largest degrees are assumptions, not measurements; see "
+    "grailbench.graph.generate.assumed.Citations.",
+)
+
+
+def profile(name: str) -> Profile:
+    """The assumed profile of a graph of `NAMES`. Takes up to a minute and some GB. Raises InputError on other names."""
+    if name not in NAMES:
+        raise InputError(f"nothing is assumed of {name!r}", remedy=f"choose among {', '.join(NAMES)}")
+    made = NAMES[name]()
+    found = dict(name=name, basis="assumed", origin="printed counts and a model", rate_error=0.0, duplicates=0)
+    return Profile(**found, height_step=1, **made)
+
+
+def _cit_patents() -> dict:
+    kinds, pairs = citations(CIT_PATENTS)
+    roots = "Roots: the edges the thesis counts more than Computation 2020 does, 17,034,732 - 16,518,947."
+    rate = "Positive rate: 42 in 100,000 pairs, thesis table 2.6. Triangles: SNAP."
+    longest = "The longest path is taken to have 32 edges."
+    notes = (_CITATION_NOTES[0], roots, rate, longest, _CITATION_NOTES[1])
+    return dict(kinds=kinds, pairs=pairs, positive_rate=42e-5, triangles=7_515_023, notes=notes, knobs=Knobs(1500))
+
+
+def _citeseerx() -> dict:
+    kinds, pairs = citations(CITESEERX)
+    roots = (
+        "Roots and sinks: in the proportions of pubmed; the longest path: as in citeseer. No positive rate is known."
+    )
+    notes = (_CITATION_NOTES[0], roots, _CITATION_NOTES[1])
+    return dict(kinds=kinds, pairs=pairs, positive_rate=None, triangles=None, notes=notes, knobs=Knobs(1500))
+
+
+def _uniprot(vertices: int, printed_edges: int) -> dict:
+    roots = printed_edges - (vertices - 2)
+    pattern = load("uniprotenc_22")
+    kinds, pairs = uniprot(vertices, roots, pattern)
+    notes = (
+        "Vertices and edges with the super-root: thesis table 2.3. As uniprotenc_22 has, two edges fewer than vertices "
+        "are taken to come before the super-root; the rest of the printed edges lead to the roots.",
+        "Six levels with the super-root: thesis, section 2.4.2. Degrees and short paths are scaled from uniprotenc_22, "
+        "and its positive rate is scaled by the number of vertices; the thesis prints 0 positives.",
+    )
+    rate = pattern.positive_rate * pattern.vertices / vertices
+    return dict(kinds=kinds, pairs=pairs, positive_rate=rate, triangles=0, notes=notes)
+
+
+def _go_uniprot() -> dict:
+    kinds, pairs = go_uniprot(6_967_956, 34_770_235, 27_956, load("go"), 1_500_000)
+    notes = (
+        "Vertices, edges: Computation 2020, table 1.",
+        "Assumed: 27,956 terms, an ontology shaped like go turned round, below 6,940,000 proteins, which are the "
+        "roots; the largest term has 1,500,000 proteins. No positive rate is known.",
+    )
+    return dict(kinds=kinds, pairs=pairs, positive_rate=None, triangles=None, notes=notes)
+
+
+NAMES = {
+    "cit-patents": _cit_patents,
+    "citeseerx": _citeseerx,
+    "go-uniprot": _go_uniprot,
+    "uniprotenc_100": lambda: _uniprot(16_087_295, 30_686_253),
+    "uniprotenc_150": lambda: _uniprot(25_037_600, 46_687_655),
+}

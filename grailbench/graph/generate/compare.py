@@ -55,9 +55,13 @@ def compare(profile: Profile, graph: Graph) -> list[Difference]:
         ("largest out-degree", profile.max_out_degree, int(outs.max(initial=0))),
         ("mean span of an edge", wanted_span, float(spans.mean()) if spans.size else 0.0),
         ("triangles", profile.triangles, triangles(plain)),
-        ("positives in 100,000 pairs", PAIRS * profile.positive_rate, PAIRS * positive_rate(plain).value),
+        ("positives in 100,000 pairs", _pairs(profile.positive_rate), _pairs(positive_rate(plain).value)),
     ]
     return [Difference(*row) for row in rows]
+
+
+def _pairs(rate: float | None) -> float | None:
+    return None if rate is None else PAIRS * rate
 
 
 def _moved(wanted: np.ndarray, dag: Dag) -> int:

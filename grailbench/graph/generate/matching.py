@@ -2,14 +2,14 @@
 
 This is the configuration model (Bollobas 1980) with levels: each level's stubs are dealt out to the pairs of levels
 as the profile counts them, the first parent of every vertex comes from the level just above, which fixes the
-vertex's own level, and within a pair of levels the two sides are matched in the order of ids that were moved by
-noise of the profile's width. An edge is an out-stub `e` and its mate, an in-stub. Out-stubs lie in the order of
-their vertices and so do in-stubs, so both give a CSR; the first in-stub of a vertex is the one that fixes its level.
+vertex's own level, and within a pair of levels the two sides are matched in the order of places that were moved by
+noise of the profile's width. An edge is an out-stub and its mate, an in-stub. Out-stubs lie in the order of their
+vertices and so do in-stubs, so both give a CSR; the first in-stub of a vertex is the one that fixes its level.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,26 +17,27 @@ from numba import njit
 from grailbench.graph.generate.hashing import below, draw, mix64, permutation, shuffle, stream
 from grailbench.graph.generate.profiles import Profile
 
-_IDS, _OUT, _IN, _OUT_NOISE, _IN_NOISE, _REPAIR = range(6)  # streams of a seed
-_MILLION = 1_000_000
+_PLACES, _OUT, _IN, _OUT_NOISE, _IN_NOISE, _REPAIR = range(6)  # streams of a seed
+_ANYWHERE = 1_000_000  # width, in millionths
+_PASSES, _TRIES = 64, 1000
 
 
-@dataclass
-class Matching:
-    """A look-alike in the making. Vertices are numbered by level; m edges, l levels.
+class Matching(NamedTuple):
+    """A look-alike in the making, as kernels take it. Vertices are numbered by level; n vertices, m edges, l levels.
 
     place           int64[n]      where a vertex lies among all: its id in the end, 0..n-1, each once
     height          int64[n]      the height its kind has
+    level           int32[n]
     bounds          int64[l + 1]  first vertex of each level
     first_out       int64[n + 1]  first out-stub of each vertex
     first_in        int64[n + 1]  first in-stub of each vertex
     source, target  int32[m]      vertex of each out-stub, of each in-stub
     mate, back      int32[m]      in-stub of each out-stub, and the reverse
-    level           int32[n]
     """
 
     place: np.ndarray
     height: np.ndarray
+    level: np.ndarray
     bounds: np.ndarray
     first_out: np.ndarray
     first_in: np.ndarray
@@ -44,43 +45,42 @@ class Matching:
     target: np.ndarray
     mate: np.ndarray
     back: np.ndarray
-    level: np.ndarray
-
-    @property
-    def vertices(self) -> int:
-        return self.place.shape[0]
-
-    @property
-    def edges(self) -> int:
-        return self.source.shape[0]
 
 
 def match(profile: Profile, seed: int) -> Matching:
     """Match the stubs of a profile at random; no edge comes twice."""
-    n, m = profile.vertices, profile.edges
+    n, m, width = profile.vertices, profile.edges, profile.knobs.width
     ins, outs, height = _stubs_of(profile.kinds)
-    bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(profile.levels)))
-    firsts = [np.concatenate((np.zeros(1, np.int64), np.cumsum(row, dtype=np.int64))) for row in (outs, ins)]
-    source, target = (np.repeat(np.arange(n, dtype=np.int32), row) for row in (outs, ins))
-    level = np.repeat(np.arange(len(profile.levels), dtype=np.int32), profile.levels)
-    place = permutation(n, stream(seed, _IDS))
-    sides = (
-        (source, _deal_out(profile.pairs, m, stream(seed, _OUT)), stream(seed, _OUT_NOISE)),
-        (target, _deal_in(profile.pairs, bounds, firsts[1], stream(seed, _IN)), stream(seed, _IN_NOISE)),
+    first_out, first_in = (
+        np.concatenate((np.zeros(1, np.int64), np.cumsum(row, dtype=np.int64))) for row in (outs, ins)
     )
-    stub_bits = max(1, m.bit_length())
-    place_bits = min(32, 64 - stub_bits - (len(level) and int(profile.pairs.size).bit_length()))
-    ordered = []
-    for vertex, bundle, key in sides:
-        keys = _sort_keys(vertex, bundle, place, profile.knobs.width, place_bits, stub_bits, key)
-        keys.sort()
-        keys &= np.uint64((1 << stub_bits) - 1)
-        ordered.append(keys.astype(np.int32))
+    source, target = (np.repeat(np.arange(n, dtype=np.int32), row) for row in (outs, ins))
+    bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(profile.levels)))
+    key = stream(seed, _PLACES)
+    place = permutation(n, key).astype(np.int64) if width >= _ANYWHERE else _even_places(profile.kinds[2], n, key)
+    bundles = [
+        _deal_out(profile.pairs, m, stream(seed, _OUT)),
+        _deal_in(profile.pairs, bounds, first_in, stream(seed, _IN)),
+    ]
+    if width < _ANYWHERE:
+        _deal_evenly(profile.pairs, source, bundles[0], place, np.zeros(m, np.bool_), stream(seed, _OUT))
+        fixing = np.zeros(m, np.bool_)
+        fixing[first_in[bounds[1] : -1]] = True
+        _deal_evenly(profile.pairs, target, bundles[1], place, fixing, stream(seed, _IN))
+    noises = (stream(seed, _OUT_NOISE), stream(seed, _IN_NOISE))
+    ordered = [
+        _in_order(vertex, bundle, place, width, noise, profile.pairs.size)
+        for vertex, bundle, noise in zip((source, target), bundles, noises, strict=True)
+    ]
     mate, back = np.empty(m, np.int32), np.empty(m, np.int32)
     mate[ordered[0]], back[ordered[1]] = ordered[1], ordered[0]
-    made = Matching(place.astype(np.int64), height, bounds, *firsts, source, target, mate, back, level)
-    _repair(made, seed)
-    return made
+    level = np.repeat(np.arange(len(profile.levels), dtype=np.int32), profile.levels)
+    made = Matching(place, height, level, bounds, first_out, first_in, source, target, mate, back)
+    near = ordered[0] if width < _ANYWHERE else ordered[0][:0]
+    for number in range(_PASSES):
+        if _repair(made, near, stream(stream(seed, _REPAIR), number)) == 0:
+            return made
+    raise RuntimeError(f"{profile.name}: its degrees leave no way to draw every edge once")
 
 
 @njit(cache=True)
@@ -98,6 +98,31 @@ def _stubs_of(kinds):
             height[v] = kinds[1, k]
             v += 1
     return ins, outs, height
+
+
+# ---------------------------------------------------------------------------------------- places and bundles
+
+
+def _even_places(counts: np.ndarray, n: int, key: np.uint64) -> np.ndarray:
+    """int64[n]: places at which every kind lies about evenly, so that stubs near each other find each other."""
+    order = np.argsort(_spread_out(counts, key), kind="stable")
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    return place
+
+
+@njit(cache=True)
+def _spread_out(counts, key):
+    """int64[sum]: for each group a random order of one random point of every of its equal parts of 0..2**62."""
+    out = np.empty(counts.sum(), np.int64)
+    at = 0
+    for k in range(counts.shape[0]):
+        part = (np.int64(1) << 62) // counts[k]
+        for s in range(counts[k]):
+            out[at + s] = s * part + np.int64(draw(key, at + s) >> np.uint64(2)) % part
+        shuffle(out[at : at + counts[k]], mix64(draw(key, at)))
+        at += counts[k]
+    return out
 
 
 @njit(cache=True)
@@ -138,17 +163,39 @@ def _deal_in(pairs, bounds, first_in, key):
     return bundle
 
 
+def _deal_evenly(pairs, vertex, bundle, place, fixing, key) -> None:
+    """Deal each level's bundles again, every bundle about evenly over the places; stubs of `fixing` keep theirs."""
+    levels = len(pairs)
+    free = np.flatnonzero(~fixing)
+    side = bundle[free] // levels if not fixing.any() else bundle[free] % levels
+    stubs = free[np.lexsort((place[vertex[free]], side))]
+    dealt, counts = np.unique(bundle[free], return_counts=True)
+    sides = dealt // levels if not fixing.any() else dealt % levels
+    where = _spread_out(counts, key)
+    bundle[stubs] = np.repeat(dealt, counts)[np.lexsort((where, np.repeat(sides, counts)))]
+
+
+def _in_order(vertex, bundle, place, width: int, key: np.uint64, bundles: int) -> np.ndarray:
+    """int32[m]: the stubs by bundle, then by noisy place of their vertex."""
+    stub_bits = max(1, vertex.shape[0].bit_length())
+    place_bits = min(32, 64 - stub_bits - bundles.bit_length())
+    keys = _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key)
+    keys.sort()
+    keys &= np.uint64((1 << stub_bits) - 1)
+    return keys.astype(np.int32)
+
+
 @njit(cache=True)
 def _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key):
     """uint64[m]: bundle, noisy place of the vertex, stub; in whole numbers, so that every machine agrees."""
     m, n = vertex.shape[0], np.int64(place.shape[0])
     out = np.empty(m, np.uint64)
     whole = np.int64(1) << 32
-    reach = np.int64(width) * whole // _MILLION
+    reach = np.int64(width) * whole // _ANYWHERE
     for s in range(m):
         noise = np.int64(draw(key, s) >> np.uint64(32))
-        if width < _MILLION:
-            noise = np.int64(place[vertex[s]]) * whole // n + noise * reach // whole - reach // 2
+        if width < _ANYWHERE:
+            noise = place[vertex[s]] * whole // n + noise * reach // whole - reach // 2
             if noise < 0:
                 noise = -noise
             if noise >= whole:
@@ -158,108 +205,106 @@ def _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key):
     return out
 
 
-# ---------------------------------------------------------------------------------------- no edge twice
-
-
-def _repair(made: Matching, seed: int) -> None:
-    """Swap the targets of repeated edges with those of others, keeping every degree and every pair of levels."""
-    first_out, first_in = made.first_out, made.first_in
-    if np.diff(first_out).max(initial=0) < 2 or np.diff(first_in).max(initial=0) < 2:
-        return
-    n = made.vertices
-    for attempt in range(64):
-        keys = np.sort(made.source.astype(np.int64) * n + made.target[made.mate])
-        twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
-        if not twice.size:
-            return
-        key = stream(stream(seed, _REPAIR), attempt)
-        _swap_repeated(
-            n,
-            made.source,
-            made.target,
-            made.mate,
-            made.back,
-            made.level,
-            first_in,
-            first_out[made.bounds],
-            first_in[made.bounds],
-            keys,
-            twice,
-            key,
-        )
-    raise RuntimeError("the profile's degrees leave no way to draw every edge once")
+# ---------------------------------------------------------------------------------------- swaps
 
 
 @njit(cache=True, inline="always")
-def may_swap(a, b, i, c, d, j, level, first_in):
-    """Whether a -> b (in-stub i) and c -> d (in-stub j) may become a -> d and c -> b without changing how many edges
-    run between two levels, nor the edge that fixes a vertex's level."""
+def has_edge(made, u, v):
+    """Whether there is an edge u -> v."""
+    if made.first_out[u + 1] - made.first_out[u] <= made.first_in[v + 1] - made.first_in[v]:
+        for e in range(made.first_out[u], made.first_out[u + 1]):
+            if made.target[made.mate[e]] == v:
+                return True
+    else:
+        for i in range(made.first_in[v], made.first_in[v + 1]):
+            if made.source[made.back[i]] == u:
+                return True
+    return False
+
+
+@njit(cache=True, inline="always")
+def may_swap(made, e, f):
+    """Whether the edges of out-stubs e and f may exchange their targets: edges between two levels stay as many, a
+    vertex keeps the edge that fixes its level, and neither new edge is there already."""
+    a, c = made.source[e], made.source[f]
+    i, j = made.mate[e], made.mate[f]
+    b, d = made.target[i], made.target[j]
     if a == c or b == d:
         return False
-    return level[a] == level[c] or (level[b] == level[d] and i != first_in[b] and j != first_in[d])
+    if made.level[a] != made.level[c] and (
+        made.level[b] != made.level[d] or i == made.first_in[b] or j == made.first_in[d]
+    ):
+        return False
+    return not has_edge(made, a, d) and not has_edge(made, c, b)
 
 
 @njit(cache=True, inline="always")
-def exchange(e, f, mate, back):
-    """Exchange the in-stubs of two out-stubs."""
-    mate[e], mate[f] = mate[f], mate[e]
-    back[mate[e]], back[mate[f]] = e, f
+def exchange(made, e, f):
+    """Exchange the targets of the edges of out-stubs e and f."""
+    i, j = made.mate[e], made.mate[f]
+    made.mate[e], made.mate[f] = j, i
+    made.back[j], made.back[i] = e, f
 
 
 @njit(cache=True, inline="always")
-def partner(e, h, source, target, mate, back, level, level_out, level_in):
-    """A random edge that starts at the level of edge e, or one that ends where e ends. Returns its out-stub."""
+def partner(made, e, h):
+    """The out-stub of a random edge that starts at the level at which e starts, or ends at that at which e ends."""
     g = mix64(h)
     if h & np.uint64(1):
-        at = level[source[e]]
-        return level_out[at] + below(g, level_out[at + 1] - level_out[at])
-    at = level[target[mate[e]]]
-    return np.int64(back[level_in[at] + below(g, level_in[at + 1] - level_in[at])])
-
-
-@njit(cache=True, inline="always")
-def _found(keys, key):
-    lo, hi = 0, keys.shape[0]
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        if keys[middle] < key:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo if lo < keys.shape[0] and keys[lo] == key else -1
+        at = made.level[made.source[e]]
+        lo, hi = made.first_out[made.bounds[at]], made.first_out[made.bounds[at + 1]]
+        return lo + below(g, hi - lo)
+    at = made.level[made.target[made.mate[e]]]
+    lo, hi = made.first_in[made.bounds[at]], made.first_in[made.bounds[at + 1]]
+    return np.int64(made.back[lo + below(g, hi - lo)])
 
 
 @njit(cache=True)
-def _swap_repeated(n, source, target, mate, back, level, first_in, level_out, level_in, keys, twice, random):
-    """One pass over the repeated edges. `keys`: all edges as source * n + target, sorted; `twice`: the repeated ones.
+def _repair(made, near, key):
+    """Swap the targets of repeated edges with others'. Of each, one stays: that which fixes its target's level, if
+    any does. Returns how many are still repeated.
 
-    Of each, one stays: the one that fixes its target's level if there is such, else the first.
+    near: the out-stubs by bundle and place, so that an edge is swapped with one that lies near (a few far swaps would
+    undo a narrow width: shortcuts make a small world), or no stubs, and any edge will do.
     """
-    claimed = np.full(twice.shape[0], -1, np.int64)
-    repeated = np.empty(keys.shape[0], np.bool_)
-    for fixing in (True, False):
-        for e in range(source.shape[0]):
-            if (mate[e] == first_in[target[mate[e]]]) == fixing:
-                at = _found(twice, np.int64(source[e]) * n + target[mate[e]])
-                repeated[e] = at >= 0 and claimed[at] >= 0
-                if at >= 0 and claimed[at] < 0:
-                    claimed[at] = e
-    added = {np.int64(-1)}
-    count = 0
-    for e in range(source.shape[0]):
-        tries = 1000 if repeated[e] else 0
-        while tries:
-            tries -= 1
-            f = partner(e, draw(random, count), source, target, mate, back, level, level_out, level_in)
+    repeated = _repeated(made)
+    rank = np.empty(near.shape[0], np.int32)
+    for at in range(near.shape[0]):
+        rank[near[at]] = at
+    left, count = 0, 0
+    for e in np.flatnonzero(repeated):
+        left += 1
+        for attempt in range(_TRIES):
+            h = draw(key, count)
             count += 1
-            a, b, c, d = np.int64(source[e]), target[mate[e]], np.int64(source[f]), target[mate[f]]
-            if repeated[f] or not may_swap(a, b, mate[e], c, d, mate[f], level, first_in):
-                continue
-            one, other = a * n + d, c * n + b
-            if _found(keys, one) >= 0 or _found(keys, other) >= 0 or one in added or other in added:
-                continue
-            added.add(one)
-            added.add(other)
-            exchange(e, f, mate, back)
-            repeated[e] = False
-            break
+            if near.shape[0] and attempt < _TRIES // 2:
+                reach = 4 + attempt
+                at = rank[e] - reach + below(h, 2 * reach + 1)
+                f = np.int64(near[min(max(at, 0), near.shape[0] - 1)])
+            else:
+                f = partner(made, e, h)
+            if not repeated[f] and may_swap(made, e, f):
+                exchange(made, e, f)
+                repeated[e] = False
+                left -= 1
+                break
+    return left
+
+
+@njit(cache=True)
+def _repeated(made):
+    """bool[m]: the edges, by out-stub, that are there a second time."""
+    n = made.place.shape[0]
+    seen = np.full(n, -1, np.int32)
+    repeated = np.zeros(made.source.shape[0], np.bool_)
+    for u in range(n):
+        row = range(made.first_out[u], made.first_out[u + 1])
+        for e in row:
+            if made.mate[e] == made.first_in[made.target[made.mate[e]]]:
+                seen[made.target[made.mate[e]]] = u
+        for e in row:
+            v = made.target[made.mate[e]]
+            if made.mate[e] != made.first_in[v]:
+                repeated[e] = seen[v] == u
+                seen[v] = u
+    return repeated

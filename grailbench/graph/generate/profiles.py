@@ -46,7 +46,8 @@ class Profile:
     origin          where the counts come from, in words; for a measured one the sha256 of its file
     notes           what is assumed, and from what
     duplicates      edges that its file repeats (the papers count them)
-    positive_rate   share of ordered pairs (u, v), u = v among them, with a path; `rate_error` is its standard error
+    positive_rate   share of ordered pairs (u, v), u = v among them, with a path; None when not known.
+                    `rate_error` is its standard error
     triangles       triples u -> v -> w with u -> w; None when not known
     height_step     heights are divided by it, rounding down
     kinds           int64[5, k]: level, height, vertices, their parents in all, their children in all; by level.
@@ -57,7 +58,7 @@ class Profile:
     name: str
     basis: str
     origin: str
-    positive_rate: float
+    positive_rate: float | None
     rate_error: float
     duplicates: int
     triangles: int | None
@@ -122,7 +123,7 @@ def measure(dag: Dag, name: str, origin: str) -> Profile:
     levels = dag.levels[:-1].astype(np.int64) - 1
     ins, outs = np.bincount(graph.targets, minlength=n), np.bincount(graph.sources, minlength=n)
     heights = _heights(dag)[:-1].astype(np.int64)
-    step, kinds = _grouped_kinds(levels, heights, ins, outs)
+    step, kinds = grouped_kinds(levels, heights, ins, outs)
     rate = positive_rate(graph)
     depth = int(levels.max(initial=-1)) + 1
     pairs = np.bincount(levels[graph.sources] * depth + levels[graph.targets], minlength=depth * depth)
@@ -155,7 +156,7 @@ def _heights(dag: Dag) -> np.ndarray:
     return heights
 
 
-def _grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
+def grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
     """The height step, and int64[5, k] as `Profile.kinds`: exact where few, else coarser by degree, then by height."""
     kinds = _kinds(levels, heights, ins, outs, None)
     if kinds.shape[1] <= EXACT_KINDS:
@@ -180,10 +181,12 @@ def _kinds(levels, heights, ins, outs, power: int | None) -> np.ndarray:
             largest = np.argsort(-degrees, kind="stable")[:HUBS]
             hub[largest] = largest + 1
         keys = [levels, heights, *(np.searchsorted(above, degrees, "right") for degrees in (ins, outs)), hub]
-    found, kind, counts = np.unique(np.stack(keys), axis=1, return_inverse=True, return_counts=True)
-    kind = kind.reshape(-1)
+    kind = np.zeros(ins.size, np.int64)
+    for key in keys:  # one column at a time: sorting rows of columns takes ten times as long
+        kind = np.unique(kind * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1].reshape(-1)
+    first = np.unique(kind, return_index=True)[1]
     totals = [np.bincount(kind, degrees).astype(np.int64) for degrees in (ins, outs)]
-    return np.stack([found[0], found[1], counts, *totals]).astype(np.int64)
+    return np.stack([levels[first], heights[first], np.bincount(kind), *totals]).astype(np.int64)
 
 
 # ---------------------------------------------------------------------------------------- files

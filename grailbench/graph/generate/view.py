@@ -81,7 +81,7 @@ def profile_file(graph: str, folder: Path) -> Path:
 
 
 def _tuned(profile: Profile) -> Profile:
-    if profile.edges == 0 or profile.positive_rate == 0:
+    if profile.edges == 0:
         return profile
     return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
 
