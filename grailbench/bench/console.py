@@ -1,6 +1,6 @@
-"""How a run goes, told on stderr: a bar in a terminal, plain lines elsewhere; and its summary.
+"""How a run goes, told on stderr: a live view in a terminal, plain lines elsewhere; and its summary.
 
-Nothing here runs while something is timed: the bar has no thread of its own and is drawn between trials.
+Nothing here runs while something is timed: the view has no thread of its own and is drawn between trials.
 """
 
 from __future__ import annotations
@@ -14,42 +14,30 @@ from time import monotonic
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.results import cell_of
 from grailbench.bench.verify import Checker
 from grailbench.datasets.library import BenchGraph
 
-_DRAW_SECONDS = 0.1
-
 
 class Screen:
     """A `Watcher` for people; with `as_json` each row is printed on stdout as soon as it is on disk."""
 
-    def __init__(self, as_json: bool = False):
-        self.console = Console(stderr=True, highlight=False)
+    def __init__(self, as_json: bool = False, console: Console | None = None):
+        self.console = console or Console(stderr=True, highlight=False)
         self.as_json = as_json
-        self.bar = None
-        self._drawn = self._began = 0.0
-        if self.console.is_terminal:
-            self.bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=self.console,
-                auto_refresh=False,
-                transient=True,
-            )
+        self.live: LiveView | None = None
+        self._began = 0.0
 
     def __enter__(self) -> Screen:
         return self
 
     def __exit__(self, *exc) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def note(self, text: str) -> None:
         """A line of its own."""
@@ -59,9 +47,8 @@ class Screen:
         graphs = len(plan.by_dataset())
         what = f"{_count(len(plan.cells), 'cell')} on {_count(graphs, 'graph')}"
         self.note(what if folder is None else f"{what}, rows go to {folder}")
-        if self.bar is not None:
-            self.task = self.bar.add_task("", total=steps)
-            self.bar.start()
+        if self.console.is_terminal and not (self.as_json and sys.stdout.isatty()):
+            self.live = LiveView(self.console, plan, steps)
 
     def opened(self, graph: BenchGraph, cells: int) -> None:
         self._began = monotonic()
@@ -86,17 +73,15 @@ class Screen:
         self.note(f"  done in {monotonic() - self._began:.1f} s")
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
-        if self.bar is None:
-            return
-        self.bar.update(self.task, advance=steps, description=escape(f"{cell.dataset} {cell.label()}, {doing}"))
-        if monotonic() - self._drawn > _DRAW_SECONDS:
-            self.bar.refresh()
-            self._drawn = monotonic()
+        if self.live is not None:
+            self.live.step(cell, doing, steps)
 
     def trouble(self, cell: Cell, status: str, reason: str) -> None:
         self.note(f"  {status.upper()}: {cell.dataset} {cell.label()}: {reason}")
 
     def rows(self, rows: list[dict]) -> None:
+        if self.live is not None:
+            self.live.view.rows(rows)
         if self.as_json:
             for row in rows:
                 sys.stdout.write(json.dumps(row) + "\n")

@@ -371,6 +371,7 @@ class _Sitting:
             for task in tasks:
                 if task.over or turn >= task.cell.warmup:
                     continue
+                self.watcher.step(task.cell, "warming up", 0)
                 outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
                 self.watcher.step(task.cell, "warming up")
                 if outcome.status != "ok":
@@ -383,8 +384,10 @@ class _Sitting:
                 continue
             order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
             for task in (turn[place] for place in order):
+                doing = f"trial {trial + 1} of {task.cell.trials}"
+                self.watcher.step(task.cell, doing, 0)
                 outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
-                self.watcher.step(task.cell, f"trial {trial + 1} of {task.cell.trials}")
+                self.watcher.step(task.cell, doing)
                 if outcome.status != "ok":
                     self._give_up(task, outcome, graph)
                 elif outcome.value.checksum != task.verdict.checksum:

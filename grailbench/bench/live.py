@@ -1,0 +1,151 @@
+"""What a terminal shows while a run goes: current cell, stage, trial, time left, best so far.
+
+A view knows only what it is told between trials, and computes nothing while something is timed.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.results import LAST_PHASE, cell_of
+
+DRAW_SECONDS = 0.1  #: at least between two drawings ...
+LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
+
+
+class View:
+    """The state of a run, as lines of text. `now` is a clock in seconds."""
+
+    def __init__(self, plan: Plan, steps: int, now=monotonic):
+        self._now = now
+        self.steps, self.done = steps, 0
+        a_cell = steps / len(plan.cells) if plan.cells else 0
+        verifying = a_cell == 1  # one step a cell: nothing is timed
+        self._left = {cell_of(c.columns()): 1 if verifying else 1 + c.warmup + c.trials for c in plan.cells}
+        self._graph = {cell_of(c.columns()): c.dataset for c in plan.cells}
+        self._spent: dict[str, list[float]] = {}
+        self._best: dict[tuple[str, str], tuple[float, str]] = {}
+        self._last: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._since = now()
+        self.cell: Cell | None = None
+        self.doing = ""
+
+    def step(self, cell: Cell, doing: str, steps: int) -> None:
+        """`steps` steps of a cell are done; 0 says that one begins."""
+        key, moment = cell_of(cell.columns()), self._now()
+        self.cell, self.doing = cell, doing
+        self._names[key] = cell.label()
+        if steps:
+            if doing != "done before":
+                self._spent.setdefault(key, []).append((moment - self._since) / steps)
+            self._finish(key, steps)
+        self._since = moment
+
+    def rows(self, rows: list[dict]) -> None:
+        """The rows of a trial, or the one that ends a cell without times."""
+        for row in rows:
+            key = cell_of(row)
+            if row["phase"] is None:
+                if row["status"] != "ok":
+                    self._finish(key, self._left.get(key, 0))
+            elif row["phase"] == LAST_PHASE and not row["under"]:
+                top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
+                self._last[key] = ", ".join(top)
+                place = (row["dataset"], row["query_set"])
+                best = self._best.get(place)
+                if best is None or row["ms"] < best[0]:
+                    self._best[place] = (row["ms"], self._names.get(key, row["impl"]))
+
+    def _finish(self, key: str, steps: int) -> None:
+        self.done += steps
+        if key in self._left:
+            self._left[key] = max(0, self._left[key] - steps)
+
+    @property
+    def slow(self) -> bool:
+        """True when the last step of the current cell was a long one."""
+        spent = self._spent.get(cell_of(self.cell.columns())) if self.cell else None
+        return bool(spent) and spent[-1] >= LONG_SECONDS
+
+    def seconds_left(self) -> float | None:
+        """What the steps left will take: at the cell's own pace, else its graph's, else that of all; None at first."""
+        if not self._spent:
+            return None
+        graphs: dict[str, list[float]] = {}
+        for key, spent in self._spent.items():
+            graphs.setdefault(self._graph.get(key, ""), []).extend(spent)
+        everything = [each for spent in graphs.values() for each in spent]
+        total = 0.0
+        for key, left in self._left.items():
+            pace = self._spent.get(key) or graphs.get(self._graph[key]) or everything
+            total += left * sum(pace) / len(pace)
+        return total
+
+    def lines(self) -> list[str]:
+        """Cell, stage and last times, best so far on this graph and these queries."""
+        if self.cell is None:
+            return []
+        last = self._last.get(cell_of(self.cell.columns()))
+        found = [
+            f"{self.cell.dataset}: {self.cell.label()}",
+            f"{self.doing}; last {last}" if last else self.doing,
+        ]
+        best = self._best.get((self.cell.dataset, self.cell.columns()["query_set"]))
+        if best is not None:
+            found.append(f"best query so far on {self.cell.dataset}: {_ms(best[0])}, {best[1]}")
+        return found
+
+
+def _ms(value: float) -> str:
+    return f"{value:.3g} ms" if value < 100 else f"{value:,.0f} ms"
+
+
+def duration(seconds: float | None) -> str:
+    """'about 0:01:05 left', '' when unknown."""
+    if seconds is None:
+        return ""
+    whole = round(seconds)
+    return f"about {whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02} left"
+
+
+class LiveView:
+    """A view drawn at the foot of a terminal, only when told to."""
+
+    def __init__(self, console: Console, plan: Plan, steps: int):
+        self.view = View(plan, steps)
+        self._drawn = 0.0
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+        self._bar = Progress(*columns, console=console)
+        self._task = self._bar.add_task("", total=steps, left="")
+        self._live = Live(
+            get_renderable=self._picture, console=console, auto_refresh=False, transient=True, redirect_stdout=False
+        )
+        self._live.start()
+
+    def step(self, cell: Cell, doing: str, steps: int) -> None:
+        """Tell the view, and draw it when that is due."""
+        self.view.step(cell, doing, steps)
+        if monotonic() - self._drawn > DRAW_SECONDS or (steps == 0 and self.view.slow):
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw now."""
+        left = duration(self.view.seconds_left())
+        self._bar.update(self._task, completed=min(self.view.done, self.view.steps), left=left)
+        self._live.refresh()
+        self._drawn = monotonic()
+
+    def stop(self) -> None:
+        """Take the view away; what was printed above it stays."""
+        self._live.stop()
+
+    def _picture(self) -> Group:
+        lines = (Text(line, no_wrap=True, overflow="ellipsis") for line in self.view.lines())
+        return Group(*lines, self._bar.get_renderable())

@@ -1,0 +1,156 @@
+"""What a run shows while it goes: a view in a terminal, plain lines elsewhere, rows for machines."""
+
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from grailbench.bench.console import Screen
+from grailbench.bench.live import View, duration
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.results import FIELDS
+from grailbench.bench.runner import run, verify
+
+
+@pytest.fixture
+def plan(toys, diamond):
+    """Two cells of three trials on the diamond."""
+    block = {"datasets": [diamond], "implementations": ["toy:right", "toy:other"], "count": 50, "trials": 3}
+    return make_plan(Config.model_validate({"experiment": [block]}))
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
+
+
+def view_of(plan):
+    clock = Clock()
+    steps = sum(1 + cell.warmup + cell.trials for cell in plan.cells)
+    return View(plan, steps, clock), clock
+
+
+def trial(cell, label, query):
+    base = dict.fromkeys(FIELDS) | cell.columns() | {"under": "", "status": "ok"}
+    return [base | {"phase": "label", "ms": label}, base | {"phase": "query", "ms": query}]
+
+
+def test_view_tells_cell_trial_last_times_and_the_best_so_far(plan):
+    view, _ = view_of(plan)
+    one, other = plan.cells
+    assert view.lines() == []
+    view.step(one, "trial 1 of 3", 1)
+    view.rows(trial(one, 0.5, 8.0))
+    view.step(other, "trial 1 of 3", 1)
+    view.rows(trial(other, 0.25, 2.0))
+    view.step(one, "trial 2 of 3", 0)
+    assert view.lines() == [
+        f"diamond: {one.label()}",
+        "trial 2 of 3; last label 0.5 ms, query 8 ms",
+        f"best query so far on diamond: 2 ms, {other.label()}",
+    ]
+
+
+def test_time_left_is_that_of_the_steps_left_at_the_pace_of_their_cell(plan):
+    view, clock = view_of(plan)
+    one, other = plan.cells  # five steps each
+    assert view.seconds_left() is None
+    for cell, seconds in ((one, 1.0), (other, 3.0)):
+        view.step(cell, "verifying", 0)
+        clock.seconds += seconds
+        view.step(cell, "verified", 1)
+    assert view.seconds_left() == pytest.approx(4 * 1.0 + 4 * 3.0)
+    assert (view.done, view.steps) == (2, 10)
+
+
+def test_cell_that_is_given_up_takes_no_more_time(plan):
+    view, clock = view_of(plan)
+    one, other = plan.cells
+    view.step(one, "verifying", 0)
+    clock.seconds += 2.0
+    view.step(one, "verified", 1)
+    view.rows([dict.fromkeys(FIELDS) | one.columns() | {"status": "wrong"}])
+    assert view.seconds_left() == pytest.approx(5 * 2.0)
+    assert view.done == 5
+
+
+def test_steps_done_in_an_earlier_sitting_set_no_pace(plan):
+    view, _ = view_of(plan)
+    view.step(plan.cells[0], "done before", 5)
+    assert view.seconds_left() is None
+    assert view.done == 5
+
+
+def test_long_steps_are_drawn_before_they_begin_anew(plan):
+    view, clock = view_of(plan)
+    view.step(plan.cells[0], "warming up", 0)
+    clock.seconds += 60.0
+    view.step(plan.cells[0], "warming up", 1)
+    assert view.slow
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(None, ""), (59.6, "about 0:01:00 left"), (3725, "about 1:02:05 left")])
+def test_duration_is_said_as_a_clock_would(seconds, text):
+    assert duration(seconds) == text
+
+
+# ------------------------------------------------------------------ on a screen
+
+
+def shown(plan, folder, action=run, **console):
+    """All that a run writes to a screen."""
+    out = io.StringIO()
+    where = {} if action is verify else {"out": folder / "run"}
+    with Screen(console=Console(file=out, width=100, highlight=False, **console)) as screen:
+        action(plan, screen, fetch=False, **where)
+        if screen.live is not None:
+            screen.live.draw()
+    return out.getvalue()
+
+
+def test_terminal_shows_the_view_and_takes_it_away_at_the_end(plan, tmp_path):
+    text = shown(plan, tmp_path, force_terminal=True)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+    assert "diamond: toy:" in plain
+    assert "trial 3 of 3; last label" in plain
+    assert "best query so far on diamond" in plain
+    assert "10/10" in plain
+    assert re.search(r"about 0:00:0\d left", plain)
+    assert text.rstrip().endswith("\x1b[2K")
+
+
+def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
+    text = shown(plan, tmp_path)
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "best query" not in text
+    assert "2 cells verified by closure" in text
+
+
+def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):
+    coloured = shown(plan, tmp_path / "a", force_terminal=True, color_system="standard")
+    monkeypatch.setenv("NO_COLOR", "1")
+    bare = shown(plan, tmp_path / "b", force_terminal=True, color_system="standard")
+    colour = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])m")
+    assert colour.search(coloured)
+    assert not colour.search(bare)
+
+
+def test_verifying_counts_one_step_a_cell(plan, tmp_path):
+    assert "2/2" in shown(plan, tmp_path, verify, force_terminal=True)
+
+
+def test_json_rows_on_a_terminal_have_it_for_themselves(plan, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    out = io.StringIO()
+    with Screen(as_json=True, console=Console(file=out, force_terminal=True, width=100)) as screen:
+        run(plan, screen, fetch=False, out=tmp_path / "run")
+        assert screen.live is None
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 2 * 3 * 3
