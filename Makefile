@@ -46,7 +46,7 @@ dev: $(VENV)/.dev
 bench: $(VENV)/.base
 	@echo "grailbench run --config $(CONFIG)"
 	@status=0; $(BIN)/grailbench run --config $(CONFIG) || status=$$?; \
-		if [ $$status -le 1 ]; then $(BIN)/grailbench report || exit; fi; exit $$status
+		if [ $$status -le 1 ]; then $(BIN)/grailbench report --html || exit; fi; exit $$status
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
