@@ -49,10 +49,12 @@ def test_view_tells_cell_trial_last_times_and_the_best_so_far(plan):
     view.rows(trial(one, 0.5, 8.0))
     view.step(other, "trial 1 of 3", 1)
     view.rows(trial(other, 0.25, 2.0))
-    view.step(one, "trial 2 of 3", 0)
+    view.step(one, "trial 2 of 3", 1)
+    view.rows(trial(one, 0.5, 9.0))
+    view.step(one, "trial 3 of 3", 0)
     assert view.lines() == [
         f"diamond: {one.label()}",
-        "trial 2 of 3; last label 0.5 ms, query 8 ms",
+        "trial 3 of 3; last label 0.5 ms, query 9 ms",
         f"best query so far on diamond: 2 ms, {other.label()}",
     ]
 
