@@ -238,6 +238,12 @@ def test_a_lost_cell_weighs_on_the_mean_as_the_penalty(stored):
     assert change.mean.value == pytest.approx(10.0 ** (1 / 3), rel=0.05)
 
 
+def test_microseconds_are_in_no_mean(stored):
+    base = stored("a", *(cell(dataset=name, ms=steady(0.01)) for name in ("kegg", "human")))
+    assert compare.of_runs(base, base).means == []
+    assert compare.of_runs(base, base, Gate(least_ms=0.0)).means[0].mean.value == 1.0
+
+
 def test_cells_that_only_one_side_could_measure_are_noted(stored):
     base = stored("a", cell("dfs"), cell(status="failed"))
     new = stored("b", cell("dfs"), cell(), cell("bfs"))

@@ -50,9 +50,13 @@ class CounterChange:
 
 @dataclass(frozen=True)
 class Side:
-    """One run's times of a phase: median, its interval and the least in the comparison's unit, what to know of them."""
+    """One run's times of a phase: median, its interval and the least in the comparison's unit, what to know of them.
+
+    `ms` is the median in ms.
+    """
 
     trials: int
+    ms: float
     median: float
     interval: Interval
     least: float
@@ -373,7 +377,8 @@ class _Timed:
 
     def side(self) -> Side:
         outliers = int(statistics.outliers(self.ms).sum())
-        return Side(self.ms.size, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
+        ms = float(np.median(self.ms))
+        return Side(self.ms.size, ms, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
 
 
 def _untimed(old: Measured, now: Measured, phase: str) -> str:
@@ -417,10 +422,14 @@ def group_of(cell: Measured) -> str | None:
 
 
 def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
-    """One mean a configuration and phase that was compared on a graph or more; lost cells are its missing ones."""
+    """One mean a configuration and phase that was compared on two graphs or more; lost cells are its missing ones.
+
+    Phases shorter than `least_ms` on both sides are left out: their ratios are the clock's.
+    """
     ratios: dict[tuple[str, str], list[float | None]] = {}
     for each in found.times:
-        ratios.setdefault((each.label, each.phase), []).append(each.ratio)
+        if max(each.base.ms, each.new.ms) >= gate.least_ms:
+            ratios.setdefault((each.label, each.phase), []).append(each.ratio)
     for lost in (cell for cell in found.cells if cell.base == "ok" and cell.new != "ok"):
         for label, phase in ratios:
             if label == lost.label:
