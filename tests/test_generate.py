@@ -11,13 +11,14 @@ from click.testing import CliRunner
 from naive import closure
 
 from grailbench.cli.generate import command
+from grailbench.datasets.generating import stored_random
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.generate import profiles, random_dag
-from grailbench.graph.generate.hashing import below, draw
 from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
+from grailbench.graph.hashing import below, draw
 from grailbench.graph.store import load_graph
 
 MEASURED = [
@@ -244,7 +245,7 @@ def test_unknown_names_are_refused_with_the_nearest():
 @pytest.mark.parametrize("name", ["kegg", "mine-like", "../mine", "a/b", "random", "Cit-Patents"])
 def test_a_random_dag_takes_no_name_of_another_graph_or_folder(name):
     with pytest.raises(InputError):
-        generate.stored_random(10, 1, name=name)
+        stored_random(10, 1, name=name)
 
 
 def test_a_seed_out_of_range_is_refused():

@@ -30,24 +30,24 @@ def command(names, seed, vertices, degree, name, compared, listed, measure, out,
       grailbench generate --list
       grailbench generate kegg-like citeseer-like
       grailbench generate uniprotenc_150-like --no-compare
-      grailbench generate random --vertices 250000 --degree 50 --seed 3 --name mine
+      grailbench generate random --vertices 250000 --degree 50 --seed 3 --name dense
       grailbench generate --measure kegg --out profiles
     """
-    from grailbench.graph.generate import view
+    from grailbench.datasets import generating
     from grailbench.report.screen import console
 
     if listed:
         if as_json:
-            for record in view.listing():
+            for record in generating.listing():
                 click.echo(json.dumps(record))
         else:
-            console().print(view.listing_table())
+            console().print(generating.listing_table())
     elif measure:
-        path = view.profile_file(measure, out)
+        path = generating.profile_file(measure, out)
         click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
     else:
-        for record in view.records(names, seed, vertices, degree, name, compared):
+        for record in generating.records(names, seed, vertices, degree, name, compared):
             if as_json:
                 click.echo(json.dumps(record))
             else:
-                console().print(view.table(record))
+                console().print(generating.table(record))

@@ -89,18 +89,20 @@ def import_graph(path: str | os.PathLike, name: str, format: str | None = None, 
     return ImportResult(name, stored, meta, reading, cached_dag(meta["sha256"], lambda: reading.graph))
 
 
-def check_name(name: str) -> None:
-    """Raises InputError unless a user's graph may have this name: no dataset and no synthetic graph has it."""
+def check_name(name: str, beside: str = "generated") -> None:
+    """Raises InputError unless a user's graph may have this name: no dataset, no look-alike has it, and no graph in
+    the cache's folder `beside` ('generated' for an import, 'imported' for a generated one)."""
     from grailbench.datasets.registry import find
 
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
     if (dataset := find(name)) is not None:
         raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy="choose another --name")
-    if name.casefold().endswith("-like"):
-        raise InputError(f"{name!r}: names in -like are those of look-alikes", remedy="choose another --name")
-    if (paths.cache_dir() / "generated" / f"{name}.npz").exists():
-        raise InputError(f"a generated graph is named {name!r}", remedy="choose another --name")
+    if "-like" in name.casefold() or name == "random":
+        raise InputError(f"{name!r} is kept for generated graphs", remedy="choose another --name")
+    if (paths.cache_dir() / beside / f"{name}.npz").exists():
+        article = "an" if beside == "imported" else "a"
+        raise InputError(f"{article} {beside} graph is named {name!r}", remedy="choose another --name")
 
 
 def _check_untaken(stored: Path, name: str, source_sha256: str, format: str) -> None:

@@ -55,12 +55,9 @@ def open_graph(name: str) -> BenchGraph:
     if (dataset := find(name)) is not None:
         return _real(dataset)
     from grailbench.graph import generate
-    from grailbench.graph.store import save_graph
 
     if name in generate.look_alikes():
-        path = paths.cache_dir() / "generated" / f"{name}.npz"
-        save_graph(path, generate.like(name), {"spec": {"like": name}})
-        return _stored(name, "synthetic", path)
+        return _stored(name, "synthetic", generate.stored(name))
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 

@@ -1,8 +1,9 @@
 """How far each time stands from the least that its counters allow on this machine, and the counters themselves.
 
 The floor of a phase is the larger of two times: its gathers at the rate measured for the largest table not larger
-than the phase's label table, and its streamed bytes at the rate of a long read, where one pass exceeds the last-level cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves out
-(stamps, stack, branches, dependent misses) makes real times larger, never smaller.
+than the phase's label table, and its streamed bytes at the rate of a long read, where one pass exceeds the last-level
+cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves
+out (stamps, stack, branches, dependent misses) makes real times larger, never smaller.
 """
 
 from __future__ import annotations

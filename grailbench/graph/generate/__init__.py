@@ -7,7 +7,6 @@ of Computation 2020, table 2. Graphs come raw: no super-root, and with as many r
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +27,6 @@ __all__ = [
     "profile_of",
     "random_dag",
     "stored",
-    "stored_random",
 ]
 
 GENERATOR = 1  # raise it when the arrays of any seed change
@@ -45,16 +43,13 @@ HOME_MADE = {  # Computation 2020, table 2: vertices, edges; there is no dag_07
     "dag_11": (1_500_000, 149_989_194),
 }
 _SUFFIX = "-like"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @cache
 def look_alikes() -> list[str]:
-    """The names `like` takes: 'kegg-like' and so on, in printed order, then the home-made DAGs."""
-    from grailbench.datasets.registry import registry
-
-    held = {path.stem for path in profiles_dir().glob("*.json")}
-    return [name + _SUFFIX for name in (*(name for name in registry() if name in held), *HOME_MADE)]
+    """The names `like` takes: 'kegg-like' and so on, then the home-made DAGs."""
+    held = sorted(path.stem for path in profiles_dir().glob("*.json"))
+    return [name + _SUFFIX for name in (*held, *HOME_MADE)]
 
 
 def profile_of(name: str) -> Profile | None:
@@ -67,7 +62,7 @@ def like(name: str, seed: int = 1) -> Graph:
     """The look-alike of that name ('kegg-like') and seed, raw. Raises InputError on an unknown name or a bad seed."""
     from grailbench.graph.generate.alike import alike
 
-    base, seed = _base(name), _checked(seed)
+    base, seed = _base(name), checked_seed(seed)
     if base in HOME_MADE:
         vertices, edges = HOME_MADE[base]
         return random_dag(vertices, edges / vertices, seed)
@@ -92,17 +87,6 @@ def stored(name: str, seed: int = 1) -> Path:
     return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed})
 
 
-def stored_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> Path:
-    """Generate a random DAG, store it in `cache/generated` as `name` and return where.
-
-    Raises InputError when the name is that of a known graph, ends in '-like' or is none for a file.
-    """
-    name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
-    check_name(name)
-    graph = random_dag(vertices, degree, _checked(seed))
-    return save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed})
-
-
 def save(name: str, graph: Graph, spec: dict) -> Path:
     """Store a generated graph and its spec under `cache/generated`."""
     from grailbench.graph.store import save_graph
@@ -110,16 +94,6 @@ def save(name: str, graph: Graph, spec: dict) -> Path:
     path = paths.cache_dir() / "generated" / f"{name}.npz"
     save_graph(path, graph, {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}})
     return path
-
-
-def check_name(name: str) -> None:
-    """Raise InputError unless a user may give this name to a random graph."""
-    from grailbench.datasets.registry import find
-
-    if not _NAME.fullmatch(name):
-        raise InputError(f"{name!r} is no name for a graph", remedy="letters, digits, '.', '_' and '-'")
-    if _SUFFIX in name or find(name) is not None or name == "random":
-        raise InputError(f"{name!r} is kept for a known graph or its look-alike", remedy="choose another name")
 
 
 def _base(name: str) -> str:
@@ -132,7 +106,8 @@ def _base(name: str) -> str:
     raise InputError(f"no look-alike is named {name!r}", remedy=hint)
 
 
-def _checked(seed: int) -> int:
+def checked_seed(seed: int) -> int:
+    """The seed. Raises InputError when it is out of range."""
     if not 0 <= seed < 2**63:
         raise InputError(f"seed {seed}: a number from 0 to 2**63 - 1")
     return seed

@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import VERTEX, Graph
-from grailbench.graph.generate.hashing import below, draw, stream
 from grailbench.graph.generate.matching import match
 from grailbench.graph.generate.profiles import Profile
 from grailbench.graph.generate.shaping import draw_together, settle_heights
+from grailbench.graph.hashing import below, draw, stream
 
 _REPEATS = 8  # stream of a seed
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.generate.hashing import below, draw, mix64, permutation, shuffle, stream
 from grailbench.graph.generate.profiles import Profile
+from grailbench.graph.hashing import below, draw, mix64, permutation, shuffle, stream
 
 _PLACES, _OUT, _IN, _OUT_NOISE, _IN_NOISE, _REPAIR = range(6)  # streams of a seed
 _ANYWHERE = 1_000_000  # width, in millionths

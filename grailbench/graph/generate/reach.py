@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.generate.hashing import permutation, stream
+from grailbench.graph.hashing import permutation, stream
 
 SAMPLES = 20_000
 BUDGET = 1_000_000_000  # edges scanned

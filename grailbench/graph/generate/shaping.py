@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from grailbench.graph.generate.hashing import below, draw, mix64, stream
 from grailbench.graph.generate.matching import Matching, exchange, may_swap, partner
+from grailbench.graph.hashing import below, draw, mix64, stream
 
 _BOUND, _HEIGHTS, _ROUNDS = 16, 17, 32  # streams of a seed; each round takes the next one
 _TRIES = 400  # an edge, until its height fits

@@ -11,7 +11,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
-from grailbench.graph.generate.hashing import GAMMA, below, draw, mix64, permutation, stream
+from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 _ORDER, _ROWS, _PAIRS = 0, 1, 2  # streams of a seed; each round of pairs takes the next one
 

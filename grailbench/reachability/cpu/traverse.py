@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from grailbench.graph.generate.hashing import below, draw, stream
+from grailbench.graph.hashing import below, draw, stream
 from grailbench.reachability.counters import LABEL_EXPANDED, LABEL_SCANNED
 from grailbench.reachability.labels import NEVER
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from grailbench.datasets.imported import check_name
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.generate.profiles import Profile, measure, save
@@ -27,7 +28,7 @@ def records(names, seed: int, vertices: int | None, degree: float | None, name: 
     if not names:
         raise InputError("nothing to generate", remedy="name look-alikes, or 'random'; --list shows them")
     if is_random:
-        yield _record(lambda: generate.stored_random(vertices, degree, seed, name), None)
+        yield _record(lambda: stored_random(vertices, degree, seed, name), None)
         return
     for each in names:
         generate.profile_of(each)
@@ -52,6 +53,17 @@ def _record(make, compare_as: str | None) -> dict:
             for d in generate.differences(compare_as, graph)
         ]
     return record
+
+
+def stored_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> Path:
+    """Generate a random DAG, store it in `cache/generated` as `name` and return where.
+
+    Raises InputError when the name is that of a known graph, ends in '-like' or is none for a file.
+    """
+    name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
+    check_name(name, beside="imported")
+    graph = generate.random_dag(vertices, degree, generate.checked_seed(seed))
+    return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed})
 
 
 def listing() -> Iterator[dict]:
