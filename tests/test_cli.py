@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,16 @@ def test_help_of_every_command_shows_an_example(name):
     assert done.exit_code == 0, done.output
     assert f"grailbench {name}" in done.output
     assert "Example" in done.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_in_the_help_of_every_command_parse(name):
+    command = cli.get_command(None, name)
+    lines = [line.strip() for line in command.help.partition("Example")[2].splitlines()]
+    shown = [line.removeprefix(f"grailbench {name}").split("|")[0] for line in lines if line.startswith("grailbench")]
+    assert shown
+    for line in shown:
+        command.make_context(name, shlex.split(line))
 
 
 def test_help_lists_every_command_and_the_exit_codes():
