@@ -9,13 +9,13 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from test_device import in_python
 
-from grailbench.bench import environment, limits, limits_cpu
+from grailbench.bench import environment, limits, limits_cpu, limits_scale
 from grailbench.cli.main import main
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
 from grailbench.report import limits as show
 
-SMALL = dataclasses.replace(limits.TINY, cpu_copy=1 << 18)
+SMALL = dataclasses.replace(limits_scale.TINY, cpu_copy=1 << 18)
 
 
 def cpu_rows(threads=2):
@@ -30,7 +30,7 @@ def document(*measurements, **changes):
 
 
 def gather(size, *values, **shape):
-    return limits.row("cpu", "gather", "G/s", list(values), bytes=size, threads=1, **shape)
+    return limits_scale.row("cpu", "gather", "G/s", list(values), bytes=size, threads=1, **shape)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypat
     monkeypatch.setattr(limits_gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
     part = {"gather": limits_gpu._gathers, "atomic add": limits_gpu._atomics}[operation]
     with pytest.raises(CheckFailed, match=operation):
-        part(limits.TINY, describe())
+        part(limits_scale.TINY, describe())
 
 
 @pytest.mark.gpu
@@ -104,7 +104,7 @@ def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypat
 def test_gpu_ceilings_are_plausible():
     from grailbench.bench import limits_gpu
 
-    rows = limits_gpu.measure(limits.QUICK, lambda text: None)
+    rows = limits_gpu.measure(limits_scale.QUICK, lambda text: None)
     assert limits.doubts({"gpu": {"measurements": rows}}) == []
 
 
@@ -250,7 +250,7 @@ def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, 
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [each["median"] for each in rows] == [2.0, 1.0]
-    assert all(list(each) == list(limits.FIELDS) for each in rows)
+    assert all(list(each) == list(limits_scale.FIELDS) for each in rows)
     assert (tmp_path / "kept" / "limits.json").is_file()
 
 
@@ -270,7 +270,7 @@ def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsy
 
 
 def test_table_of_a_simulated_run_says_right_and_gives_no_figure(capsys):
-    part = {"at": "now", "measurements": [limits.row("gpu", "copy", "GB/s", None)]}
+    part = {"at": "now", "measurements": [limits_scale.row("gpu", "copy", "GB/s", None)]}
     device = {"name": "simulator", "simulated": True}
     (table,) = show.tables({"quick": False, "gpu": part | {"device": device}})
     assert [list(column.cells) for column in table.columns][3] == ["right"]

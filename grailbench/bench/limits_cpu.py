@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 from numba import njit
 
-from grailbench.bench.limits import Note, Scale, row
+from grailbench.bench.limits_scale import Note, Scale, row
 from grailbench.errors import CheckFailed
 
 _BLOCK = 1024  # random places, 4 KB: they stay in the first-level cache beside the table

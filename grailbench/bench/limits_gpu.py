@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from grailbench.bench.limits import Note, Scale, row
+from grailbench.bench.limits_scale import Note, Scale, row
 from grailbench.device.describe import Device, describe
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Shape, cooperative_shape

@@ -37,12 +37,12 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.bench import limits
+    from grailbench.bench import limits, limits_scale
     from grailbench.report import limits as show
 
     document = limits.measure(
         parts=(only,) if only else None,
-        scale=limits.QUICK if quick else limits.FULL,
+        scale=limits_scale.QUICK if quick else limits_scale.FULL,
         again=again,
         simulate=simulate,
         note=show.note,

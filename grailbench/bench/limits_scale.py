@@ -1,0 +1,82 @@
+"""How much of a machine to measure, and the row that a measurement makes: what both probes share."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+FIELDS = ("where", "what", "variant", "bytes", "blocks", "threads", "unit", "median", "least", "most", "repeats")
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much to measure: table and copy sizes in bytes, repeats, and the least seconds of one repeat."""
+
+    repeats: int
+    seconds: float
+    cpu_tables: tuple[int, ...]
+    cpu_copy: int
+    gpu_tables: tuple[int, ...]
+    gpu_copy: int
+    gathers: int
+    barriers: int
+    launches: int
+    transfers: tuple[int, ...]
+
+
+def _powers_of_4(first: int, last: int) -> tuple[int, ...]:
+    return tuple(1 << bits for bits in range(first, last + 1, 2))
+
+
+FULL = Scale(
+    repeats=7,
+    seconds=0.1,
+    cpu_tables=_powers_of_4(14, 30),
+    cpu_copy=1 << 30,
+    gpu_tables=_powers_of_4(18, 32),
+    gpu_copy=2 << 30,
+    gathers=1 << 30,
+    barriers=1000,
+    launches=1000,
+    transfers=(4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20),
+)
+QUICK = Scale(
+    repeats=3,
+    seconds=0.01,
+    cpu_tables=_powers_of_4(14, 26),
+    cpu_copy=256 << 20,
+    gpu_tables=_powers_of_4(22, 28),
+    gpu_copy=512 << 20,
+    gathers=1 << 28,
+    barriers=500,
+    launches=300,
+    transfers=(64 << 10, 16 << 20),
+)
+TINY = Scale(  # for the simulator and for tests: right or wrong, no more
+    repeats=3,
+    seconds=0.0005,
+    cpu_tables=(1 << 14, 1 << 16),
+    cpu_copy=1 << 20,
+    gpu_tables=(1 << 8, 1 << 10),
+    gpu_copy=1 << 10,
+    gathers=256,
+    barriers=3,
+    launches=2,
+    transfers=(64, 1024),
+)
+
+
+def row(where: str, what: str, unit: str, values: list[float] | None, **shape) -> dict:
+    """A measurement: the median of `values`, least, most and their count; without values it was only checked.
+
+    `where` is 'cpu' or 'gpu', `what` the operation, `unit` of GB/s (10^9 bytes, read and written both counted),
+    G/s (10^9 operations) or us. `shape` may hold variant, bytes (table, array or transfer), blocks, threads.
+    """
+    found = dict.fromkeys(FIELDS) | {"where": where, "what": what, "unit": unit} | shape
+    if values:
+        found |= {"median": statistics.median(values), "least": min(values), "most": max(values)}
+        found["repeats"] = len(values)
+    return found
