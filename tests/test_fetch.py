@@ -230,7 +230,7 @@ def test_a_refused_host_is_knocked_at_once_for_all_datasets(monkeypatch):
 
 
 def test_a_resolver_that_hangs_costs_the_connect_timeout_once(monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: time.sleep(20))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: time.sleep(20) or [])
     wanted = [dataset(n, f"{n}.gra.gz", from_=["http://nowhere.invalid/{file}"]) for n in "abcdefghij"]
     start = time.monotonic()
     results = fetch(wanted, hosts=Hosts(connect=0.1))
