@@ -6,6 +6,7 @@ Importing this imports CUDA (`device.gateway`).
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter_ns
 
 import numpy as np
@@ -87,21 +88,26 @@ class Work:
         subsizes.begin[self.grid](self.status, self.visited, cards)
 
 
+@dataclass(frozen=True)
 class Built:
     """What the labeling leaves: labels on both sides, the graph on the device, and counts of what was done.
 
-    starts, ends: int32[d, n] on the device, and `rows`, the device arrays of each pair.
+    pairs: starts and ends, int32[d, n] each on the device.
     """
 
-    def __init__(self, labels: Labels, pairs: list, graph: DeviceDag, counts: dict[str, int], shape: Enterprise):
-        self.labels, self.pairs, self.graph, self.counts, self.shape = labels, pairs, graph, counts, shape
+    labels: Labels
+    pairs: tuple
+    graph: DeviceDag
+    counts: dict[str, int]
+    shape: Enterprise
 
 
 def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
-    """Device bytes of labeling `dag` with `dim` pairs: graph, tree, buffers, labels."""
+    """Device bytes of labeling `dag` with `dim` pairs: graph, tree, buffers, labels; and of searching it then."""
     n, m = dag.vertices, dag.edges
     graph = 2 * rows_bytes(n, m) + rows_bytes(n, n)
-    return graph + Work.bytes(n, m, shape) + 8 * dim * n
+    searching = Frontier.bytes(n, shape) + 16 * n
+    return graph + max(Work.bytes(n, m, shape), searching) + 8 * dim * n
 
 
 def label(
@@ -122,12 +128,13 @@ def label(
     clock = Clock(timer)
     with clock.phase("allocate", apart=True):
         work = Work(dag.vertices, dag.edges, shape)
-        pairs = [tuple(cuda.device_array(dag.vertices, np.int32) for _ in range(2)) for _ in range(params.dim)]
+        pairs = tuple(cuda.device_array((params.dim, dag.vertices), np.int32) for _ in range(2))
     with clock.phase("transfer", apart=True):
         graph = upload(dag)
     labels = empty(dag.vertices, params.dim)
     saturated = 0
-    for pair, (least, post) in enumerate(pairs):
+    for pair in range(params.dim):
+        least, post = (column[pair] for column in pairs)
         children, order = _ordered(dag, graph, params, pair, clock)
         saturated += _label_pair(dag, work, Rows(*children), order, graph.parents, (least, post), ceiling, clock)
         _write(labels.lanes, int(labels.width), params.dim, pair, least.copy_to_host(), post.copy_to_host())
