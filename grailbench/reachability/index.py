@@ -114,7 +114,7 @@ class Implementation(ABC):
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of `Params` it obeys
 
     @classmethod
-    def require(cls) -> None:
+    def require(cls) -> None:  # noqa: B027 - most need nothing
         """Raise MachineLacks when this machine has not what every build needs; asked before anything starts."""
 
     @classmethod
