@@ -260,7 +260,8 @@ def test_impossible_launches_are_refused(wrong):
 
 def grailbench(*words, simulator="0", **env):
     """Exit code and both outputs of the command in a process that sees no GPU."""
-    hidden = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": simulator, "PYTHONPATH": str(ROOT), **env}
+    hidden = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": simulator, **env}
+    hidden["PYTHONPATH"] = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     command = [sys.executable, "-c", "from grailbench.cli.main import main; main()", *words]
     done = subprocess.run(command, env={**os.environ, **hidden}, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr
@@ -320,7 +321,7 @@ def test_labels_hold_on_every_real_graph(mirror, order):
     from grailbench.datasets.registry import sets
 
     wanted = [dataset for part in sets().values() for dataset in part]
-    found = [result.name for result in fetch(wanted, mirror=mirror, offline=True) if result.path]
+    found = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
     assert len(found) >= 17
     for name in found:
         dag = open_graph(name).dag
