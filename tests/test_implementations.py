@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from naive import closure, reachable_from
 from strategies import dag_of, digraphs, graph_of
 
+from grailbench import device
 from grailbench.errors import MachineLacks
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementations
 
@@ -30,6 +31,8 @@ def params_of(name):
 
 
 def build(name, dag, params):
+    if "gpu" in implementations()[name].needs and device.simulating():
+        pytest.skip("too slow in the simulator: tests/test_gpu.py has its own")
     try:
         return implementations()[name].build(dag, params, NoTimer())
     except MachineLacks as lack:

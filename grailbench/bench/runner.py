@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from pydantic import ValidationError
 
-from grailbench import paths
+from grailbench import device, paths
 from grailbench.bench import environment as machine
 from grailbench.bench import results
 from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
@@ -149,8 +149,12 @@ def run(
     """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`.
 
     Raises Interrupted after Ctrl-C, when what was finished is on disk, and InputError for a folder that cannot be
-    used, a run that another process is at, or a bad query file.
+    used, a run that another process is at, or a bad query file. Raises MachineLacks, before anything starts, when the
+    machine can run no implementation of the plan, or the simulator is on, which has no times.
     """
+    _require(plan)
+    if device.simulating() and any("gpu" in implementation(cell.impl).needs for cell in plan.cells):
+        raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
     if open_graph is None:
         from grailbench.datasets.library import open_graph
     folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
@@ -192,8 +196,15 @@ def verify(
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], BenchGraph] | None = None,
+    simulate: bool = False,
 ) -> Finished:
-    """Verify every cell of a plan and time none; one row a cell, nothing is written. Raises as `run` does."""
+    """Verify every cell of a plan and time none; one row a cell, nothing is written. Raises as `run` does.
+
+    `simulate` runs kernels in numba's simulator.
+    """
+    if simulate:
+        device.simulate()
+    _require(plan)
     if open_graph is None:
         from grailbench.datasets.library import open_graph
     env = machine.environment()
@@ -204,6 +215,20 @@ def verify(
     for name, cells in settled.by_dataset().items():
         sitting.graph(name, cells)
     return Finished(None, settled, sitting.new, sitting.lacking)
+
+
+def _require(plan: Plan) -> None:
+    """Raise MachineLacks when each implementation of the plan lacks something here; one that runs is enough."""
+    lacking: MachineLacks | None = None
+    for name in dict.fromkeys(cell.impl for cell in plan.cells):
+        try:
+            implementation(name).require()
+        except MachineLacks as error:
+            lacking = lacking or error
+        else:
+            return
+    if lacking is not None:
+        raise lacking
 
 
 def _steps(cell: Cell) -> int:

@@ -41,6 +41,9 @@ _TIMING = (
 )
 _CHECKS = (
     click.option(
+        "--simulate", is_flag=True, help="Run GPU kernels in numba's simulator: checks answers, records no time."
+    ),
+    click.option(
         "--sample",
         type=click.IntRange(1),
         metavar="N",

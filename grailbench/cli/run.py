@@ -20,11 +20,11 @@ from grailbench.cli import options
     help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.",
 )
 @options.as_json
-def command(as_json, out, resume, sample, no_fetch, **flags):
+def command(as_json, out, resume, sample, no_fetch, simulate, **flags):
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
     Each trial builds the index (phase `label`) and answers all queries once (phase `query`). Rows are on disk
-    as soon as a trial ends: after Ctrl-C or a crash, --resume goes on.
+    as soon as a trial ends: after Ctrl-C or a crash, --resume goes on. With --simulate cells are only verified.
 
     \b
     Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
@@ -35,15 +35,25 @@ def command(as_json, out, resume, sample, no_fetch, **flags):
       grailbench run --config quickstart
       grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
+      grailbench run --dataset kegg --impl gpu --simulate
       grailbench run --resume
     """
     from grailbench.bench import console, runner
     from grailbench.bench.verify import Checks
 
+    if simulate and (out or resume is not None):
+        raise click.UsageError("--simulate records nothing: leave out --out and --resume")
     plan, folder = runner.plan_of(options.fields(flags), resume, out)
     with console.Screen(as_json) as screen:
-        done = runner.run(plan, screen, out=out, resume=folder, fetch=not no_fetch, checks=Checks(sample=sample))
-    if not as_json:
+        checking = {"fetch": not no_fetch, "checks": Checks(sample=sample)}
+        if simulate:
+            done = runner.verify(plan, screen, simulate=True, **checking)
+        else:
+            done = runner.run(plan, screen, out=out, resume=folder, **checking)
+    if not as_json and simulate:
+        console.out().print(console.summary_table(done.plan, done.rows, timing=False))
+        click.echo("simulated: answers were checked, no time was taken and nothing was stored")
+    elif not as_json:
         console.out().print(console.summary_table(done.plan, done.rows))
         click.echo(f"rows: {done.folder}\ntables beside print: grailbench report {runner.spoken(done.folder)}")
     done.check()

@@ -11,7 +11,7 @@ from grailbench.cli import options
 @options.matrix
 @options.checks
 @options.as_json
-def command(as_json, sample, no_fetch, **flags):
+def command(as_json, sample, no_fetch, simulate, **flags):
     """Check the answers and labels of every cell, and time nothing.
 
     The oracle is the whole transitive closure up to 50,000 vertices. Beyond, it is an unguided search on a
@@ -23,6 +23,7 @@ def command(as_json, sample, no_fetch, **flags):
     \b
     Examples:
       grailbench verify --set small-sparse --impl sequential --impl parallel --search dfs --search bfs
+      grailbench verify --dataset kegg --impl gpu --simulate
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
     from grailbench.bench import console, runner
@@ -30,7 +31,9 @@ def command(as_json, sample, no_fetch, **flags):
 
     plan, _ = runner.plan_of(options.fields(flags))
     with console.Screen(as_json) as screen:
-        done = runner.verify(plan, screen, fetch=not no_fetch, checks=Checks(sample=sample))
+        done = runner.verify(
+            plan, screen, fetch=not no_fetch, checks=Checks(sample=sample), simulate=simulate
+        )
     if not as_json:
         console.out().print(console.summary_table(done.plan, done.rows, timing=False))
     done.check()

@@ -4,7 +4,9 @@ Importing the package itself imports none either, so `simulate` can still choose
 
     gateway    the import, `cuda`, `simulated`, `require`      describe   what the device is, how much memory is free
     launch     cooperative launches that fit, for kernels      timers     device milliseconds
-               with barriers of the whole grid
+               with barriers of the whole grid                 csr        a DAG's adjacency on the device
+    scan       prefix sums (Kogge-Stone)                       frontier   queues of the Enterprise BFS
+    simulator  repairs to numba's simulator
 
 Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
 file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.
@@ -34,3 +36,9 @@ def simulate() -> None:
         from numba.core import config
 
         config.ENABLE_CUDASIM = 1  # numba read its settings when it was imported
+
+
+def simulating() -> bool:
+    """Whether kernels of this process run, or will run, in the simulator; loads no CUDA module."""
+    gateway = sys.modules.get("grailbench.device.gateway")
+    return gateway.simulated if gateway is not None else os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 
+from grailbench.device import simulator
 from grailbench.errors import MachineLacks
 
 _REMEDY = (
@@ -34,6 +35,8 @@ except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda bes
 
 #: True when kernels run in numba's simulator: answers mean something, times do not
 simulated: bool = ".simulator" in cuda.jit.__module__
+if simulated:
+    simulator.repair(cuda.jit.__module__.rpartition(".")[0])
 
 # One block on purpose (a whole small graph in one launch) is no mistake to be warned of.
 warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")

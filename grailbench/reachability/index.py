@@ -114,6 +114,10 @@ class Implementation(ABC):
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of `Params` it obeys
 
     @classmethod
+    def require(cls) -> None:  # noqa: B027 - most need nothing
+        """Raise MachineLacks when this machine has not what every build needs; asked before anything starts."""
+
+    @classmethod
     @abstractmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
         """Build the index. Raises MachineLacks when an extra, a device or memory is missing."""
@@ -131,6 +135,7 @@ class Implementation(ABC):
 _OURS = (
     "grailbench.reachability.cpu.grail",
     "grailbench.reachability.cpu.unguided",
+    "grailbench.reachability.gpu.thesis",
     "grailbench.reachability.peers.pyreachability",
 )
 _registry: dict[str, type[Implementation]] = {}

@@ -1,0 +1,51 @@
+"""A DAG's adjacency on the device: rows of children and rows of parents, with the cardinalities apart.
+
+The thesis (section 3.2) argues for separate cardinality arrays: a kernel that sorts vertices by degree reads one
+coalesced array, where differences of row starts would take two reads a vertex.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grailbench.device.gateway import cuda
+from grailbench.graph.csr import Dag
+
+
+class Rows(NamedTuple):
+    """One direction of a graph, on the device: row v is edges[starts[v] : starts[v] + cards[v]].
+
+    starts int64[n], cards int32[n], edges int32[m]
+    """
+
+    starts: object
+    cards: object
+    edges: object
+
+
+class DeviceDag(NamedTuple):
+    """Both directions of a DAG on the device."""
+
+    children: Rows
+    parents: Rows
+
+
+def upload_rows(offsets: np.ndarray, edges: np.ndarray) -> Rows:
+    """Rows of a host CSR: offsets int64[n + 1], edges int32[m]."""
+    return Rows(
+        cuda.to_device(np.ascontiguousarray(offsets[:-1])),
+        cuda.to_device(np.diff(offsets).astype(np.int32)),
+        cuda.to_device(edges if edges.size else np.zeros(1, np.int32)),  # no empty arrays on the device
+    )
+
+
+def upload(dag: Dag) -> DeviceDag:
+    """Copy a DAG to the device."""
+    return DeviceDag(upload_rows(dag.offsets, dag.children), upload_rows(dag.parent_offsets, dag.parents))
+
+
+def rows_bytes(vertices: int, edges: int) -> int:
+    """Bytes of one `Rows` on the device."""
+    return 12 * vertices + 4 * edges

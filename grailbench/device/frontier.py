@@ -1,0 +1,189 @@
+"""The frontier of the Enterprise BFS (Liu and Huang 2015) as the thesis uses it (section 3.4).
+
+A status array says which vertices are in the next frontier. Threads scan it into bins of their own, three each; three
+prefix sums over the sizes of the bins say where each bin goes in the queues of vertices of few, medium and many
+neighbours. Those are then consumed by a thread, a warp and a block a vertex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.scan import MOST, Scan
+
+
+@dataclass(frozen=True)
+class Enterprise:
+    """Sizes of launches and queues; the defaults are the thesis's.
+
+    blocks, threads  of the kernel that fills the bins, and the most of those that consume the queues
+    lanes            threads that share a vertex of the medium queue
+    small, large     fewer neighbours than `small`: small queue; more than `large`: large queue
+    """
+
+    blocks: int = 256
+    threads: int = 256
+    lanes: int = 32
+    small: int = 32
+    large: int = 256
+
+    def __post_init__(self):
+        powers = all(size & (size - 1) == 0 for size in (self.threads, self.lanes))
+        if not powers or not 0 < self.lanes <= self.threads <= MOST or not 0 < self.blocks <= MOST:
+            raise ValueError(f"{self}: threads and lanes are powers of two, lanes <= threads <= {MOST} >= blocks")
+
+
+#: A simulated thread is a Python thread: few of them
+SIMULATED = Enterprise(blocks=2, threads=4, lanes=2, small=3, large=6)
+
+
+def usual() -> Enterprise:
+    """The thesis's sizes on a GPU, few and small blocks in the simulator."""
+    return SIMULATED if simulated else Enterprise()
+
+
+class Trio(NamedTuple):
+    """Three kernels of one step: for a thread, a warp, a block a vertex; each takes (queue, size, *args).
+
+    In the last two a team is a row of the block: lane threadIdx.x of blockDim.x, team number threadIdx.y of blockDim.y
+    in its block.
+    """
+
+    thread: object
+    warp: object
+    block: object
+
+
+@cuda.jit(device=True)
+def _warp_barrier():
+    cuda.syncwarp()
+
+
+@cuda.jit(device=True)
+def _block_barrier():
+    cuda.syncthreads()
+
+
+def trio(thread, make_team) -> Trio:
+    """A trio whose team kernels are `make_team(barrier)`, with a barrier for a warp and one for a block."""
+    # The simulator has no warps: there a team of the medium queue is a whole block.
+    return Trio(thread, make_team(_block_barrier if simulated else _warp_barrier), make_team(_block_barrier))
+
+
+@cuda.jit
+def _fill_bins(status, kept, cards, rule, bins, counts):
+    """Each thread scans every gridsize-th element of the status array, and bins what is set.
+
+    status: uintX[n]; kept: as status, gets what was found where rule keeps; cards: int32[n]; rule: (small, large,
+    clear, keep); bins int32[3, threads of the grid, capacity]; counts int32[3, threads of the grid].
+    """
+    small, large, clear, keep = rule
+    thread = cuda.grid(1)
+    few = medium = many = 0
+    for v in range(thread, status.shape[0], cuda.gridsize(1)):
+        flag = status[v]
+        if flag != 0:
+            if clear:
+                status[v] = 0
+            if keep:
+                kept[v] = flag
+            card = cards[v]
+            if card < small:
+                bins[0, thread, few] = v
+                few += 1
+            elif card > large:
+                bins[2, thread, many] = v
+                many += 1
+            else:
+                bins[1, thread, medium] = v
+                medium += 1
+    counts[0, thread] = few
+    counts[1, thread] = medium
+    counts[2, thread] = many
+
+
+@cuda.jit
+def _copy_bins(bins, counts, within, totals, queues, sizes):
+    """Each thread copies its bin of queue blockIdx.y to its place; sizes int32[3]. Same blocks as the scan."""
+    row, thread = cuda.blockIdx.y, cuda.grid(1)
+    count = counts[row, thread]
+    first = within[row, thread] - count
+    if cuda.blockIdx.x > 0:
+        first += totals[row, cuda.blockIdx.x - 1]
+    for j in range(count):
+        queues[row, first + j] = bins[row, thread, j]
+    if thread == counts.shape[1] - 1:
+        sizes[row] = first + count
+
+
+class Frontier:
+    """Bins and queues for a graph of n vertices, and how many launches and levels they saw.
+
+    Bins have as much room as a thread can need (the thesis: 512 elements whatever the graph).
+    """
+
+    def __init__(self, vertices: int, shape: Enterprise):
+        self.shape = shape
+        blocks = _blocks(shape, vertices)
+        threads = blocks * shape.threads
+        self._grid = blocks
+        self._bins = cuda.device_array((3, threads, -(-vertices // threads)), np.int32)
+        self._counts = cuda.device_array((3, threads), np.int32)
+        self._scan = Scan(3, threads, shape.threads)
+        self._queues = cuda.device_array((3, vertices), np.int32)
+        self.queues = tuple(self._queues[row] for row in range(3))
+        self._device_sizes = cuda.device_array(3, np.int32)
+        self._host_sizes = cuda.pinned_array(3, np.int32)
+        self.sizes = (0, 0, 0)
+        self.launches = self.generations = 0
+
+    @staticmethod
+    def bytes(vertices: int, shape: Enterprise) -> int:
+        """Device bytes that a frontier takes."""
+        threads = _blocks(shape, vertices) * shape.threads
+        return 4 * 3 * (vertices + threads + vertices + 2 * threads)
+
+    def generate(self, status, cards, clear: bool = True, kept=None) -> int:
+        """Sort what the status array holds into queues by `cards`; returns the number of vertices. Waits."""
+        shape = self.shape
+        rule = (shape.small, shape.large, clear, kept is not None)
+        threads = shape.threads
+        _fill_bins[self._grid, threads](status, status if kept is None else kept, cards, rule, self._bins, self._counts)
+        self._scan.run(self._counts)
+        _copy_bins[(self._grid, 3), threads](
+            self._bins, self._counts, self._scan.within, self._scan.totals, self._queues, self._device_sizes
+        )
+        self._device_sizes.copy_to_host(self._host_sizes)
+        self.launches += 2 + Scan.launches
+        self.generations += 1
+        self.sizes = tuple(int(size) for size in self._host_sizes)
+        return sum(self.sizes)
+
+    def consume(self, kernels: Trio, *args) -> None:
+        """Launch the kernel of each queue that holds something; does not wait."""
+        shape = self.shape
+        teams = 1 if simulated else shape.threads // shape.lanes
+        few, medium, many = self.sizes
+        if few:
+            kernels.thread[min(shape.blocks, -(-few // shape.threads)), shape.threads](self.queues[0], few, *args)
+        if medium:
+            kernels.warp[min(shape.blocks, -(-medium // teams)), (shape.lanes, teams)](self.queues[1], medium, *args)
+        if many:
+            kernels.block[min(shape.blocks, many), (shape.threads, 1)](self.queues[2], many, *args)
+        self.launches += (few > 0) + (medium > 0) + (many > 0)
+
+    def consume_by_threads(self, kernel, *args) -> None:
+        """Launch one kernel with a thread a vertex on every queue that holds something; does not wait."""
+        for queue, size in zip(self.queues, self.sizes, strict=True):
+            if size:
+                threads = self.shape.threads
+                kernel[min(self.shape.blocks, -(-size // threads)), threads](queue, size, *args)
+                self.launches += 1
+
+
+def _blocks(shape: Enterprise, vertices: int) -> int:
+    return min(shape.blocks, -(-vertices // shape.threads))

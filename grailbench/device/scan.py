@@ -1,0 +1,60 @@
+"""Prefix sums after Kogge and Stone (thesis, algorithm 4), several rows at once.
+
+Algorithm 4 as printed has a barrier inside `if threadIdx.x >= stride`; here every thread arrives at it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import int32
+
+from grailbench.device.gateway import cuda
+
+MOST = 1024  #: threads in the largest block
+
+
+@cuda.jit
+def scan_blocks(source, target, totals):
+    """Inclusive sums within each block, and each block's total.
+
+    source, target: int32[rows, size]; totals: int32[rows, blocks]. Grid (blocks, rows), blocks * threads >= size.
+    """
+    sums = cuda.shared.array(MOST, int32)
+    thread, row = cuda.threadIdx.x, cuda.blockIdx.y
+    at = cuda.blockIdx.x * cuda.blockDim.x + thread
+    sums[thread] = source[row, at] if at < source.shape[1] else 0
+    stride = 1
+    while stride < cuda.blockDim.x:
+        cuda.syncthreads()
+        before = sums[thread - stride] if thread >= stride else 0
+        cuda.syncthreads()
+        sums[thread] += before
+        stride *= 2
+    if at < source.shape[1]:
+        target[row, at] = sums[thread]
+    if thread == cuda.blockDim.x - 1:
+        totals[row, cuda.blockIdx.x] = sums[thread]
+
+
+class Scan:
+    """Inclusive prefix sums of `rows` rows of `size` int32, in two launches.
+
+    After `run`, element i of row r is `within[r, i]` plus, beyond the first block, `totals[r, i // threads - 1]`.
+    """
+
+    launches = 2
+
+    def __init__(self, rows: int, size: int, threads: int):
+        self.threads, self.rows, self.blocks = threads, rows, -(-size // threads)
+        if self.blocks > MOST:
+            raise ValueError(f"{size} elements in blocks of {threads}: more than {MOST} blocks")
+        self.within = cuda.device_array((rows, size), np.int32)
+        self.sums = cuda.device_array((rows, self.blocks), np.int32)
+        self.totals = cuda.device_array((rows, self.blocks), np.int32)
+        self._total = cuda.device_array((rows, 1), np.int32)
+        self._wide = 1 << (self.blocks - 1).bit_length()
+
+    def run(self, source) -> None:
+        """Scan int32[rows, size]; does not wait."""
+        scan_blocks[(self.blocks, self.rows), self.threads](source, self.within, self.sums)
+        scan_blocks[(1, self.rows), self._wide](self.sums, self.totals, self._total)

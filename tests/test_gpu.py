@@ -1,0 +1,330 @@
+"""The thesis's CUDA pipeline: labels equal the sequential DFS's element by element, answers are the oracle's.
+
+In the simulator blocks and queues are tiny, so that a dozen vertices span all of them; on a GPU the same tests run,
+and with the thesis's sizes too.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import closure
+from strategies import dag_of, dags, digraphs
+
+from grailbench.device import csr, frontier, gateway, scan
+from grailbench.device.frontier import Enterprise
+from grailbench.device.gateway import cuda
+from grailbench.errors import InputError, MachineLacks
+from grailbench.graph.csr import Dag, transpose
+from grailbench.reachability.gpu import parents, pipeline, search
+from grailbench.reachability.index import NoTimer, Params, implementation
+
+ROOT = Path(__file__).parents[1]
+gateway.require()
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
+
+SMALLEST = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
+SHAPES = [SMALLEST, Enterprise(blocks=2, threads=4, lanes=2, small=2, large=3)]
+SHAPES += [] if gateway.simulated else [Enterprise(blocks=3, threads=64, lanes=32, small=2, large=4), Enterprise()]
+MANY = settings(max_examples=8 if gateway.simulated else 150)
+LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
+
+shapes = st.sampled_from(SHAPES)
+some_params = st.builds(
+    Params,
+    dim=st.sampled_from([1, 2, 3]),
+    order=st.sampled_from(["random", "lexicographic"]),
+    seed=st.integers(0, 99),
+)
+
+
+def labelled(dag, params, shape, ceiling=pipeline.CEILING):
+    return pipeline.label(dag, params, NoTimer(), shape, ceiling)
+
+
+def assert_as_sequential(built, dag, params):
+    expected = implementation("sequential").build(dag, params, NoTimer()).labels
+    assert np.array_equal(built.labels.lanes, expected.lanes)
+    starts, ends = (column.copy_to_host() for column in built.pairs)
+    on_device = np.stack([starts, -ends], axis=1).reshape(2 * params.dim, -1)
+    assert np.array_equal(on_device, expected.lanes.reshape(dag.vertices, -1)[:, : 2 * params.dim].T)
+
+
+def hubs(vertices, fan):
+    """Layers that are completely linked: as many parents and children as a layer has vertices."""
+    layers = [range(first, min(first + fan, vertices)) for first in range(0, vertices, fan)]
+    return vertices, [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
+
+
+# ------------------------------------------------------------------ labels
+
+
+@MANY
+@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
+def test_labels_are_the_sequential_dfs_element_by_element(graph, params, shape):
+    dag = dag_of(*graph)
+    built = labelled(dag, params, shape)
+    assert_as_sequential(built, dag, params)
+    assert built.counts["settled_comparisons"] == 0
+
+
+@MANY
+@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
+def test_saturated_weights_are_settled_and_give_the_same_labels(graph, params, shape):
+    dag = dag_of(*graph)
+    assert_as_sequential(labelled(dag, params, shape, LOW), dag, params)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ceiling", [pipeline.CEILING, LOW])
+def test_labels_hold_where_queues_of_all_sizes_meet_hubs(shape, ceiling):
+    dag, params = dag_of(*hubs(22, 6)), Params(dim=2, seed=3)
+    built = labelled(dag, params, shape, ceiling)
+    assert_as_sequential(built, dag, params)
+    assert (built.counts["settled_comparisons"] > 0) == (ceiling == LOW)
+
+
+def test_the_number_of_settled_comparisons_is_exact_for_a_graph():
+    dag = dag_of(*hubs(16, 4))
+    found = {labelled(dag, Params(dim=1, seed=2), shape, LOW).counts["settled_comparisons"] for shape in SHAPES}
+    assert len(found) == 1
+    assert found.pop() > 0
+
+
+def test_labels_hold_where_64_bits_overflow():
+    """66 diamonds in a row, so 2**66 paths, and then another diamond, whose costs are all beyond the ceiling."""
+    ladder = [(3 * i + a, 3 * i + b) for i in range(66) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    dag = dag_of(203, ladder + [(199, 200), (199, 201), (200, 202), (201, 202)])
+    params = Params(dim=1, order="lexicographic")
+    built = labelled(dag, params, SMALLEST)
+    assert_as_sequential(built, dag, params)
+    assert built.counts["saturated_pairs"] == 1
+    assert built.counts["settled_comparisons"] == 1
+
+
+def test_the_super_root_alone_is_labelled():
+    dag = dag_of(0, [])
+    assert_as_sequential(labelled(dag, Params(dim=1), SMALLEST), dag, Params(dim=1))
+
+
+def test_several_roots_without_a_super_root_are_refused():
+    offsets, children = np.array([0, 1, 2, 2]), np.array([2, 2], np.int32)
+    order = np.array([0, 1, 2], np.int32)
+    dag = Dag(offsets, children, np.array([0, 0, 1], np.int32), order, order, reverse=transpose(offsets, children))
+    with pytest.raises(InputError, match="2 vertices have no parent .*super-root"):
+        labelled(dag, Params(dim=1), SMALLEST)
+
+
+def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(monkeypatch):
+    from grailbench.device import describe
+
+    monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
+    monkeypatch.setattr(pipeline, "Work", None)
+    monkeypatch.setattr(pipeline, "device_bytes", lambda *args: 5 << 30)
+    with pytest.raises(MachineLacks, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):
+        labelled(dag_of(2, [(0, 1)]), Params(), SMALLEST)
+
+
+# ------------------------------------------------------------------ search
+
+
+@MANY
+@given(graph=digraphs().filter(lambda g: 0 < g[0] <= 14), dim=st.sampled_from([1, 2]), shape=shapes, data=st.data())
+def test_answers_are_the_oracles(graph, dim, shape, data):
+    dag, reach = dag_of(*graph), closure(*graph)
+    size = data.draw(st.sampled_from([64, 32]))
+    built = labelled(dag, Params(dim=dim), shape)
+    searcher = search.Searcher(built.graph.children, built.pairs, shape, size)
+    u, v = np.divmod(np.random.default_rng(1).permutation(graph[0] ** 2)[: size + 9], graph[0])
+    answers, positives = searcher.search(dag.component[u], dag.component[v])
+    other = dag.component[u] != dag.component[v]  # a vertex itself is the CPU filter's to find
+    expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)] & other
+    assert answers.tolist() == expected.tolist()
+    assert positives == int(answers.sum())
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu-32"])
+def test_batches_larger_than_a_group_are_answered_and_counted(name):
+    dag, size = dag_of(*hubs(18, 5)), 18
+    index = implementation(name).build(dag, Params(dim=1, count=True), NoTimer())
+    sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
+    reach = closure(*hubs(18, 5))
+    expected = [t in reach[s] for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
+    assert index.query_batch(sources, targets, NoTimer()).tolist() == expected
+    counters = index.counters
+    assert counters["queries"] == size * size
+    assert counters["positives"] + size == sum(expected)  # what reaches itself needs no search
+    assert counters["groups"] == -(-counters["queries_on_gpu"] // (64 if name == "gpu" else 32)) > 1
+    assert index.check_labels(dag) is None
+    assert index.query_batch(sources[:0], targets[:0], NoTimer()).tolist() == []
+
+
+def test_phases_are_the_thesis_columns():
+    from grailbench.bench.timing import PhaseTimer
+
+    timer, dag = PhaseTimer(), dag_of(5, [(0, 1), (1, 2), (0, 3)])
+    ids = np.arange(5, dtype=np.int32)
+    with timer.phase("label"):
+        index = implementation("gpu").build(dag, Params(dim=2), timer)
+    with timer.phase("query"):
+        index.query_batch(ids, ids, timer)
+    phases = ["subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead"]
+    assert sorted(name for under, name in timer.phases if under == "label") == sorted(phases)
+    assert [name for under, name in timer.phases if under == "query"] == ["cpu_filter", "gpu_search"]
+    assert {name for under, name in timer.phases if under == ""} == {"label", "query", "transfer", "allocate"}
+    parts = sum(ms for (under, _), ms in timer.phases.items() if under == "label")
+    assert parts == pytest.approx(timer.phases["", "label"], rel=0.05, abs=1)
+
+
+# ------------------------------------------------------------------ parts
+
+
+@pytest.mark.parametrize(("size", "threads"), [(1, 1), (1, 4), (7, 4), (8, 4), (13, 2)])
+def test_scan_gives_prefix_sums_of_every_row(size, threads):
+    rows = np.random.default_rng(1).integers(0, 9, (3, size)).astype(np.int32)
+    made = scan.Scan(3, size, threads)
+    made.run(cuda.to_device(rows))
+    within, totals = made.within.copy_to_host(), made.totals.copy_to_host()
+    block = np.arange(size) // threads
+    earlier = np.where(block > 0, totals[:, np.maximum(block - 1, 0)], 0)
+    assert np.array_equal(within + earlier, np.cumsum(rows, axis=1))
+
+
+@MANY
+@given(status=st.lists(st.integers(0, 1), min_size=1, max_size=30), shape=shapes, clear=st.booleans(), data=st.data())
+def test_queues_hold_exactly_the_frontier_sorted_by_cardinality(status, shape, clear, data):
+    size = len(status)
+    cards = np.array(data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size)), np.int32)
+    status, made = np.array(status, np.uint8), frontier.Frontier(size, shape)
+    there = cuda.to_device(status)
+    assert made.generate(there, cuda.to_device(cards), clear) == status.sum()
+    queues = [queue.copy_to_host()[:many].tolist() for queue, many in zip(made.queues, made.sizes, strict=True)]
+    few, many = cards < shape.small, cards > shape.large
+    for queue, kind in zip(queues, (few, ~few & ~many, ~few & many), strict=True):
+        assert sorted(queue) == np.flatnonzero(kind & (status > 0)).tolist()
+    assert there.copy_to_host().any() == (status.any() and not clear)
+
+
+@cuda.jit
+def _compare(path, pairs, found):
+    for i in range(cuda.grid(1), found.shape[0], cuda.gridsize(1)):
+        found[i] = parents.before(path, pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3])
+
+
+@MANY
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=40), st.booleans())
+def test_paths_compare_as_the_lists_of_their_ranks(choices, deep):
+    n = len(choices) + 1
+    path, ranks, children = np.zeros((n, 4), np.int32), [()], [0] * n
+    for v, choice in enumerate(choices, 1):
+        p = max(0, v - 1 - choice % 2) if deep else choice % v
+        jump = path[p, parents.JUMP]
+        depth = path[:, parents.DEPTH]
+        even = depth[p] - depth[jump] == depth[jump] - depth[path[jump, parents.JUMP]]
+        path[v] = p, children[p], depth[p] + 1, path[jump, parents.JUMP] if even else p
+        ranks.append((*ranks[p], children[p]))
+        children[p] += 1
+    rng = np.random.default_rng(1)
+    ends = [sorted(rng.permutation(n)[:2].tolist(), key=lambda _: rng.random()) for _ in range(20)]
+    rows = np.array([(p, children[p], q, children[q]) for p, q in ends], np.int32)
+    found = cuda.to_device(np.zeros(len(rows), np.uint8))
+    _compare[2, 2](cuda.to_device(path), cuda.to_device(rows), found)
+    expected = [(*ranks[p], children[p]) < (*ranks[q], children[q]) for p, q in ends]
+    assert found.copy_to_host().astype(bool).tolist() == expected
+
+
+def test_rows_on_the_device_are_those_of_the_host():
+    dag = dag_of(5, [(0, 1), (0, 2), (3, 2)])
+    for rows, offsets, edges in zip(
+        csr.upload(dag), (dag.offsets, dag.parent_offsets), (dag.children, dag.parents), strict=True
+    ):
+        assert rows.starts.copy_to_host().tolist() == offsets[:-1].tolist()
+        assert rows.cards.copy_to_host().tolist() == np.diff(offsets).tolist()
+        assert rows.edges.copy_to_host().tolist() == edges.tolist()
+
+
+@pytest.mark.parametrize("wrong", [{"threads": 3}, {"lanes": 64, "threads": 32}, {"threads": 2048}, {"blocks": 0}])
+def test_impossible_launches_are_refused(wrong):
+    with pytest.raises(ValueError, match="powers of two"):
+        Enterprise(**wrong)
+
+
+# ------------------------------------------------------------------ the command line
+
+
+def grailbench(*words, simulator="0", **env):
+    """Exit code and both outputs of the command in a process that sees no GPU."""
+    hidden = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": simulator, **env}
+    hidden["PYTHONPATH"] = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    command = [sys.executable, "-c", "from grailbench.cli.main import main; main()", *words]
+    done = subprocess.run(command, env={**os.environ, **hidden}, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(command, tmp_path):
+    words = ["--dataset", "kegg", "--impl", "gpu", "--dim", "2"]
+    code, out, err = grailbench(command, *words, GRAILBENCH_CACHE=str(tmp_path))
+    assert code == 4, err
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert "grailbench[gpu]" in err
+    assert "--simulate" in err
+    assert list(tmp_path.iterdir()) == []  # nothing was fetched, nothing was begun
+
+
+def test_simulated_run_checks_and_records_no_time(diamond, tmp_path):
+    words = ["run", "--dataset", diamond, "--impl", "gpu", "--dim", "1", "--count", "50", "--simulate", "--json"]
+    code, out, err = grailbench(*words)
+    assert code == 0, err
+    assert '"ms": null' in out
+    assert '"phase": null' in out
+
+
+def test_a_simulator_by_accident_gives_no_times(diamond):
+    code, _, err = grailbench("run", "--dataset", diamond, "--impl", "gpu", simulator="1")
+    assert code == 4
+    assert "NUMBA_ENABLE_CUDASIM" in err
+
+
+# ------------------------------------------------------------------ on a GPU
+
+
+@pytest.mark.parametrize("degree", [50, 100])
+@pytest.mark.parametrize("order", ["random", "lexicographic"])
+class TestDense:
+    pytestmark = on_gpu
+
+    def test_labels_hold_on_dense_random_dags(self, degree, order):
+        from grailbench.graph.condense import condense
+        from grailbench.graph.generate import random_dag
+
+        dag, params = condense(random_dag(20_000, degree, seed=1)), Params(dim=2, order=order)
+        built = labelled(dag, params, Enterprise())
+        assert_as_sequential(built, dag, params)
+        assert built.counts["saturated_pairs"] == 2
+
+
+@pytest.mark.gpu
+@pytest.mark.mirror
+@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
+@pytest.mark.parametrize("order", ["random", "lexicographic"])
+def test_labels_hold_on_every_real_graph(mirror, order):
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.registry import sets
+
+    wanted = [dataset for part in sets().values() for dataset in part]
+    found = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
+    assert len(found) >= 17
+    for name in found:
+        dag = open_graph(name).dag
+        for dim in (1, 2):
+            params = Params(dim=dim, order=order)
+            assert_as_sequential(labelled(dag, params, Enterprise()), dag, params)
