@@ -114,8 +114,9 @@ class Implementation(ABC):
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of `Params` it obeys
 
     @classmethod
-    def require(cls) -> None:  # noqa: B027 - most need nothing
+    def require(cls) -> None:
         """Raise MachineLacks when this machine has not what every build needs; asked before anything starts."""
+        return None
 
     @classmethod
     @abstractmethod
