@@ -14,14 +14,13 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
-import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
 from grailbench.bench import environment as env
 from grailbench.bench.limits_scale import FIELDS, FULL, TINY, Note, Scale
+from grailbench.bench.results import write_json
 from grailbench.errors import MachineLacks
 from grailbench.paths import cache_dir
 
@@ -187,17 +186,6 @@ def export(document: dict, folder: Path) -> list[Path]:
     for path, content in zip(files, (document, env.environment()), strict=True):
         write_json(path, content)
     return files
-
-
-def write_json(path: Path, content: dict) -> None:
-    """Write `content` as indented JSON under a temporary name, then move it into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        temporary.write_text(json.dumps(content, indent=1) + "\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _file(mark: str, quick: bool) -> Path:

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.graph.csr import Dag
+
 NEVER = np.int32(2**31 - 1)
 _LINE = 16  # int32 lanes in a cache line
 _1, _2 = np.uint64(1), np.uint64(2)
@@ -109,3 +111,17 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
         if (starts[pair, n - 1], ends[pair, n - 1]) != (1, n):
             return f"pair {pair}: the root has [{starts[pair, n - 1]}, {ends[pair, n - 1]}], not [1, {n}]"
     return None
+
+
+class Labelled:
+    """What every index with label records offers beside the contract; it holds them as `labels`."""
+
+    labels: Labels
+
+    def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts and ends of the label pairs, int32[d, n] each."""
+        return columns(self.labels)
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """What is wrong with the labels, or None (see `fault`)."""
+        return fault(self.labels, dag.offsets, dag.children)

@@ -12,7 +12,7 @@ from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.reachability.labels import Labels, columns, empty, fault
+from grailbench.reachability.labels import Labelled, Labels, empty
 
 _NO_LEVELS = np.empty(0, np.int16)
 
@@ -23,7 +23,7 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
 
 
-class GrailIndex(Index):
+class GrailIndex(Labelled, Index):
     """d label pairs on a DAG, and what its threads need to search it."""
 
     def __init__(self, dag: Dag, params: Params, labels: Labels, workers: int, counts: list):
@@ -71,14 +71,6 @@ class GrailIndex(Index):
             return {}
         work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)
         return with_traffic(work, pairs, 4 * (3 * pairs + 1), self.labels.lanes.nbytes, self.levels.itemsize)
-
-    def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and ends of the label pairs, int32[d, n] each."""
-        return columns(self.labels)
-
-    def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels, or None (see `labels.fault`)."""
-        return fault(self.labels, dag.offsets, dag.children)
 
     @property
     def index_bytes(self) -> int:

@@ -9,10 +9,10 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.reachability.labels import columns, fault
+from grailbench.reachability.labels import Labelled
 
 
-class ThesisIndex(Index):
+class ThesisIndex(Labelled, Index):
     """Labels on both sides, the graph on the device, and what searches there."""
 
     def __init__(self, dag: Dag, params: Params, built, searcher):
@@ -50,14 +50,6 @@ class ThesisIndex(Index):
             "search_levels": self._searcher.levels,
             "search_launches": self._searcher.launches,
         }
-
-    def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and ends of the label pairs, int32[d, n] each."""
-        return columns(self.labels)
-
-    def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels, or None (see `labels.fault`)."""
-        return fault(self.labels, dag.offsets, dag.children)
 
     @property
     def index_bytes(self) -> int:
