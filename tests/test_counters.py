@@ -8,9 +8,9 @@ from strategies import digraphs
 from test_condense import dag_of
 
 from grailbench.reachability.counters import NAMES
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
-ALL = ("level", "tree")
+ALL = FILTERS
 
 
 def counted(name, dag, sources, targets, **params):
@@ -51,7 +51,8 @@ def test_every_query_is_decided_once(graph):
     found, _ = counted("sequential", dag, sources, targets, filters=ALL)
     assert set(NAMES) <= set(found)
     assert found["queries"] == len(sources)
-    decided = ("excluded_by_level", "excluded_by_labels", "accepted_by_tree", "searches")
+    decided = ("excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs")
+    decided += ("accepted_by_hubs", "searches")
     assert sum(found[name] for name in decided) == len(sources) == found["levels_compared"]
 
 

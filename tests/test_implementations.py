@@ -14,7 +14,7 @@ from grailbench.reachability.index import FILTERS, NoTimer, Params, implementati
 AXES = {
     "dim": st.sampled_from([1, 2, 3, 5]),
     "search": st.sampled_from(["dfs", "bfs"]),
-    "filters": st.sampled_from([(), ("level",), ("tree",), FILTERS]),
+    "filters": st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS]),
     "order": st.sampled_from(["random", "lexicographic"]),
     "threads": st.sampled_from([1, 2, 3]),
     "seed": st.integers(0, 1000),

@@ -103,7 +103,7 @@ def test_unknown_name_is_an_error_with_a_remedy(block, words):
         ("[[experiment]]\nserach = 'dfs'\n", r"experiment 1, key 'serach': unknown key, did you mean 'search'\?"),
         ("[[experiment]]\n[[experiment]]\ndim = [2, 0]\n", "experiment 2, key 'dim': .*greater than 0, got 0"),
         ("[[experiment]]\nsearch = 'ids'\n", "key 'search': .*'dfs' or 'bfs'.* got 'ids'"),
-        ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree"),
+        ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree, hubs"),
         ("[[experiment]]\ndim = []\n", "key 'dim'"),
         ("[[experiment]]\ntrials = 'many'\n", "key 'trials'"),
         ("experiments = 3\n", "key 'experiments': unknown key, did you mean 'experiment'"),

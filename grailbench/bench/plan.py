@@ -56,7 +56,7 @@ class Experiment(BaseModel):
     datasets, sets    names of graphs, and of sets of the registry ('all': every set)
     implementations   names as typed on the command line
     dim, search, order  see `Params`
-    filters           'level,tree', one of the two, or 'none'
+    filters           'level,tree,hubs', some of them, or 'none'
     threads           0 is all cores
     queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either

@@ -22,7 +22,7 @@ _MATRIX = (
     _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel]"),
     _many("--dim", click.IntRange(1), "D", "Label pairs; may repeat. [default: 2]"),
     _many("--search", click.Choice(["dfs", "bfs"]), text="Search order; may repeat. [default: dfs]"),
-    _many("--filters", metavar="LIST", text="'level,tree', one of them, or 'none'; may repeat. [default: none]"),
+    _many("--filters", metavar="LIST", text="'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]"),
     _many("--order", click.Choice(["lexicographic", "random"]), text="Child order; may repeat. [default: random]"),
     _many("--threads", click.IntRange(0), "T", "Worker threads, 0 for all cores; may repeat. [default: 0]"),
     _many(

@@ -13,11 +13,15 @@ NAMES = (
     "queries",
     "label_vertices_expanded",
     "label_edges_scanned",
+    "hub_edges_scanned",
     "levels_compared",
     "excluded_by_level",
     "labels_tested",
     "excluded_by_labels",
     "accepted_by_tree",
+    "hubs_tested",
+    "excluded_by_hubs",
+    "accepted_by_hubs",
     "searches",
     "vertices_expanded",
     "edges_scanned",
@@ -26,11 +30,15 @@ NAMES = (
     QUERIES,
     LABEL_EXPANDED,
     LABEL_SCANNED,
+    HUB_SCANNED,
     LEVELS_COMPARED,
     BY_LEVEL,
     LABELS_TESTED,
     BY_LABELS,
     BY_TREE,
+    HUBS_TESTED,
+    BY_HUBS,
+    HUBS_ACCEPT,
     SEARCHES,
     EXPANDED,
     SCANNED,
@@ -56,9 +64,11 @@ def with_traffic(
     level_bytes: of one level in the filter's array. Bytes read count every read, of the cache too; bytes streamed
     only what goes by once a pass (edges, queries, answers), and `_pass_bytes` is one pass of it. A gather is one
     read at a random place of the label table, which has `gather_table_bytes`. Not counted are visit stamps, the
-    stack, and whatever a cache line brings along: a floor, not an estimate.
+    stack, and whatever a cache line brings along: a floor, not an estimate. Of the hubs filter the bytes are counted,
+    but no gathers: its words are a smaller table than the label records.
     """
-    label_reads = 12 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"]
+    label_reads = 12 * (counts["label_edges_scanned"] + counts["hub_edges_scanned"])
+    label_reads += 16 * counts["label_vertices_expanded"]
     filtered = counts["labels_tested"] - counts["edges_scanned"] if table_bytes else 0
     tested = counts["labels_tested"] + filtered  # the filter reads two records, the search one
     query_reads = (
@@ -67,6 +77,7 @@ def with_traffic(
         + record_bytes * tested
         + 4 * counts["edges_scanned"]
         + 16 * counts["vertices_expanded"]
+        + 16 * counts["hubs_tested"]
     )
     return counts | {
         "label_bytes_read": label_reads,

@@ -23,7 +23,7 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
 ENTRY_POINTS = "grailbench.implementations"
-FILTERS = ("level", "tree")
+FILTERS = ("level", "tree", "hubs")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Params:
 
     dim      number of label pairs d
     search   'dfs' (thesis algorithm 2) or 'bfs' (algorithm 3)
-    filters  exact filters on top of the labels, of `FILTERS`: 'level' (longest-path level), 'tree' (positive cut)
+    filters  exact filters on top of the labels, of `FILTERS`: 'level' (longest-path level), 'tree' (positive cut),
+             'hubs' (64 vertices of large degree, who reaches them and whom they reach)
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
     seed     of everything random

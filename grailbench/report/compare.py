@@ -19,7 +19,9 @@ from grailbench.report.runs import Measured, Run, load
 from grailbench.report.statistics import Interval
 
 MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
-NEUTRAL = frozenset({"excluded_by_level", "excluded_by_labels", "accepted_by_tree"})  #: counters of outcomes, not work
+NEUTRAL = frozenset(  #: counters of outcomes, not work
+    {"excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs"}
+)
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
 

@@ -11,6 +11,7 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
+from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labelled, Labels, empty
 
@@ -26,9 +27,10 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 class GrailIndex(Labelled, Index):
     """d label pairs on a DAG, and what its threads need to search it."""
 
-    def __init__(self, dag: Dag, params: Params, labels: Labels, workers: int, counts: list):
+    def __init__(self, dag: Dag, params: Params, labels: Labels, hubs: np.ndarray | None, workers: int, counts: list):
         self.dag = dag
         self.labels = labels
+        self.hubs = hubs
         self.breadth_first = params.search == "bfs"
         self.levels = _narrow_levels(dag) if "level" in params.filters else _NO_LEVELS
         self.scratches: list[Scratch] = [scratch(dag.vertices, int(labels.width)) for _ in range(workers)]
@@ -58,6 +60,7 @@ class GrailIndex(Labelled, Index):
             self.dag.children,
             self.labels,
             self.levels,
+            self.hubs,
             self.scratches[worker],
             self.breadth_first,
             answers,
@@ -74,8 +77,8 @@ class GrailIndex(Labelled, Index):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the label records and of the levels."""
-        return self.labels.lanes.nbytes + self.levels.nbytes
+        """Bytes of the label records, of the levels and of the hubs' words."""
+        return self.labels.lanes.nbytes + self.levels.nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
 
 def _narrow_levels(dag: Dag) -> np.ndarray:
@@ -106,6 +109,21 @@ def _label_counts(params: Params) -> list[np.ndarray | None]:
     return [zeros() if params.count else None for _ in range(params.dim)]
 
 
+def _hub_words(dag: Dag, params: Params, helpers: int) -> tuple[np.ndarray | None, list]:
+    """The hubs' words, on two threads where there is a helper, and what they count; None without that filter."""
+    if "hubs" not in params.filters:
+        return None, []
+    words, counts = seeded(dag), [zeros() if params.count else None for _ in range(2)]
+    graph = dag.offsets, dag.children, dag.order, words
+    other = _helpers(helpers).submit(sweep_forward, *graph, counts[0]) if helpers else None
+    sweep_backward(*graph, counts[1])
+    if other is not None:
+        other.result()
+    else:
+        sweep_forward(*graph, counts[0])
+    return words, counts
+
+
 def _empty_labels(dag: Dag, params: Params) -> Labels:
     labels = empty(dag.vertices, params.dim)
     if "level" in params.filters:
@@ -127,7 +145,8 @@ class Sequential(Implementation):
         labels, counts = _empty_labels(dag, params), _label_counts(params)
         for pair in range(params.dim):
             _label(dag, params, labels, pair, counts[pair])
-        return GrailIndex(dag, params, labels, 1, counts)
+        hubs, more = _hub_words(dag, params, 0)
+        return GrailIndex(dag, params, labels, hubs, 1, counts + more)
 
 
 @register
@@ -149,4 +168,5 @@ class Parallel(Implementation):
         _label(dag, params, labels, 0, counts[0])
         for other in others:
             other.result()
-        return GrailIndex(dag, params, labels, params.workers, counts)
+        hubs, more = _hub_words(dag, params, min(params.workers - 1, 1))
+        return GrailIndex(dag, params, labels, hubs, params.workers, counts + more)

@@ -12,20 +12,24 @@ import numpy as np
 from numba import njit
 
 from grailbench.reachability.counters import (
+    BY_HUBS,
     BY_LABELS,
     BY_LEVEL,
     BY_TREE,
     EXPANDED,
+    HUBS_ACCEPT,
+    HUBS_TESTED,
     LABELS_TESTED,
     LEVELS_COMPARED,
     QUERIES,
     SCANNED,
     SEARCHES,
 )
+from grailbench.reachability.hubs import joined, parted
 from grailbench.reachability.labels import contains, cuts
 
 BLOCK = 2048  #: queries in a block
-_1 = np.uint64(1)
+_1, _2 = np.uint64(1), np.uint64(2)
 
 
 class Scratch(NamedTuple):
@@ -66,11 +70,11 @@ def _next_mark(stamps, marks):
 
 
 @njit(cache=True, nogil=True)
-def _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers, counts):
+def _search_open(left, sources, targets, offsets, children, labels, hubs, scratch, breadth_first, answers, counts):
     """Label-guided DFS (algorithm 2) or BFS (algorithm 3) of the first `left` opened queries, one after the other.
 
-    A child that a label excludes is never pushed. One call serves many queries: entering a function with this many
-    arrays costs as much as a short search.
+    A child that a label or a hub excludes is never pushed. One call serves many queries: entering a function with this
+    many arrays costs as much as a short search.
     """
     lanes, width, pairs = labels
     stamps, stack, opened, goal, marks = scratch
@@ -80,6 +84,8 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
         target = np.uint64(targets[i])
         for lane in range(goal.shape[0]):
             goal[lane] = lanes[target * width + np.uint64(lane)]
+        if hubs is not None:
+            goal_forward, goal_backward = hubs[target + target], hubs[target + target + _1]
         mark = _next_mark(stamps, marks)
         stack[0] = sources[i]
         head, tail = zero, _1
@@ -106,6 +112,15 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
                         break
                     if stamps[c] != mark:
                         stamps[c] = mark
+                        if hubs is not None:
+                            forward = hubs[c + c]
+                            if counts is not None:
+                                counts[HUBS_TESTED] += 1
+                            if joined(forward, goal_backward):
+                                found = True
+                                break
+                            if parted(forward, hubs[c + c + _1], goal_forward, goal_backward):
+                                continue
                         stack[tail] = np.int32(c)
                         tail += _1
         answers[i] = found
@@ -113,12 +128,13 @@ def _search_open(left, sources, targets, offsets, children, labels, scratch, bre
 
 @njit(cache=True, nogil=True)
 def answer_blocks(
-    first, stride, sources, targets, offsets, children, labels, levels, scratch, breadth_first, answers, counts
+    first, stride, sources, targets, offsets, children, labels, levels, hubs, scratch, breadth_first, answers, counts
 ):
     """Answer blocks `first`, `first + stride`, ... of a batch.
 
     sources, targets int32[k]; answers bool[k], written. levels: int16[n] or int32[n], for the level filter,
-    or of length 0 without it. scratch, counts (see `counters`, or None): of this thread alone.
+    or of length 0 without it. hubs: uint64[2 n], see `hubs`, or None. scratch, counts (see `counters`, or None): of
+    this thread alone.
     """
     lanes, width, pairs = labels
     opened = scratch.opened
@@ -149,7 +165,22 @@ def answer_blocks(
             if counts is not None:
                 counts[BY_LABELS] += not inside
                 counts[BY_TREE] += found
-        _search_open(left, sources, targets, offsets, children, labels, scratch, breadth_first, answers, counts)
+        if hubs is not None:
+            if counts is not None:
+                counts[HUBS_TESTED] += left
+            count, left = left, 0
+            for j in range(count):
+                i = opened[j]
+                u, v = _2 * np.uint64(sources[i]), _2 * np.uint64(targets[i])
+                found = joined(hubs[u], hubs[v + _1])
+                apart = parted(hubs[u], hubs[u + _1], hubs[v], hubs[v + _1])
+                answers[i] |= found
+                opened[left] = i
+                left += not (found | apart)
+                if counts is not None:
+                    counts[BY_HUBS] += apart
+                    counts[HUBS_ACCEPT] += found
+        _search_open(left, sources, targets, offsets, children, labels, hubs, scratch, breadth_first, answers, counts)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,107 @@
+"""The hubs filter: 64 vertices through which much of a graph passes, and who reaches them, as bits of two words.
+
+Hubs are the (at most 64) vertices of largest (in-degree + 1) * (out-degree + 1), the super-root excluded, ties by
+lower id; hub j of that order is bit j. The forward word F(v) holds the hubs that v reaches, the backward word B(v)
+those that reach v, a hub itself in both. Exact either way: u reaches v where F(u) and B(v) share a hub; u does not
+reach v where v reaches a hub that u does not, or a hub reaches u but not v.
+
+After the landmarks of 2-hop covers: Cohen, Halperin, Kaplan and Zwick, *Reachability and distance queries via 2-hop
+labels*, SIAM J. Comput. 32(5), 2003; by bits of a word as in the supportive vertices of Hanauer, Schulz and Trummer,
+*O'Reach*, SEA 2021.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from grailbench.graph.csr import Dag
+from grailbench.reachability.counters import HUB_SCANNED
+
+MOST = 64
+_0, _1 = np.uint64(0), np.uint64(1)
+
+
+@njit(cache=True, inline="always")
+def joined(u_forward, v_backward):
+    """Whether a hub lies between u and v: then u certainly reaches v. uint64 words."""
+    return (u_forward & v_backward) != _0
+
+
+@njit(cache=True, inline="always")
+def parted(u_forward, u_backward, v_forward, v_backward):
+    """Whether some hub proves that u does not reach v. uint64 words."""
+    return ((v_forward & ~u_forward) | (u_backward & ~v_backward)) != _0
+
+
+def choose(dag: Dag) -> np.ndarray:
+    """int32[h], h = min(64, vertices without the super-root): the hubs, hub j at position j."""
+    weight = _weights(dag.offsets, dag.children)[:-1]
+    count = min(MOST, weight.shape[0])
+    if count == 0:
+        return np.empty(0, np.int32)
+    least = np.partition(weight, weight.shape[0] - count)[weight.shape[0] - count]
+    candidates = np.flatnonzero(weight >= least)
+    order = np.lexsort((candidates, -weight[candidates]))
+    return candidates[order[:count]].astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _weights(offsets, children):
+    """int64[n]: (in-degree + 1) * (out-degree + 1), edges of the super-root counted."""
+    n = offsets.shape[0] - 1
+    weight = np.ones(n, np.int64)
+    for k in range(children.shape[0]):
+        weight[children[k]] += 1
+    for v in range(n):
+        weight[v] *= offsets[v + 1] - offsets[v] + 1
+    return weight
+
+
+def seeded(dag: Dag) -> np.ndarray:
+    """uint64[2 n]: the words before any sweep, F(v) at 2 v and B(v) at 2 v + 1; a hub has its own bit in both."""
+    words = np.zeros(2 * dag.vertices, np.uint64)
+    hubs = choose(dag).astype(np.int64)
+    bits = _1 << np.arange(hubs.shape[0], dtype=np.uint64)
+    words[2 * hubs] = bits
+    words[2 * hubs + 1] = bits
+    return words
+
+
+@njit(cache=True, nogil=True)
+def sweep_forward(offsets, children, order, words, counts):
+    """Complete the forward words, children before parents. words: uint64[2 n], as `seeded` makes them.
+
+    order int32[n]: a topological order. counts: see `counters`, or None.
+    """
+    for i in range(order.shape[0] - 1, -1, -1):
+        u = np.uint64(order[i])
+        word = words[u + u]
+        for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
+            c = np.uint64(children[k])
+            word |= words[c + c]
+        words[u + u] = word
+    if counts is not None:
+        counts[HUB_SCANNED] += children.shape[0]
+
+
+@njit(cache=True, nogil=True)
+def sweep_backward(offsets, children, order, words, counts):
+    """Complete the backward words, parents before children. Shapes as in `sweep_forward`."""
+    for i in range(order.shape[0]):
+        u = np.uint64(order[i])
+        word = words[u + u + _1]
+        if word != _0:
+            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
+                c = np.uint64(children[k])
+                words[c + c + _1] |= word
+            if counts is not None:
+                counts[HUB_SCANNED] += offsets[u + _1] - offsets[u]
+
+
+def hub_words(dag: Dag) -> np.ndarray:
+    """uint64[2 n]: F(v) at 2 v, B(v) at 2 v + 1."""
+    words = seeded(dag)
+    sweep_forward(dag.offsets, dag.children, dag.order, words, None)
+    sweep_backward(dag.offsets, dag.children, dag.order, words, None)
+    return words
