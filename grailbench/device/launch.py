@@ -7,6 +7,7 @@ to 2.3 times as dear (docs/measuring.md). All threads must arrive at every one.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 
 from grailbench.device.gateway import cuda, simulated
@@ -55,3 +56,43 @@ def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiproces
     shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
     kernel[shape.blocks, shape.threads](*args)
     return shape
+
+
+class Prepared:
+    """A launch whose arguments are fixed: what Python does for each is done once.
+
+    numba packs every array argument anew, 3 to 4 us each, which is more than a small kernel runs. Arrays may change
+    in content, not in place. Also the way to more than 48 KiB of dynamic shared memory (`shared_bytes` a block).
+    In the simulator it is an ordinary launch.
+    """
+
+    def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0):
+        self.shape, self._args = shape, args
+        if simulated:
+            self.launch = lambda: kernel[shape.blocks, shape.threads, 0, shared_bytes](*args)
+            return
+        from cuda.bindings import driver
+
+        compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
+        raw: list = []
+        for kind, arg in zip(compiled.argument_types, args, strict=True):
+            compiled._prepare_args(kind, arg, 0, [], raw)
+        self._cells = [cell if isinstance(cell, ctypes._SimpleCData) else ctypes.c_int64(cell) for cell in raw]
+        self._places = (ctypes.c_void_p * len(self._cells))(*(ctypes.addressof(cell) for cell in self._cells))
+        handle = int(compiled._codelibrary.get_cufunc().handle)
+        if shared_bytes > _PLAIN_SHARED:
+            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _check(driver.cuFuncSetAttribute(handle, attribute, shared_bytes))
+        call = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
+        fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
+        if not compiled.cooperative:
+            fixed += (0,)
+        self.launch = lambda: _check(call(*fixed))
+
+
+_PLAIN_SHARED = 48 * 1024
+
+
+def _check(result: tuple) -> None:
+    if int(result[0]):
+        raise RuntimeError(f"a CUDA call failed: {result[0]!r}")
