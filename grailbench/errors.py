@@ -41,3 +41,7 @@ class MachineLacks(GrailbenchError):
     """The machine has no GPU, too little memory, or lacks an extra that was asked for."""
 
     exit_code = 4
+
+
+class TooLittleMemory(MachineLacks):
+    """What was asked for does not fit the memory; the message gives the need."""

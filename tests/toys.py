@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import numpy as np
 from numba import njit
 
 from grailbench.bench.verify import closure_answers
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.reachability.index import Implementation, Index, register
 
 CALLS: list[str] = []  #: what was built, in order, by name and label pairs
 PAUSE_SECONDS = 0.02
+GREED = 300 << 20  #: bytes that a toy makes resident
 
 
 class Toy(Index):
@@ -42,6 +45,7 @@ def _toy(name, build, axes=()):
         return build(dag)
 
     body = {"name": f"toy:{name}", "source": "tests", "axes": frozenset(axes), "build": classmethod(build_toy)}
+    body |= {"__module__": "toys", "__qualname__": f"Toy_{name}"}  # so that other processes find it
     return type(f"Toy_{name}", (Implementation,), body)
 
 
@@ -88,6 +92,10 @@ def _spin_long(answers):
     return answers
 
 
+def _die(number):
+    os.kill(os.getpid(), number)
+
+
 TOYS = {
     toy.name: toy
     for toy in (
@@ -101,8 +109,14 @@ TOYS = {
         _toy("lacks", lambda dag: _raise(MachineLacks("needs a moon"))),
         _toy("slow", lambda dag: Toy(dag, _pause), ("dim",)),
         _toy("spin", lambda dag: Toy(dag, _spin_long)),
+        _toy("forever", lambda dag: _spin(10**12)),
+        _toy("greedy", lambda dag: Toy(dag, lambda answers: np.ones(GREED, np.uint8)[: answers.size] * answers > 0)),
+        _toy("full", lambda dag: _raise(TooLittleMemory("needs 5 GiB"))),
+        _toy("killed", lambda dag: _die(signal.SIGKILL)),
+        _toy("abort", lambda dag: _die(signal.SIGABRT)),
     )
 }
+globals().update({toy.__qualname__: toy for toy in TOYS.values()})
 
 if __name__ == "__main__":
     from grailbench.cli.main import main

@@ -106,6 +106,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
             notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
+        notes += ["a process of its own"] if cell.process == "own" else []
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
         counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
         table.add_row(*(_text(value) for value in (*values, *counts)))

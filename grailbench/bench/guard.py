@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from grailbench.errors import GrailbenchError, MachineLacks
+from grailbench.errors import GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
 
@@ -38,6 +38,8 @@ def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
             return Outcome("ok", value=work())
     except TimeLimit:
         return Outcome("timeout", "the cell's time limit was reached")
+    except TooLittleMemory as error:
+        return Outcome("out of memory", str(error))
     except MemoryError as error:
         return Outcome("out of memory", str(error) or "an allocation failed")
     except MachineLacks as error:

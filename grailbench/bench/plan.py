@@ -62,7 +62,10 @@ class Experiment(BaseModel):
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
     seed              of query sets, child orders and the order of trials
     from_edges        time edges in memory to ready index too (phase `ready`)
-    time_limit        seconds that a cell may take in all; noticed when a running kernel returns
+    time_limit        seconds that a cell may take in all. Noticed when a running kernel returns, or at once where
+                      the cell has a process of its own
+    process           'own': each cell runs in a process of its own, so that its peak memory is measured, and it can be
+                      stopped; 'shared': all cells in one
     fallback          'like': take the look-alike NAME-like, under its own name, where NAME cannot be had
     """
 
@@ -83,6 +86,7 @@ class Experiment(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     from_edges: bool = False
     time_limit: PositiveFloat | None = None
+    process: Literal["shared", "own"] = "shared"
     fallback: Literal["like"] | None = None
 
 
@@ -116,6 +120,7 @@ class Cell:
     warmup: int = 1
     from_edges: bool = False
     time_limit: float | None = None
+    process: str = "shared"
     fallback: str | None = None
     stands_for: str | None = None
 
@@ -155,7 +160,8 @@ class Cell:
     def record(self) -> dict:
         """The cell as a plan prints it."""
         kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
-        return {**self.columns(), **{name: getattr(self, name) for name in kept}}
+        own = {} if self.process == "shared" else {"process": self.process}
+        return {**self.columns(), **{name: getattr(self, name) for name in kept}, **own}
 
     def identity(self) -> dict:
         """What makes two cells the same measurement, whatever their number of trials."""
@@ -226,6 +232,7 @@ def _expand(experiment: Experiment):
                 warmup=experiment.warmup,
                 from_edges=experiment.from_edges,
                 time_limit=experiment.time_limit,
+                process=experiment.process,
                 fallback=experiment.fallback,
             )
 
@@ -239,6 +246,7 @@ def _merge(one: Cell, other: Cell) -> Cell:
         warmup=max(one.warmup, other.warmup),
         from_edges=one.from_edges or other.from_edges,
         time_limit=None if None in limits else max(limits),
+        process="own" if "own" in (one.process, other.process) else "shared",
         fallback=one.fallback or other.fallback,
     )
 

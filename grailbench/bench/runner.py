@@ -3,7 +3,8 @@ once.
 
 Trials are the outer loop and cells the inner one, in an order shuffled anew for each trial, so that a machine
 that drifts moves all cells alike. The garbage collector rests while a phase is timed, and an index is dropped
-as soon as its trial ends: graphs may have 25 million vertices.
+as soon as its trial ends: graphs may have 25 million vertices. What a cell does is in `passes`; it does it in this
+process or, where the plan says so, in one of its own (`apart`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -24,17 +26,18 @@ from pydantic import ValidationError
 
 from grailbench import device, paths
 from grailbench.bench import environment as machine
-from grailbench.bench import results
+from grailbench.bench import passes, results
+from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
+from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
-from grailbench.bench.provide import provide, raw_edges
+from grailbench.bench.provide import provide
 from grailbench.bench.queries import query_set
-from grailbench.bench.timing import PhaseTimer
-from grailbench.bench.verify import Checker, Checks, Verdict, checksum, verify_cell
+from grailbench.bench.verify import Checker, Checks, Verdict, verdict
 from grailbench.datasets.library import BenchGraph
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
-from grailbench.reachability.index import NoTimer, implementation
+from grailbench.reachability.index import implementation
 
 BUSY = 0.6  #: load average a core, from which a run says that it is not alone
 
@@ -61,7 +64,8 @@ class Watcher(Protocol):
 
 @dataclass
 class Task:
-    """A cell on its way: its key, what is left of its trials and of its time, and what verification gave."""
+    """A cell on its way: its key, what is left of its trials and of its time, what verification gave, and its process,
+    when it has one of its own."""
 
     cell: Cell
     key: str
@@ -69,6 +73,7 @@ class Task:
     spent: float = 0.0
     verdict: Verdict | None = None
     over: bool = False
+    home: Apart | None = None
 
     @property
     def left(self) -> float | None:
@@ -316,15 +321,36 @@ class _Sitting:
             return
         self.watcher.opened(graph, len(tasks))
         checkers, tasks = self._checkers(graph, tasks)
-        self._verify(graph, checkers, tasks)
-        self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
-        if not self.timing:
-            self._append([self._verified_row(task, graph, checkers) for task in tasks if not task.over])
+        with self._homes(graph, checkers, tasks):
+            self._verify(graph, checkers, tasks)
+            self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
+            if not self.timing:
+                self._append([self._verified_row(task, graph, checkers) for task in tasks if not task.over])
+                return
+            edges = self._edges(graph, tasks)
+            self._warm_up(graph, checkers, tasks, edges)
+            self._trials(graph, checkers, tasks, edges)
+            self.watcher.timed(graph)
+
+    @contextmanager
+    def _homes(self, graph: BenchGraph, checkers: dict[str, Checker], tasks: list[Task]):
+        """Processes of their own for the cells that ask for one, as long as the block lasts."""
+        own = [task for task in tasks if task.cell.process == "own" and not task.over]
+        if not own:
+            yield
             return
-        edges = self._edges(graph, tasks)
-        self._warm_up(graph, checkers, tasks, edges)
-        self._trials(graph, checkers, tasks, edges)
-        self.watcher.timed(graph)
+        classes = list({implementation(task.cell.impl): None for task in own})
+        queries = {name: (checker.queries.u, checker.queries.v) for name, checker in checkers.items()}
+        outcome = guarded(lambda: Nursery(graph.name, graph.sha256, classes, queries))
+        for task in own if outcome.status != "ok" else ():
+            self._give_up(task, outcome, graph)
+        try:
+            for task in own if outcome.status == "ok" else ():
+                task.home = outcome.value.begin(task.cell)
+            yield
+        finally:
+            if outcome.status == "ok":
+                outcome.value.close()
 
     def _tasks(self, cells: list[Cell], graph: BenchGraph) -> list[Task]:
         """The cells that still have something to do."""
@@ -360,19 +386,15 @@ class _Sitting:
     def _verify(self, graph: BenchGraph, checkers: dict[str, Checker], tasks: list[Task]) -> None:
         """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
         for task in tasks:
-            cell = task.cell
-            self.watcher.step(cell, "verifying", 0)
-            outcome = self._guarded(
-                task,
-                lambda cell=cell, key=task.key: verify_cell(
-                    key, cell.impl, cell.params, checkers[cell.queries.name], NoTimer()
-                ),
-            )
-            self.watcher.step(cell, "verified")
+            if task.over:
+                continue
+            self.watcher.step(task.cell, "verifying", 0)
+            outcome = self._attempt(task, graph, checkers)
+            self.watcher.step(task.cell, "verified")
             if outcome.status != "ok":
                 self._give_up(task, outcome, graph)
                 continue
-            task.verdict = outcome.value
+            task.verdict = verdict(task.key, outcome.value, checkers[task.cell.queries.name])
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
         for checker in checkers.values():
@@ -383,10 +405,10 @@ class _Sitting:
 
     def _edges(self, graph: BenchGraph, tasks: list[Task]) -> Graph | None:
         """The raw edges, when a cell is timed from them."""
-        asking = [task for task in tasks if task.cell.from_edges and not task.over]
+        asking = [task for task in tasks if task.cell.from_edges and not task.over and task.home is None]
         if not asking:
             return None
-        outcome = guarded(lambda: raw_edges(graph))
+        outcome = guarded(lambda: passes.edges_of(graph))
         for task in asking if outcome.status != "ok" else ():
             self._give_up(task, outcome, graph)
         return outcome.value
@@ -397,7 +419,7 @@ class _Sitting:
                 if task.over or turn >= task.cell.warmup:
                     continue
                 self.watcher.step(task.cell, "warming up", 0)
-                outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
+                outcome = self._measure(task, graph, checkers, edges)
                 self.watcher.step(task.cell, "warming up")
                 if outcome.status != "ok":
                     self._give_up(task, outcome, graph)
@@ -411,7 +433,7 @@ class _Sitting:
             for task in (turn[place] for place in order):
                 doing = f"trial {trial + 1} of {task.cell.trials}"
                 self.watcher.step(task.cell, doing, 0)
-                outcome = self._guarded(task, lambda task=task: measure(task, graph, checkers, edges))
+                outcome = self._measure(task, graph, checkers, edges)
                 self.watcher.step(task.cell, doing)
                 if outcome.status != "ok":
                     self._give_up(task, outcome, graph)
@@ -421,15 +443,25 @@ class _Sitting:
                 else:
                     self._append(self._trial_rows(task, trial, outcome.value, graph, checkers))
 
-    def _guarded(self, task: Task, work) -> Outcome:
+    def _attempt(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker]) -> Outcome:
+        """The pass that is verified, wherever the cell lives; its value is a `passes.Attempt`."""
+        return self._pass(task, "attempt", lambda: passes.attempt(task.cell, graph.dag, _pairs(task, checkers)))
+
+    def _measure(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: Graph | None) -> Outcome:
+        """A timed pass, wherever the cell lives; its value is a `passes.Measured`."""
+        return self._pass(task, "measure", lambda: passes.measure(task.cell, graph.dag, _pairs(task, checkers), edges))
+
+    def _pass(self, task: Task, what: str, here: Callable[[], object]) -> Outcome:
         began = monotonic()
-        outcome = guarded(work, task.left)
+        outcome = guarded(here, task.left) if task.home is None else task.home.ask(what, task.left)
         task.spent += monotonic() - began
         return outcome
 
     def _give_up(self, task: Task, outcome: Outcome, graph: BenchGraph | None) -> None:
         """End a cell with one row that says why it has no (more) times."""
         task.over = True
+        if task.home is not None:
+            task.home.close()
         if outcome.status == "skipped" and graph is not None:
             self.lacking = self.lacking or outcome.reason
         if outcome.trace and self.folder is not None:
@@ -477,6 +509,8 @@ class _Sitting:
             "checksum": task.verdict.checksum,
             "index_bytes": task.verdict.index_bytes,
             "counters": task.verdict.counters or None,
+            **task.verdict.memory,
+            **({} if task.home is not None else {"host_peak_bytes": None}),  # a shared process's is no cell's
         }
 
     def _trial_rows(self, task, trial: int, measured: Measured, graph, checkers) -> list[dict]:
@@ -487,35 +521,11 @@ class _Sitting:
         return [
             base
             | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
-            | ({} if (under, phase) == last else {"counters": None})
+            | ({} if (under, phase) == last else dict.fromkeys(("counters", *results.MEMORY)))
             for under, phase in phases
         ]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One trial: milliseconds by (under, phase), and the checksum of the answers."""
-
-    phases: dict[tuple[str, str], float]
-    checksum: str
-
-
-def measure(task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: Graph | None) -> Measured:
-    """Build, ask the batch once, with `from_edges` also make ready from edges; no index outlives the call."""
-    impl, params = implementation(task.cell.impl), task.cell.params
+def _pairs(task: Task, checkers: dict[str, Checker]) -> tuple[np.ndarray, np.ndarray]:
     queries = checkers[task.cell.queries.name].queries
-    timer = PhaseTimer()
-    gc.collect()
-    gc.disable()
-    try:
-        with timer.phase("label"):
-            index = impl.build(graph.dag, params, timer)
-        with timer.phase("query"):
-            answers = index.query_batch(queries.u, queries.v, timer)
-        if task.cell.from_edges:
-            del index
-            with timer.phase("ready"):
-                index = impl.ready(edges, params, timer)  # bound, so that dropping it is not timed
-    finally:
-        gc.enable()
-    return Measured(timer.phases, checksum(answers))
+    return queries.u, queries.v

@@ -8,7 +8,7 @@ and where two implementations disagree on a query outside the sample, that query
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
 import numpy as np
@@ -17,7 +17,7 @@ from numba import njit
 from grailbench.bench.queries import UNKNOWN, QuerySet
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
-from grailbench.reachability.index import Index, Params, implementation
+from grailbench.reachability.index import Index
 
 CLOSURE_LIMIT = 50_000
 SAMPLE = 1_000
@@ -144,7 +144,8 @@ def checksum(answers: np.ndarray) -> str:
 class Verdict:
     """What one build and one batch showed. `fault` is None when answers and labels hold, where checked.
 
-    `counters` are those of the counting build, exact for (graph, parameters, query set, seed).
+    `counters` are those of the counting build, exact for (graph, parameters, query set, seed); `memory` are the fields
+    of a row that `results.MEMORY` names.
     """
 
     fault: str | None
@@ -152,19 +153,19 @@ class Verdict:
     checksum: str
     index_bytes: int
     counters: dict[str, int]
+    memory: dict[str, int | None] = field(default_factory=dict)
 
 
-def verify_cell(name: str, impl: str, params: Params, checker: Checker, timer) -> Verdict:
-    """Build once, answer once, check answers and labels. Raises what the implementation raises.
+def verdict(name: str, attempt, checker: Checker) -> Verdict:
+    """Judge what a cell's first pass gave (`bench.passes.Attempt`).
 
-    This build counts its work; the trials' builds do not, and must give answers of the same checksum.
+    That pass counts its work; the trials' builds do not, and must give answers of the same checksum.
     """
-    index = implementation(impl).build(checker.dag, replace(params, count=True), timer)
-    answers = index.query_batch(checker.queries.u, checker.queries.v, timer)
-    fault = checker.check(name, answers) or label_fault(index, checker.dag)
+    answers = attempt.answers
+    fault = checker.check(name, answers) or attempt.label_fault
     if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
         return Verdict(fault, 0, "", 0, {})
-    return Verdict(fault, int(answers.sum()), checksum(answers), int(index.index_bytes), dict(index.counters))
+    return Verdict(fault, int(answers.sum()), checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory)
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:

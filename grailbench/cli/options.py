@@ -33,6 +33,12 @@ _MATRIX = (
         "--seed", type=click.IntRange(0), metavar="N", help="Of queries, child orders, trial orders. [default: 1]"
     ),
     click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
+    click.option(
+        "--process",
+        type=click.Choice(["shared", "own"]),
+        help="'own': a process for each cell, so that its peak memory is measured and it can be stopped. "
+        "[default: shared]",
+    ),
 )
 _TIMING = (
     click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of every cell. [default: 20]"),

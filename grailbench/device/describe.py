@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from grailbench.device.gateway import cuda, require, simulated
-from grailbench.errors import MachineLacks
+from grailbench.errors import TooLittleMemory
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def memory() -> tuple[int, int]:
 
 
 def require_memory(needed: int, what: str) -> None:
-    """Raise MachineLacks unless `needed` bytes are free on the device; `what` is what needs them, for the message."""
+    """Raise TooLittleMemory unless `needed` bytes are free on the device; `what` needs them, for the message."""
     free, total = memory()
     if needed > free:
-        raise MachineLacks(
+        raise TooLittleMemory(
             f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on {describe().name}"
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from grailbench.device import simulator
+from grailbench.device import allocator, simulator
 from grailbench.errors import MachineLacks
 
 _REMEDY = (
@@ -37,6 +37,8 @@ except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda bes
 simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
+else:
+    allocator.install(cuda)
 
 # One block on purpose (a whole small graph in one launch) is no mistake to be warned of.
 warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")

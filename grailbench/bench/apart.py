@@ -1,0 +1,214 @@
+"""Cells in processes of their own: their memory is theirs, nothing they break spills over, and they can be stopped.
+
+For each graph one process is started that opens it and has neither threads nor a CUDA context: the nursery. It forks
+once for each cell, so that a cell begins at once, with the graph in pages that all share. Cells then wait to be told
+to make one pass or another, which keeps their trials interleaved as in one process.
+
+A cell that is over its time is killed, in a kernel too. One that the system kills for want of memory is a row
+'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.memory`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from grailbench.bench import memory
+from grailbench.bench.guard import Outcome, guarded
+from grailbench.bench.plan import Cell
+
+OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
+_START = "import sys; from grailbench.bench import apart; apart._serve(int(sys.argv[1]))"
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """What a nursery is told first: the graph, and the classes that must be known by name there.
+
+    classes: (module, attribute) of each implementation of the plan. queries: the pairs of each query set.
+    """
+
+    graph: str
+    sha256: str
+    classes: tuple[tuple[str, str], ...]
+    queries: dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+class Nursery:
+    """The process that cells on one graph are forked from."""
+
+    def __init__(self, graph: str, sha256: str, classes: list[type], queries: dict[str, tuple]):
+        """Raises GrailbenchError or RuntimeError when the process cannot open the graph."""
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+        with its:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, str(its.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # what is printed there is for people; stdout may be for machines
+                env=environment,
+                pass_fds=[its.fileno()],
+            )
+        self._socket = mine
+        self._connection = Connection(os.dup(mine.fileno()))
+        self.cells: list[Apart] = []
+        named = tuple((cls.__module__, cls.__qualname__) for cls in classes)
+        outcome = self._ask(_Opening(graph, sha256, named, queries))
+        if outcome.status != "ok":
+            self.close()
+            raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
+
+    def begin(self, cell: Cell) -> Apart:
+        """Fork for a cell."""
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with its:
+            self._connection.send(cell)
+            socket.send_fds(self._socket, [b"cell"], [its.fileno()])
+            pid = self._answer()
+        found = Apart(Connection(mine.detach()), pid, lambda: self._ask(pid))
+        self.cells.append(found)
+        return found
+
+    def close(self) -> None:
+        """End the cells and the nursery."""
+        for cell in self.cells:
+            cell.close()
+        self._connection.close()
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+    def _ask(self, question):
+        self._connection.send(question)
+        return self._answer()
+
+    def _answer(self):
+        try:
+            if self._connection.poll(OPENING_SECONDS):
+                return self._connection.recv()
+            return Outcome("failed", f"no answer within {OPENING_SECONDS:g} s")
+        except (EOFError, OSError):
+            return Outcome("failed", f"the process ended with code {self._process.wait()}")
+
+
+class Apart:
+    """A cell in a process of its own, as the run sees it."""
+
+    def __init__(self, connection: Connection, pid: int, epitaph: Callable[[], tuple[int, int]]):
+        self._connection, self._pid, self._epitaph = connection, pid, epitaph
+        self._over = False
+
+    def ask(self, what: str, seconds: float | None = None) -> Outcome:
+        """Have the cell make one pass: 'attempt' or 'measure'. Kills it when `seconds` have passed."""
+        try:
+            self._connection.send(what)
+            if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
+                self.close()
+                return Outcome("timeout", "the cell's time limit was reached")
+            return self._connection.recv()
+        except (EOFError, OSError):
+            self._over = True
+            return _fate(*self._epitaph())
+
+    def close(self) -> None:
+        """End the cell's process, whatever it does; a second time does nothing."""
+        if not self._over:
+            self._over = True
+            os.kill(self._pid, signal.SIGKILL)  # the nursery has not waited for it: the number is still its own
+        self._connection.close()
+
+
+def _fate(status: int, peak: int) -> Outcome:
+    """What became of a process that ended by itself: its wait status, and the bytes it had resident at most."""
+    code = os.waitstatus_to_exitcode(status)
+    had = f"it had {peak / 2**30:.2f} GiB resident"
+    if code == -signal.SIGKILL:
+        return Outcome("out of memory", f"the system killed the cell's process, as it does when memory runs out; {had}")
+    how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return Outcome("failed", f"the cell's process {how}; {had}")
+
+
+# ------------------------------------------------------------------ in the nursery
+
+
+def _serve(handle: int) -> None:
+    """The nursery's life: open the graph, fork when told, say what became of whom; ends with its socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run hears it, and ends us
+    ours = socket.socket(fileno=handle)
+    connection = Connection(os.dup(handle))
+    opening: _Opening = connection.recv()
+    outcome = guarded(lambda: _open(opening))
+    connection.send(replace(outcome, value=None))
+    children: set[int] = set()
+    try:
+        while outcome.status == "ok":
+            question = connection.recv()
+            if isinstance(question, Cell):
+                _, (its,), _, _ = socket.recv_fds(ours, 16, 1)
+                pid = os.fork()
+                if pid == 0:
+                    connection.close()
+                    ours.close()
+                    _live(Connection(its), question, outcome.value, opening.queries)
+                os.close(its)
+                children.add(pid)
+                connection.send(pid)
+            else:
+                _, status, usage = os.wait4(question, 0)
+                children.discard(question)
+                connection.send((status, usage.ru_maxrss * 1024))
+    except (EOFError, OSError):
+        pass
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    os._exit(0)
+
+
+def _open(opening: _Opening):
+    from grailbench.datasets.library import open_graph
+    from grailbench.errors import InputError
+    from grailbench.reachability.index import implementations, register
+
+    known = implementations()
+    for module, name in opening.classes:
+        cls = getattr(import_module(module), name)
+        if cls.name not in known:
+            register(cls)
+    graph = open_graph(opening.graph)
+    if graph.sha256 != opening.sha256:
+        raise InputError(f"{opening.graph} changed during the run")
+    graph.dag.parents  # noqa: B018 - made once, for all cells
+    return graph
+
+
+def _live(connection: Connection, cell: Cell, graph, queries) -> None:
+    """A cell's life: pass after pass, as told. Does not return."""
+    from grailbench.bench import passes
+
+    memory.sacrifice_me()
+    pairs = queries[cell.queries.name]
+    edges = None
+    try:
+        while True:
+            what = connection.recv()
+            if what == "attempt":
+                outcome = guarded(lambda: passes.attempt(cell, graph.dag, pairs))
+            else:
+                if cell.from_edges and edges is None:
+                    outcome = guarded(lambda: passes.edges_of(graph))
+                    edges = outcome.value
+                outcome = guarded(lambda edges=edges: passes.measure(cell, graph.dag, pairs, edges))
+            memory.release()
+            connection.send(outcome)
+    except (EOFError, OSError):
+        pass
+    os._exit(0)

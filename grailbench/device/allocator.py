@@ -1,0 +1,44 @@
+"""A memory manager for numba that counts (`device.memory` reads it), and says what did not fit."""
+
+from __future__ import annotations
+
+import os
+
+from grailbench.errors import TooLittleMemory
+
+_OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+
+
+def install(cuda) -> None:
+    """Let `cuda`, numba's CUDA module, allocate through a counting manager. Before the first context is made."""
+    if os.environ.get("NUMBA_CUDA_MEMORY_MANAGER", "default") != "default":
+        return  # the user's choice
+    driver = cuda.cudadrv.driver
+
+    class Counting(driver.NumbaCUDAMemoryManager):
+        """numba's own manager, with a high-water mark in `most`, bytes."""
+
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.most = 0
+
+        def held(self) -> int:
+            """Bytes of device memory in use, or dropped and not freed yet."""
+            used = sum(taken.size for taken in self.allocations.values() if isinstance(taken, driver.AutoFreePointer))
+            return used + int(self.deallocations._size)
+
+        def memalloc(self, size):
+            try:
+                taken = super().memalloc(size)
+            except driver.CudaAPIError as error:
+                if error.code != _OUT_OF_MEMORY:
+                    raise
+                info = self.get_memory_info()
+                raise TooLittleMemory(
+                    f"an array of {size / 2**30:.2f} GiB beside {self.held() / 2**30:.2f} GiB in use does not fit the "
+                    f"device: {info.free / 2**30:.2f} of {info.total / 2**30:.2f} GiB are free"
+                ) from error
+            self.most = max(self.most, self.held())
+            return taken
+
+    cuda.set_memory_manager(Counting)

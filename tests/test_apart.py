@@ -1,0 +1,157 @@
+"""Cells in processes of their own: measured memory, hard limits, and deaths that are rows."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+from toys import GREED
+
+from grailbench.bench import memory, results
+from grailbench.bench.guard import Outcome, guarded
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.runner import run, verify
+from grailbench.errors import TooLittleMemory
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc")
+
+
+class Silent:
+    def __getattr__(self, name):
+        return lambda *args: None
+
+
+@pytest.fixture
+def apart(toys, diamond, tmp_path):
+    """Runs toys on the diamond, each cell in a process of its own; returns what came of it."""
+
+    def measure(*impls, action=run, **block):
+        impls = [i if i in ("dfs", "sequential") else f"toy:{i}" for i in impls]
+        block = {
+            "datasets": [diamond], "implementations": impls, "count": 50, "trials": 3, "process": "own",
+        } | block  # fmt: skip
+        plan = make_plan(Config.model_validate({"experiment": [block]}))
+        where = {} if action is verify else {"out": tmp_path / "run"}
+        return action(plan, Silent(), fetch=False, **where)
+
+    return measure
+
+
+def ends(rows):
+    """Status and reason of each cell's last row, by implementation."""
+    return {row["impl"].removeprefix("toy:"): (row["status"], row["reason"]) for row in rows}
+
+
+def queries(rows, impl):
+    return [row for row in rows if row["impl"] == impl and row["phase"] == "query"]
+
+
+def test_cells_apart_are_verified_timed_and_counted_as_in_one_process(apart, toys):
+    done = apart("right", "dfs")
+    done.check()
+    assert toys == []  # nothing was built in this process
+    for impl in ("toy:right", "dfs"):
+        assert [row["trial"] for row in queries(done.rows, impl)] == [0, 1, 2]
+    assert len({row["checksum"] for row in done.rows}) == 1
+    assert queries(done.rows, "toy:right")[0]["counters"] == {"asked": 50}
+
+
+def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
+    rows = apart("right", "greedy", trials=1).rows
+    peaks = {row["impl"]: row["host_peak_bytes"] for row in rows if row["phase"] == "query"}
+    assert GREED < peaks["toy:greedy"] - peaks["toy:right"] < 1.2 * GREED
+    assert {row["host_peak_bytes"] for row in rows if row["phase"] != "query"} == {None}
+
+
+def test_a_shared_process_gives_no_cell_a_host_peak(apart):
+    assert {row["host_peak_bytes"] for row in apart("right", process="shared").rows} == {None}
+
+
+def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
+    began = time.monotonic()
+    done = apart("forever", "right", time_limit=3)
+    assert time.monotonic() - began < 30
+    assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached"), "right": ("ok", None)}
+
+
+def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
+    done = apart("killed", "abort", "full", "memory", "crash", "lacks", "right", trials=1)
+    found = ends(done.rows)
+    assert found["killed"][0] == "out of memory"
+    assert "GiB resident" in found["killed"][1]
+    assert found["abort"][0] == "failed"
+    assert "SIGABRT" in found["abort"][1]
+    assert found["full"] == ("out of memory", "needs 5 GiB")
+    assert [found[name][0] for name in ("memory", "crash", "lacks", "right")] == [
+        "out of memory", "failed", "skipped", "ok",
+    ]  # fmt: skip
+    assert "ZeroDivisionError" in (done.folder / "errors.txt").read_text()
+
+
+def test_wrong_answers_and_labels_are_found_apart_too(apart):
+    found = ends(apart("wrong", "labels", "fickle", "right", trials=3, warmup=0).rows)
+    assert [found[name][0] for name in ("wrong", "labels", "fickle", "right")] == ["wrong", "wrong", "wrong", "ok"]
+
+
+def test_cells_apart_can_be_verified_only(apart):
+    done = apart("right", "wrong", action=verify)
+    assert {name: status for name, (status, _) in ends(done.rows).items()} == {"right": "ok", "wrong": "wrong"}
+
+
+def test_from_edges_is_timed_apart_too(apart):
+    rows = apart("dfs", from_edges=True, trials=2).rows
+    assert sum(row["phase"] == "ready" for row in rows) == 2
+
+
+def test_no_process_is_left_behind(apart, tmp_path):
+    import psutil
+
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    apart("forever", "right", "killed", time_limit=2)
+    assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
+
+
+def test_the_processes_end_when_the_run_is_killed(session_cache, diamond):
+    import subprocess
+    from pathlib import Path
+
+    import psutil
+
+    toys = Path(__file__).with_name("toys.py")
+    words = ["run", "--dataset", diamond, "--impl", "toy:forever", "--process", "own", "--no-fetch"]
+    running = subprocess.Popen(
+        [sys.executable, str(toys), *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])},
+        stdout=subprocess.DEVNULL,
+    )
+    watched, deadline = [], time.monotonic() + 60
+    while len(watched) < 2 and time.monotonic() < deadline:  # nursery and cell
+        time.sleep(0.1)
+        watched = psutil.Process(running.pid).children(recursive=True)
+    assert len(watched) >= 2
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    _, alive = psutil.wait_procs(watched, timeout=20)
+    assert alive == []
+
+
+def test_plan_says_which_cells_have_processes_of_their_own(apart, diamond):
+    config = {"experiment": [{"datasets": [diamond], "implementations": ["dfs"], "process": "own"}]}
+    (cell,) = make_plan(Config.model_validate(config)).cells
+    assert cell.record()["process"] == "own"
+
+
+def test_peak_of_this_process_grows_with_what_it_holds():
+    before = memory.host_peak()
+    held = np.ones(before + (64 << 20), np.uint8)  # more than was ever resident
+    assert memory.host_peak() > held.size
+
+
+def test_too_little_device_memory_is_out_of_memory_with_the_need():
+    def work():
+        raise TooLittleMemory("labeling needs 5.00 GiB")
+
+    assert guarded(work) == Outcome("out of memory", "labeling needs 5.00 GiB")
+    assert set(results.MEMORY) < set(results.FIELDS)
