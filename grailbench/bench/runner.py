@@ -178,8 +178,6 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
     if env["load_average"] and env["load_average"][0] > BUSY * env["cores"]:
         load = f"load average {env['load_average'][0]:.1f} on {env['cores']} cores"
         watcher.note(f"{load}: other work disturbs the times")
-    gc.collect()
-    gc.freeze()  # what lives now need not be looked at before every trial
     try:
         with prompt_interrupts(_last_words(sitting.writer, folder)):
             for name, cells in settled.by_dataset().items():
@@ -248,6 +246,13 @@ def spoken(folder: Path) -> str:
 def interrupted(folder: Path) -> str:
     """What to tell the user after an interrupt."""
     return f"interrupted: finished trials are kept in {folder}\ngo on with: grailbench run --resume={spoken(folder)}"
+
+
+def _freeze() -> None:
+    """What lives now, compilers and kernels above all, is not looked at before every trial."""
+    gc.unfreeze()  # of the graph before
+    gc.collect()
+    gc.freeze()
 
 
 def _last_words(writer: results.Writer, folder: Path) -> Callable[[], None]:
@@ -329,6 +334,7 @@ class _Sitting:
                 return
             edges = self._edges(graph, tasks)
             self._warm_up(graph, checkers, tasks, edges)
+            _freeze()
             self._trials(graph, checkers, tasks, edges)
             self.watcher.timed(graph)
 
