@@ -6,6 +6,8 @@ import json
 
 from grailbench.bench import results
 
+WEIGHTS = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
+
 #: a dataset, a reason and a processor that must never be taken for markup
 HOSTILE = '<script>alert("x")</script>'
 SIZES = {"kegg": (3618, 5576), "human": (38812, 39817), "kegg-like": (3618, 5576)}
@@ -58,6 +60,8 @@ def everything() -> list[dict]:
         *trials(query=20.0, **counted),
         *trials(query=8.0, impl="gpu", search=None, filters=None, label=4.0, apart={"transfer": 1.0},
                 parts={("label", "subsizes"): 1.5, ("label", "post-order"): 2.0}),
+        *trials(impl="gpu", search=None, filters=None, dim=1, label=7.0,
+                parts={("label", name): 1.0 for name in WEIGHTS}),
         *trials(query=1.0, filters="level,tree", **counted),
         *trials(query=1.5, impl="peer:pyreachability-grail", search=None, filters=None, threads=1),
         *trials(query=90.0, query_set="balanced-100000-s1"),

@@ -9,7 +9,7 @@ import pytest
 from stored import everything, lost, store, trials, unguided
 
 from grailbench.cli.main import main
-from grailbench.report import figures, plots
+from grailbench.report import figures, plots, sheet
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_same_run_gives_the_same_svg_byte_for_byte(run):
 
 @needs_matplotlib
 def test_wrong_cell_is_called_so_in_its_figure(run, monkeypatch):
-    monkeypatch.setitem(plots._RC, "svg.fonttype", "none")  # text as text
+    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")  # text as text
     (path, _) = plots.write(str(run), ["speedup"], form="svg")
     assert "WRONG" in path.read_text()
     assert "FAILED" in path.read_text()
@@ -79,7 +79,7 @@ def test_settings_of_the_process_are_left_as_they_were(run):
 
 @needs_matplotlib
 def test_long_figure_has_pages(tmp_path):
-    rows = [row for i in range(plots.PANELS + 1) for row in trials(dataset=f"g{i}")]
+    rows = [row for i in range(sheet.PANELS + 1) for row in trials(dataset=f"g{i}")]
     run = store(tmp_path / "run", rows)
     names = [path.name for path in plots.write(str(run), ["phases"], form="svg")]
     assert names == ["phases.svg", "phases-2.svg", "phases.csv"]

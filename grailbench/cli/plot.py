@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 #: those of grailbench.report.figures and plots, whose import would slow down every --help
-FIGURES = ("printed", "phases", "phase-table", "edges", "speedup", "counters")
+FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters")
 FORMATS = ("svg", "png", "both")
 PHASES = ("label", "query", "ready")
 

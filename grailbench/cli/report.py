@@ -9,7 +9,9 @@ import click
 
 @click.command("report")
 @click.argument("run", required=False)
-@click.option("--table", "tables", multiple=True, metavar="NUMBER", help="Only this table (2.1 to 2.6); may repeat.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NUMBER", help="Only this table (2.1-2.6, 6.1-6.6); may repeat."
+)
 @click.option(
     "--format",
     "form",

@@ -108,7 +108,7 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
     measured = cells(rows)
     graphs = graph_counts(rows, names)
     built = [tables.build(name, measured, graphs) for name in names or tables.NAMES]
-    shown = [t for t in built if names or t.measured or _has_graph(t, measured)]
+    shown = [t for t in built if names or _belongs(t, measured)]
     return Report(
         title=title,
         machine=machine(environment),
@@ -116,8 +116,23 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         others=[] if names else tables.others(measured),
         peers=[] if names else compare(measured),
         cells=measured,
-        left_out=[t.name for t in built if t not in shown],
+        left_out=[] if names else _left_out(built, measured),
     )
+
+
+def _left_out(built: list[Table], measured: list[Cell]) -> list[str]:
+    """Names of the tables that hold no graph of the run; those of the GPU only where one was asked."""
+    gpu = tables.on_gpu(measured)
+    asked = [t for t in built if gpu or t.name not in tables.GPU_TABLES]
+    return [t.name for t in asked if not (t.measured or _has_graph(t, measured))]
+
+
+def _belongs(table: Table, measured: list[Cell]) -> bool:
+    """Whether a run without a wish shows a table: with a graph of it, and tables 6.1-6.6 with a GPU's cell on one."""
+    if table.name not in tables.GPU_TABLES:
+        return bool(table.measured) or _has_graph(table, measured)
+    rows = {row.dataset for row in table.rows}
+    return tables.on_gpu(cell for cell in measured if cell.dataset in rows)
 
 
 def _has_graph(table: Table, measured: list[Cell]) -> bool:

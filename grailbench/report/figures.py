@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
 from grailbench.report import statistics
+from grailbench.report.feeds import CPU, FEEDS, WEIGHTS
 from grailbench.report.peers import PREFIX
 from grailbench.report.summary import Cell
-from grailbench.report.tables import TIME_TABLES, Table
+from grailbench.report.tables import GPU_TABLES, TIME_TABLES, Table, others
 
 if TYPE_CHECKING:
     import pandas
@@ -65,6 +66,12 @@ FIGURES = {
         "Phase table",
         "Mean ms of every phase, one line a graph and configuration, with its share of the trial: in brackets, or as "
         "the depth of the colour.",
+    ),
+    "weights": (
+        "Weight of sub algorithms",
+        "Share of each phase in labeling by the thesis's pipeline, one label pair: averages over the graphs of a data "
+        "set (tables 6.1-6.3), then graph by graph; printed averages are over the graphs measured here. Transfers and "
+        "allocation are in print's overhead and not in ours.",
     ),
     "edges": (
         "Time against edges",
@@ -349,8 +356,9 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def printed(tables: Iterable[Table]) -> pandas.DataFrame:
-    """One row a printed time of tables 2.4-2.6: table, dataset, title, column, config, measured (mean ms), printed
-    (ms), ratio, status, measured_notes, erratum. Unmeasured ones have no `measured` and say why.
+    """One row a printed time of tables 2.4-2.6 and 6.1-6.6 (one that both have, once): table, dataset, title, column,
+    config, measured (mean ms), printed (ms), ratio, status, measured_notes, erratum. Unmeasured
+    ones have no `measured` and say why.
 
     Only real graphs can be in it, because only they fill published rows.
     """
@@ -363,10 +371,10 @@ def printed(tables: Iterable[Table]) -> pandas.DataFrame:
         if table.name not in TIME_TABLES:
             continue
         for row in table.rows:
-            for column in table.columns[1:]:
-                if column == "Positive Queries":  # a count, not a time
-                    continue
+            for column, feed in FEEDS[table.name].items():
                 entry = row.entries[column]
+                if feed.counts or entry.printed is None or (table.name in GPU_TABLES and column in CPU):
+                    continue
                 values = (
                     table.name, row.dataset, row.title, column, entry.cell.label if entry.cell else None,
                     entry.measured, float(entry.printed), entry.ratio, entry.status,
@@ -377,6 +385,52 @@ def printed(tables: Iterable[Table]) -> pandas.DataFrame:
     for name in ("measured", "printed", "ratio"):
         frame[name] = frame[name].astype(float)
     return frame
+
+
+WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "phase", "ms", "share")
+
+
+def weights(tables: Iterable[Table]) -> pandas.DataFrame:
+    """One row a phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table, name,
+    generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
+
+    A share is that of the phase in the sum of the seven; a data set's is the mean of its graphs' shares, printed ones
+    over the graphs that were measured. Look-alikes are graphs of a data set of their own.
+    """
+    import pandas
+
+    sets: dict[tuple, list[dict[str, float]]] = {}
+    single = []
+    for table in tables:
+        if not set(WEIGHTS) <= set(table.columns):
+            continue
+        for row in table.rows:
+            measured = {column: row.entries[column].measured for column in WEIGHTS}
+            printed = {column: row.entries[column].printed for column in WEIGHTS}
+            if any(value is None for value in measured.values()):
+                continue
+            generated = row.entries["Total"].cell.generated
+            name = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
+            for source, times in (("measured", measured), ("printed", printed)):
+                if any(value is None for value in times.values()):
+                    continue
+                found = {column: float(value) for column, value in times.items()}
+                shares = {column: ms / (sum(found.values()) or 1.0) for column, ms in found.items()}
+                sets.setdefault((table.name, name, generated, source), []).append(shares)
+                for column, ms in found.items():
+                    bar = ("graph", table.name, row.title, generated, source, 1, column, ms, shares[column])
+                    single.append(bar)
+    grouped = []
+    for (table_name, name, generated, source), graphs in sets.items():
+        title = f"{name}, {len(graphs)} graph{'s' if len(graphs) > 1 else ''}"
+        for column in WEIGHTS:
+            mean = sum(shares[column] for shares in graphs) / len(graphs)
+            grouped.append(("data set", table_name, title, generated, source, len(graphs), column, None, mean))
+    frame = pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME)
+    return frame.astype({"ms": float, "share": float})
+
+
+_DATA_SETS = {"6.1": "Small sparse", "6.2": "Small dense", "6.3": "Large real"}
 
 
 def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
@@ -402,9 +456,11 @@ def of_report(
     """
     cells = ordered(cells)
     chosen = choose_reference(cells, reference)
+    tables = list(tables)
     frames = {
         "printed": printed(tables),
         "phases": phases(cells),
+        "weights": weights([*tables, *others(cells)]),
         "phase-table": phase_table(cells),
         "edges": edges(cells),
         "speedup": speedup(cells, chosen, phase),

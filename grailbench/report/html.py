@@ -71,6 +71,7 @@ def page(report: Report, environment: Mapping, reference: str | None = None, pha
         ("summary", "Summary", _summary(report, environment, drawn)),
         ("printed", "Printed against measured", _printed(report, drawn["printed"])),
         ("phases", "Where the time goes", _phases(drawn["phases"], drawn["phase-table"])),
+        ("weights", "Weight of sub algorithms", _weights(drawn["weights"])),
         ("edges", "Time against edges", _edges(drawn["edges"])),
         ("speedup", "Speed-up", _speedup(drawn["speedup"], drawn["edges"])),
         ("peers", "Peers", _peers(report)),
@@ -196,6 +197,13 @@ def _phases(figure: Figure, table: Figure) -> Safe:
             _figure(table, html_tables.phase_table(table.frame)),
         ]
     )
+
+
+def _weights(figure: Figure) -> Safe:
+    if figure.frame.empty:
+        return Safe("")
+    panels, names = html_svg.weight_panels(figure.frame)
+    return _figure(figure, html_svg.bar_legend(names), panels)
 
 
 def _edges(figure: Figure) -> Safe:

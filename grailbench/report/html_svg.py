@@ -284,6 +284,25 @@ def _bars(title: str, part: pandas.DataFrame, names: list[str]) -> Safe:
     return _panel(title, line * len(totals) + 4, parts, f"Stacked bars of {title}, ms a trial: {times}.")
 
 
+def weight_panels(frame: pandas.DataFrame) -> tuple[Safe, list[str]]:
+    """One panel a data set of the thesis's weights: a bar measured and one printed, each whole; and the phases' names.
+    The graphs one by one are in the data."""
+    names = list(dict.fromkeys(frame.phase))
+    panels = []
+    for title, group in frame[frame.level == "data set"].groupby("name", sort=False):
+        parts, said = [], []
+        for i, (source, own) in enumerate(group.groupby("source", sort=False)):
+            parts.append(tag("text", source, x=0, y=34 * i + 12, class_="tick"))
+            x = 0.0
+            for row in own.itertuples():
+                hint = f"{title}, {source}, {row.phase}: {row.share:.0%}"
+                parts.append(_part(x, 34 * i + 17, row.share * WIDTH, 14, names.index(row.phase), hint))
+                x += row.share * WIDTH
+            said.append(f"{source} " + ", ".join(f"{row.phase} {row.share:.0%}" for row in own.itertuples()))
+        panels.append(_panel(str(title), 34 * len(said) + 4, parts, f"Stacked bars of {title}: {'; '.join(said)}."))
+    return tag("div", panels, class_="panels bars"), names
+
+
 def _part(x: float, y: float, wide: float, high: float, index: int, hint: str | None = None) -> Safe:
     """A part of a bar in its colour, under its pattern."""
     box = {"x": round(x, 2), "y": y, "width": f"{max(wide, 0):.2f}", "height": high}

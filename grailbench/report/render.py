@@ -20,7 +20,7 @@ PEER_NOTE = (
     "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
     "compare 'ready' (edges in memory to ready index) for like with like."
 )
-_INTEGERS = ("Vertices", "Edges", "Positive Queries")
+_INTEGERS = ("Vertices", "Edges", "Positive Queries", "Queries on GPU")
 
 
 class Footnotes:
@@ -48,7 +48,7 @@ def grid(table: Table) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and footnotes of a table, as text.
 
     Each graph has a line of measured values and, where there is print, one of printed values and one of the
-    ratio or difference, all under the printed columns.
+    ratio or difference, all under the printed columns; columns that print has not are blank there.
     """
     foot = Footnotes()
     first, *values = table.columns
@@ -65,10 +65,12 @@ def grid(table: Table) -> tuple[list[str], list[list[str]], list[str]]:
             lines.append([name, *measured])
             continue
         lines.append([name, "measured", *measured])
-        lines.append(["", "printed", *(f"{e.printed}{foot.mark(e.printed_notes)}" for e in entries)])
+        if not any(e.printed for e in entries):  # a look-alike among published rows
+            continue
+        lines.append(["", "printed", *(f"{e.printed or ''}{foot.mark(e.printed_notes)}" for e in entries)])
         if not blank:
             compare = _difference if table.third == "difference" else _ratio
-            lines.append(["", table.third, *(compare(e.ratio) for e in entries)])
+            lines.append(["", table.third, *(compare(e.ratio) if e.printed else "" for e in entries)])
     headers = [first, *([""] if table.third else []), *values]
     return headers, lines, [*table.notes, *foot.lines()]
 

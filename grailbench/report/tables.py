@@ -1,7 +1,8 @@
-"""The thesis's tables 2.1-2.6 from what was measured, cell by cell beside print.
+"""The thesis's tables 2.1-2.6 and 6.1-6.6 from what was measured, cell by cell beside print.
 
-A published row is filled only by the graph of that canonical name: look-alikes, generated and imported graphs
-have tables of their own (`others`).
+A published row is filled only by the graph of that canonical name. Look-alikes, generated and imported graphs have
+tables of their own (`others`); in 6.1-6.6 look-alikes come as extra rows, marked. Those tables also have columns that
+print has not: every other implementation of the run, in ms and against `sequential` of the same row.
 """
 
 from __future__ import annotations
@@ -11,53 +12,20 @@ from dataclasses import dataclass, field
 
 from grailbench.errors import InputError
 from grailbench.report import published
+from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
+from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
 from grailbench.report.summary import Cell
 
 COUNT_TABLES = ("2.1", "2.2", "2.3")
-TIME_TABLES = ("2.4", "2.5", "2.6")
+TIME_TABLES = tuple(FEEDS)
+GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 NAMES = COUNT_TABLES + TIME_TABLES
-
-
-@dataclass(frozen=True)
-class Feed:
-    """Which cell fills a printed column: implementation, label pairs, search (None: any), and its value.
-
-    `value` is a phase, whose mean is shown as the thesis shows it, or 'positives'.
-    """
-
-    impl: str
-    value: str
-    dim: int | None = None
-    search: str | None = None
-
-    def takes(self, cell: Cell) -> bool:
-        """True when the cell is of this configuration, without filters, on random queries."""
-        return (
-            cell.impl == self.impl
-            and (self.dim is None or cell.dim == self.dim)
-            and (self.search is None or cell.search == self.search)
-            and not cell.filters
-            and cell.random
-        )
-
-    def __str__(self) -> str:
-        parts = (self.impl, self.dim and f"d={self.dim}", self.search)
-        return " ".join(part for part in parts if part)
-
-
-#: the columns of tables 2.4-2.6; the thesis shows two label pairs
-FEEDS = {
-    "Positive Queries": Feed("sequential", "positives", 2, "dfs"),
-    "Pure DFS": Feed("dfs", "query"),
-    "Index CT": Feed("sequential", "label", 2),
-    "Sequential DFS": Feed("sequential", "query", 2, "dfs"),
-    "Parallel DFS": Feed("parallel", "query", 2, "dfs"),
-    "Sequential BFS": Feed("sequential", "query", 2, "bfs"),
-    "Parallel BFS": Feed("parallel", "query", 2, "bfs"),
-}
 NOT_RUN = "the graph is not in the run"
+LIKE = "-like"
 _COUNTS = {"Vertices": "vertices", "Edges": "edges", "Avg Degree": "degree"}
+#: columns of ours to the phases apart that print counts as overhead
+_APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
 
 @dataclass(frozen=True)
@@ -106,35 +74,164 @@ class Table:
 
 
 def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str]) -> Table:
-    """Table `name` ('2.1' to '2.6') with every printed row, measured or not.
+    """Table `name` ('2.1' to '2.6', '6.1' to '6.6') with every printed row, measured or not.
 
-    `cells` feed 2.4-2.6. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the
+    `cells` feed the tables of times. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the
     super-root, or to the reason (a text) why there are none. Raises InputError for other tables.
     """
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
     printed = published.table(name)
     cells = list(cells)
+    if name in COUNT_TABLES:
+        rows = [
+            _row(printed, dataset, {c: _count(graphs.get(dataset), c) for c in printed.values})
+            for dataset in printed.rows
+        ]
+        return _table(printed, rows, "difference", ())
+    ours = _Ours(name, cells) if name in GPU_TABLES else None
     rows = []
     for dataset in printed.rows:
         own = [cell for cell in cells if cell.dataset == dataset and cell.kind in (None, "real")]
         stand_in = next((cell.dataset for cell in cells if cell.stands_for == dataset), None)
-        entries = {}
-        for column in printed.values:
-            entry = _count(graphs.get(dataset), column) if name in COUNT_TABLES else _time(own, column, stand_in)
-            entries[column] = _beside(entry, printed, dataset, column)
-        rows.append(Row(dataset, printed.title(dataset), entries))
-    notes = [e.note for e in printed.errata if not e.row]
-    third = "difference" if name in COUNT_TABLES else "ratio"
-    if third == "ratio":
-        notes += _method_notes(rows)
-    return Table(name, printed.caption, ("Data set", *printed.values), rows, third, notes)
+        entries = {column: _time(own, FEEDS[name][column], _why_not(stand_in, name)) for column in printed.values}
+        rows.append(_row(printed, dataset, entries, ours.entries(own, _why_not(stand_in, name)) if ours else {}))
+    if ours is None:
+        return _table(printed, rows, "ratio", _method_notes(rows))
+    likes = _likes(printed, cells)
+    for dataset, own in likes.items():
+        entries = {column: _time(own, FEEDS[name][column]) for column in printed.values}
+        title = f"{printed.title(dataset.removesuffix(LIKE))}{LIKE} (generated)"
+        rows.append(Row(dataset, title, {**entries, **ours.entries(own)}))
+    notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
+    if likes:
+        notes.append("Rows marked as generated are look-alikes; they are never compared with print.")
+    return _table(printed, rows, "ratio", notes, ours.columns)
+
+
+def _row(printed: published.Published, dataset: str, entries: dict[str, Entry], more: Mapping = {}) -> Row:  # noqa: B006
+    beside = {column: _beside(entry, printed, dataset, column) for column, entry in entries.items()}
+    return Row(dataset, printed.title(dataset), {**beside, **more})
+
+
+def _table(printed, rows: list[Row], third: str, notes: Iterable[str], more: Iterable[str] = ()) -> Table:
+    notes = [*(e.note for e in printed.errata if not e.row), *notes]
+    return Table(printed.name, printed.caption, ("Data set", *printed.values, *more), rows, third, notes)
+
+
+def _likes(printed: published.Published, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells of look-alikes of a table's graphs, in printed order."""
+    wanted = [f"{dataset}{LIKE}" for dataset in printed.rows]
+    found = {name: [cell for cell in cells if cell.dataset == name] for name in wanted}
+    return {name: own for name, own in found.items() if own}
+
+
+def _why_not(stand_in: str | None, name: str) -> str:
+    """Why a row has no cells. `stand_in`: the look-alike run in its place."""
+    where = "below, marked" if name in GPU_TABLES else "among the look-alikes"
+    return f"not to be had; {stand_in} ran in its place and stands {where}" if stand_in else NOT_RUN
+
+
+def on_gpu(cells: Iterable[Cell]) -> bool:
+    """True when a cell is of one of our implementations for GPUs, whatever became of it."""
+    return any(cell.impl.startswith(THESIS_GPU) for cell in cells)
+
+
+class _Ours:
+    """The columns that tables 6.1-6.6 have beyond print: of the implementations that the run has on a table's graphs.
+
+    Each has two, ms and `sequential` / it; labels have what print counts as overhead and we time apart, too.
+    """
+
+    def __init__(self, name: str, cells: Iterable[Cell]):
+        self.searching = name in ("6.4", "6.5", "6.6") or name == _OTHER_SEARCH
+        self.dim = next(iter(_feeds(name).values())).dim
+        self.reference = _feeds(name)["Sequential DFS" if self.searching else "CPU ICT"]
+        self.phase = "query" if self.searching else "label"
+        printed = _in_print(name)
+        found = {Series.of(cell, self.searching) for cell in cells if self._fits(cell) and printed(cell)}
+        self.series = sorted(found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads))
+
+    def _fits(self, cell: Cell) -> bool:
+        """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
+        plain = cell.impl == "sequential" and not cell.filters
+        return (
+            cell.dim == self.dim and cell.random and not plain and not cell.impl.startswith(PREFIX)
+            and (not self.searching or cell.search in (None, "dfs"))
+        )  # fmt: skip
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names, in order; `gpu` has its label's total in a printed column."""
+        both = ((self._ms(series), f"sequential / {series.name}") for series in self.series)
+        apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
+        return (*apart, *(column for pair in both for column in pair if column))
+
+    def _ms(self, series: Series) -> str | None:
+        return None if series == Series(THESIS_GPU) and not self.searching else series.name
+
+    def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
+        """The entries of one graph, from its cells."""
+        blank = Entry(status="missing", measured_notes=() if own else (why,))
+        reference = _time(own, self.reference)
+        found = {
+            column: _time(own, Feed(THESIS_GPU, phase, self.dim)) if own else blank for column, phase in _APART.items()
+        }
+        for series in self.series:
+            fit = [cell for cell in own if self._fits(cell) and Series.of(cell, self.searching) == series]
+            entry = _timed(fit, Feed(series.impl, self.phase, self.dim)) if fit else blank
+            found[series.name] = entry
+            sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
+            ratio = Entry(reference.measured / entry.measured, cell=entry.cell) if sound else blank
+            found[f"sequential / {series.name}"] = ratio
+        return {column: found[column] for column in self.columns}
+
+
+def _same_batch(one: Entry, other: Entry, searching: bool) -> bool:
+    return not searching or one.cell.query_set == other.cell.query_set
+
+
+_OTHER_LABELS, _OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"
+
+
+def _feeds(name: str) -> dict[str, Feed]:
+    return FEEDS.get(name) or (GPU_SEARCH if name == _OTHER_SEARCH else GPU_LABELS)
+
+
+def _in_print(name: str):
+    """Whether a cell's graph, or the graph that it looks like, has a row in table `name`; in the tables of other
+    graphs those that have none."""
+    if name in GPU_TABLES:
+        rows = published.table(name).rows
+        return lambda cell: cell.dataset.removesuffix(LIKE) in rows
+    rows = {dataset for each in GPU_TABLES for dataset in published.table(each).rows}
+    return lambda cell: cell.dataset.removesuffix(LIKE) not in rows
+
+
+def _gpu_notes(name: str, ours: _Ours) -> list[str]:
+    if ours.searching:
+        notes = [
+            "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
+            "Positive queries are those found on the GPU."
+        ]
+    else:
+        notes = [
+            "One label pair. Print counts transfers and allocation as overhead; here they are timed apart, in no total."
+        ]
+    if ours.series:
+        what = "DFS search" if ours.searching else "labeling"
+        notes.append(
+            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
+            f"{what}, unfiltered, over that of X on the same machine; filters are named where X has them."
+        )
+    return notes
 
 
 def others(cells: Iterable[Cell]) -> list[Table]:
     """The graphs that stand in no published table, in the thesis's columns and without print: real and
     imported ones, then generated ones (look-alikes among them). Empty tables are left out."""
-    in_print = {d for name in TIME_TABLES for d in published.table(name).rows}
+    cells = list(cells)
+    in_print = {d for name in ("2.4", "2.5", "2.6") for d in published.table(name).rows}
     groups: dict[bool, dict[str, list[Cell]]] = {False: {}, True: {}}
     for cell in cells:
         if cell.dataset not in in_print:
@@ -149,20 +246,56 @@ def others(cells: Iterable[Cell]) -> list[Table]:
         ),
     ):
         rows = [
-            Row(dataset, dataset, {column: _time(own, column) for column in FEEDS})
+            Row(dataset, dataset, {column: _time(own, feed) for column, feed in CPU.items()})
             for dataset, own in groups[like].items()
         ]
         if rows:
-            out.append(Table(name, caption, ("Data set", *FEEDS), rows, "", _method_notes(rows)))
+            out.append(Table(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
+    return [*out, *_gpu_others(cells)]
+
+
+def _gpu_others(cells: list[Cell]) -> list[Table]:
+    """As tables 6.1-6.6, for graphs that are not in them and do not look like one of theirs."""
+    out = []
+    for name, caption in (
+        (_OTHER_LABELS, "GPU labeling of graphs that no thesis table has (all times in ms)"),
+        (_OTHER_SEARCH, "GPU search on graphs that no thesis table has (all times in ms)"),
+    ):
+        fits = _in_print(name)
+        groups: dict[str, list[Cell]] = {}
+        for cell in cells:
+            if fits(cell):
+                groups.setdefault(cell.dataset, []).append(cell)
+        groups = {dataset: own for dataset, own in groups.items() if on_gpu(own)}
+        ours = _Ours(name, [cell for own in groups.values() for cell in own])
+        rows = [
+            Row(
+                dataset,
+                f"{dataset} (generated)" if own[0].generated else dataset,
+                {**{column: _time(own, feed) for column, feed in _feeds(name).items()}, **ours.entries(own)},
+            )
+            for dataset, own in groups.items()
+        ]
+        if rows:
+            notes = [*_gpu_notes(name, ours), *_batches(rows), *_method_notes(rows)]
+            out.append(Table(name, caption, ("Data set", *_feeds(name), *ours.columns), rows, "", notes))
     return out
 
 
-def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
-    """The entry of a column of tables 2.4-2.6 from the cells of one graph. `stand_in`: the look-alike run in
-    its place."""
-    feed = FEEDS[column]
+def _batches(rows: list[Row]) -> list[str]:
+    """What was asked where it is not print's number of queries."""
+    asked = {
+        row.title: entry.cell.queries
+        for row in rows
+        for entry in row.entries.values()
+        if entry.cell is not None and entry.cell.queries not in (None, PRINTED_QUERIES)
+    }
+    return [f"{title} was asked {queries:,} queries." for title, queries in asked.items()]
+
+
+def _time(own: list[Cell], feed: Feed, why: str = NOT_RUN) -> Entry:
+    """The entry of a column of a table of times from the cells of one graph; `why` there are none."""
     if not own:
-        why = f"not to be had; {stand_in} ran in its place and stands among the look-alikes" if stand_in else NOT_RUN
         return Entry(status="missing", measured_notes=(why,))
     fit = [cell for cell in own if feed.takes(cell)]
     if feed.value == "positives":  # every sound cell on the same queries has the same count
@@ -172,10 +305,15 @@ def _time(own: list[Cell], column: str, stand_in: str | None = None) -> Entry:
         failed = {c.reason for c in own if c.status == "skipped" and c.reason}
         why = failed.pop() if len(failed) == 1 and len(own) == 1 else f"the run has no cell {feed}, unfiltered"
         return Entry(status="missing", measured_notes=(why,))
+    return _timed(fit, feed)
+
+
+def _timed(fit: list[Cell], feed: Feed) -> Entry:
+    """The entry of the best of some cells."""
     cell = min(fit, key=_preference)
-    if feed.value == "positives" and cell.sound and cell.positives is not None:
-        return Entry(cell.positives, cell=cell)
-    stats = cell.stats(feed.value)
+    if feed.counts and cell.sound and (count := feed.count(cell)) is not None:
+        return Entry(count, cell=cell)
+    stats = feed.stats(cell)
     notes = (f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else ""),)
     if cell.sound and stats is None:
         return Entry(status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell)
@@ -216,7 +354,11 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
     if entry.measured is not None and printed.name in COUNT_TABLES:
         places = len(text.partition(".")[2])
         ratio = round(entry.measured, places) - value
-    elif entry.measured is not None and entry.cell.queries not in (None, PRINTED_QUERIES) and column != "Index CT":
+    elif (
+        entry.measured is not None
+        and entry.cell.queries not in (None, PRINTED_QUERIES)
+        and FEEDS[printed.name][column].asks
+    ):
         notes = (
             *notes,
             f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio",
@@ -235,7 +377,7 @@ def _method_notes(rows: list[Row]) -> list[str]:
         if entry.cell is not None and entry.measured is not None
     ]
     notes = []
-    threads = sorted({cell.threads for column, cell in shown if column.startswith("Parallel")})
+    threads = sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")})
     if threads:
         here = " or ".join(str(count) for count in threads)
         notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")

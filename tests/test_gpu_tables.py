@@ -1,0 +1,207 @@
+"""Tables 6.1-6.6 and the weights of the sub algorithms: what fills them, what never does."""
+
+import pandas
+import pytest
+from stored import lost, trials
+
+from grailbench.bench import results
+from grailbench.report import document, figures, render, tables
+from grailbench.report.feeds import WEIGHTS
+from grailbench.report.summary import cells
+
+MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
+GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}
+
+
+def labels(dim=1, **fields):
+    """Two trials of `gpu`, a hundredth apart: the thesis's phases, 40 ms in all."""
+    parts = {("label", phase): ms for phase, ms in MS.items()}
+    return trials(label=40.0, query=800.0, parts=parts, apart={"transfer": 1.0}, dim=dim, **(GPU | fields))
+
+
+def search(dim=2, **fields):
+    """Two trials of `gpu`: filter, search and what it counted."""
+    parts = {("query", "cpu_filter"): 0.25, ("query", "gpu_search"): 750.0}
+    counted = {"counters": {"queries_on_gpu": 25162, "positives": 20223}}
+    return trials(label=80.0, query=751.0, parts=parts, dim=dim, **(GPU | counted | fields))
+
+
+def sequential(dim, **fields):
+    return trials(dim=dim, **fields)
+
+
+def frame(*groups):
+    return pandas.DataFrame([row for group in groups for row in group], columns=results.FIELDS)
+
+
+def built(name, *groups):
+    return tables.build(name, cells(frame(*groups)), {})
+
+
+def row(table, dataset="kegg"):
+    return next(row for row in table.rows if row.dataset == dataset)
+
+
+def text(table):
+    headers, lines, notes = render.grid(table)
+    return render.markdown(render.heading(table), headers, lines, notes)
+
+
+# ------------------------------------------------------------------ columns
+
+
+@pytest.mark.parametrize(("column", "phase"), WEIGHTS.items())
+def test_each_phase_stands_in_the_column_that_print_gives_it(column, phase):
+    entry = row(built("6.1", labels())).entries[column]
+    assert entry.measured == pytest.approx(MS[phase] * 1.005)
+    assert entry.ratio == pytest.approx(entry.measured / float(entry.printed))
+
+
+def test_labeling_tables_are_of_one_pair_and_search_tables_of_two():
+    assert row(built("6.1", labels(dim=2))).entries["Total"].measured is None
+    assert row(built("6.1", sequential(1, label=0.2))).entries["CPU ICT"].measured == pytest.approx(0.201)
+    assert row(built("6.4", search(dim=1))).entries["GPU Search"].measured is None
+
+
+def test_search_columns_are_two_phases_and_two_counts():
+    entries = row(built("6.4", search())).entries
+    assert [entries[name].measured for name in ("CPU Filter", "GPU Search", "Queries on GPU", "Positive Queries")] == [
+        pytest.approx(0.25125), pytest.approx(753.75), 25162, 20223
+    ]  # fmt: skip
+    assert "25162" in text(built("6.4", search()))
+
+
+def test_errata_of_print_are_noted():
+    assert "should read 44.18" in text(built("6.3", labels(dataset="uniprotenc_22")))
+    assert "ten times its neighbours" in text(built("6.1", labels()))
+
+
+def test_filtered_or_lost_cells_give_no_time():
+    table = built("6.1", lost("out of memory", "needs 200 GiB", dim=1, **GPU))
+    assert row(table).entries["Total"].status == "out of memory"
+    assert "OUT OF MEMORY" in text(table)
+    assert row(built("6.4", search(filters="level"))).entries["GPU Search"].measured is None
+
+
+# ------------------------------------------------------------------ columns of ours
+
+
+def test_other_implementations_stand_beside_with_their_ratio_to_sequential():
+    table = built(
+        "6.1", labels(), sequential(1, label=0.2), trials(label=0.1, **(GPU | {"impl": "gpu-fused", "dim": 1}))
+    )
+    entries = row(table).entries
+    assert table.columns[-2:] == ("gpu-fused", "sequential / gpu-fused")
+    assert entries["gpu-fused"].measured == pytest.approx(0.1005)
+    assert entries["sequential / gpu-fused"].measured == pytest.approx(2.0)
+    assert entries["sequential / gpu"].measured == pytest.approx(0.2 / 40)
+
+
+def test_search_of_ours_is_the_whole_batch_against_sequential_dfs():
+    fused = trials(query=0.5, **(GPU | {"impl": "gpu-fused", "filters": "level,tree"}))
+    entries = row(built("6.4", search(), sequential(2, query=20.0), fused)).entries
+    assert entries["gpu-fused level,tree"].measured == pytest.approx(0.5025)
+    assert entries["sequential / gpu-fused level,tree"].measured == pytest.approx(40.0)
+    assert entries["gpu"].measured == pytest.approx(751.0 * 1.005)
+
+
+def test_parallel_columns_say_their_threads():
+    both = [trials(impl="parallel", threads=16, search=way) for way in ("dfs", "bfs")]
+    table = built("6.4", search(), *both)
+    assert [c for c in table.columns if "parallel" in c] == [
+        "parallel dfs, 16 threads", "sequential / parallel dfs, 16 threads"
+    ]  # fmt: skip
+
+
+def test_batches_of_other_queries_give_no_ratio():
+    fused = trials(query=0.5, query_set="random-1000-s1", queries=1000, **(GPU | {"impl": "gpu-fused"}))
+    entries = row(built("6.4", sequential(2), fused)).entries
+    assert entries["gpu-fused"].measured == pytest.approx(0.5025)
+    assert entries["sequential / gpu-fused"].measured is None
+
+
+def test_columns_of_ours_have_no_print_and_no_ratio_to_it():
+    headers, lines, _ = render.grid(built("6.1", labels(), sequential(1)))
+    where = headers.index("sequential / gpu")
+    at = next(i for i, line in enumerate(lines) if line[0].startswith("Kegg"))
+    assert [line[where] for line in lines[at : at + 3]] == ["0.012", "", ""]
+
+
+# ------------------------------------------------------------------ look-alikes and other graphs
+
+
+def test_look_alike_is_an_extra_row_marked_and_without_print():
+    table = built("6.3", labels(dataset="cit-patents-like"))
+    assert row(table, "cit-patents").entries["Total"].measured is None
+    like = row(table, "cit-patents-like")
+    assert like.title == "cit-Patents-like (generated)"
+    assert {(e.printed, e.ratio) for e in like.entries.values()} == {(None, None)}
+    assert table.rows[-1] is like
+
+
+def test_graph_of_no_thesis_table_has_tables_of_its_own():
+    found = {t.name: t for t in tables.others(cells(frame(labels(dataset="arxiv"), search(dataset="arxiv"))))}
+    assert row(found["gpu-labels-other-graphs"], "arxiv").entries["Total"].measured == pytest.approx(40.2)
+    assert row(found["gpu-search-other-graphs"], "arxiv").entries["Queries on GPU"].measured == 25162
+
+
+# ------------------------------------------------------------------ the report
+
+
+def test_run_without_a_gpu_cell_shows_no_gpu_table():
+    report = document.make(frame(sequential(1), sequential(2)), {}, "run")
+    assert [t.name for t in report.tables] == ["2.1", "2.4"]
+    assert not {"6.1", "6.4"} & set(report.left_out)
+
+
+def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
+    report = document.make(frame(labels(), search()), {}, "run")
+    assert [t.name for t in report.tables] == ["2.1", "2.4", "6.1", "6.4"]
+    names = {path.name for path in document.write(report, tmp_path)}
+    assert {"table-6.1.csv", "table-6.4.csv"} <= names
+    assert all(record["table"] for record in document.records(report))
+
+
+def test_page_holds_the_tables():
+    from grailbench.report import html
+
+    report = document.make(frame(labels(), search(), labels(dataset="cit-patents-like")), {}, "run")
+    page = html.page(report, {})
+    assert "Small sparse labeling times" in page
+    assert "cit-Patents-like (generated)" in page
+
+
+# ------------------------------------------------------------------ figures
+
+
+def weights(*groups):
+    found = cells(frame(*groups))
+    return figures.weights([tables.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + tables.others(found))
+
+
+def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
+    found = weights(labels(), labels(dataset="human"))
+    assert found.groupby(["level", "name", "source"]).share.sum().round(9).eq(1).all()
+    one = found[(found.level == "data set") & (found.source == "measured") & (found.phase == "Parent SSSP")]
+    assert list(one.share.round(9)) == [0.3]
+    assert list(one.name) == ["Small sparse, 2 graphs"]
+
+
+def test_printed_weights_are_those_of_the_graphs_measured():
+    found = weights(labels())
+    one = found[(found.level == "data set") & (found.source == "printed") & (found.phase == "Overhead")]
+    assert one.share.iloc[0] == pytest.approx(45.5 / 394.5, rel=1e-3)
+
+
+def test_look_alikes_are_no_part_of_a_data_set():
+    found = weights(labels(dataset="cit-patents-like"), labels(dataset="citeseer-large"))
+    grouped = found[(found.level == "data set") & (found.source == "measured")]
+    assert set(grouped.name) == {"Large real, 1 graph", "Generated graphs, 1 graph"}
+
+
+def test_times_that_two_tables_print_are_drawn_once():
+    report = document.make(frame(labels(), search(), sequential(2)), {}, "run")
+    shown = figures.printed(report.tables)
+    assert not shown.duplicated(["dataset", "column"]).any()
+    assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)
+    assert "Queries on GPU" not in set(shown.column)
