@@ -121,6 +121,14 @@ def test_several_roots_without_a_super_root_are_refused():
         labelled(dag, Params(dim=1), SMALLEST)
 
 
+def test_a_root_that_is_not_the_last_vertex_is_refused():
+    offsets, children = np.array([0, 2, 2, 2]), np.array([1, 2], np.int32)
+    order = np.array([0, 1, 2], np.int32)
+    dag = Dag(offsets, children, np.array([0, 1, 1], np.int32), order, order, reverse=transpose(offsets, children))
+    with pytest.raises(InputError, match="not the last vertex .*super-root"):
+        labelled(dag, Params(dim=1), SMALLEST)
+
+
 def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(monkeypatch):
     from grailbench.device import describe
 
@@ -249,7 +257,9 @@ def test_rows_on_the_device_are_those_of_the_host():
         assert rows.edges.copy_to_host().tolist() == edges.tolist()
 
 
-@pytest.mark.parametrize("wrong", [{"threads": 3}, {"lanes": 64, "threads": 32}, {"threads": 2048}, {"blocks": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"threads": 3}, {"lanes": 16, "threads": 8}, {"lanes": 64}, {"threads": 2048}, {"blocks": 0}]
+)
 def test_impossible_launches_are_refused(wrong):
     with pytest.raises(ValueError, match="powers of two"):
         Enterprise(**wrong)

@@ -15,6 +15,8 @@ import numpy as np
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.scan import MOST, Scan
 
+WARP = 32  #: threads whose barrier is that of a warp
+
 
 @dataclass(frozen=True)
 class Enterprise:
@@ -33,8 +35,12 @@ class Enterprise:
 
     def __post_init__(self):
         powers = all(size & (size - 1) == 0 for size in (self.threads, self.lanes))
-        if not powers or not 0 < self.lanes <= self.threads <= MOST or not 0 < self.blocks <= MOST:
-            raise ValueError(f"{self}: threads and lanes are powers of two, lanes <= threads <= {MOST} >= blocks")
+        fits = 0 < self.lanes <= min(self.threads, WARP) and self.threads <= MOST and 0 < self.blocks <= MOST
+        if not powers or not fits:
+            raise ValueError(
+                f"{self}: threads and lanes are powers of two, lanes <= threads <= {MOST} >= blocks, and a team of "
+                f"lanes fits a warp of {WARP}"
+            )
 
 
 #: A simulated thread is a Python thread: few of them

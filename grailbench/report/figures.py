@@ -70,8 +70,8 @@ FIGURES = {
     "weights": (
         "Weight of sub algorithms",
         "Share of each phase in labeling by the thesis's pipeline, one label pair: averages over the graphs of a data "
-        "set (tables 6.1-6.3), then graph by graph; printed averages are over the graphs measured here. Transfers and "
-        "allocation are in print's overhead and not in ours.",
+        "set (tables 6.1-6.3), then graph by graph; printed averages are over the graphs measured here. "
+        "Uploading the graph and allocating buffers are in print's overhead and not in ours.",
     ),
     "edges": (
         "Time against edges",

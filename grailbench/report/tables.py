@@ -216,7 +216,8 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
         ]
     else:
         notes = [
-            "One label pair. Print counts transfers and allocation as overhead; here they are timed apart, in no total."
+            "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
+            "allocating the buffers are timed apart, in no total, and overhead has what passes between phases."
         ]
     if ours.series:
         what = "DFS search" if ours.searching else "labeling"

@@ -122,9 +122,7 @@ def label(
     shape = shape or usual()
     need = device_bytes(dag, params.dim, shape)
     require_memory(need, f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU, d = {params.dim},")
-    roots = int(np.count_nonzero(np.diff(dag.parent_offsets) == 0))
-    if roots != 1:
-        raise InputError(f"{roots} vertices have no parent", remedy="condense() adds the one super-root that is needed")
+    _require_super_root(dag)
     clock = Clock(timer)
     with clock.phase("allocate", apart=True):
         work = Work(dag.vertices, dag.edges, shape)
@@ -146,6 +144,16 @@ def label(
     }
     clock.close()
     return Built(labels, pairs, graph, counts, shape)
+
+
+def _require_super_root(dag: Dag) -> None:
+    """Raise InputError unless the last vertex, and no other, has no parent: there every top-down BFS starts."""
+    roots = np.flatnonzero(np.diff(dag.parent_offsets) == 0)
+    fault = f"{roots.size} vertices have no parent" if roots.size != 1 else None
+    if fault is None and roots[0] != dag.vertices - 1:
+        fault = f"vertex {roots[0]} has no parent, and is not the last vertex"
+    if fault:
+        raise InputError(fault, remedy="condense() adds the one super-root that is needed, as the last vertex")
 
 
 def _ordered(dag: Dag, graph: DeviceDag, params: Params, pair: int, clock: Clock) -> tuple[Rows, np.ndarray]:
