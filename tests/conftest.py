@@ -45,11 +45,11 @@ def toys(monkeypatch):
     """The toy implementations, registered for one test; their log of calls is empty."""
     from toys import CALLS, TOYS
 
-    from grailbench.reachability import index
+    from grailbench import contract
 
-    index.implementations()
+    contract.implementations()
     for name, toy in TOYS.items():
-        monkeypatch.setitem(index._registry, name, toy)
+        monkeypatch.setitem(contract._registry["reachability"], name, toy)
     CALLS.clear()
     return CALLS
 

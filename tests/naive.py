@@ -36,6 +36,16 @@ def closure(vertices, edges):
     return [reachable_from(vertices, edges, u) for u in range(vertices)]
 
 
+def distances_from(vertices, edges, source):
+    """`{vertex: length of a shortest path from source}` of what is reached; `edges` are (u, v, weight >= 0)."""
+    found = {source: 0}
+    for _ in range(vertices):  # Bellman and Ford
+        for u, v, weight in edges:
+            if u in found and found[u] + weight < found.get(v, float("inf")):
+                found[v] = found[u] + weight
+    return found
+
+
 def components(vertices, edges):
     """For each vertex the number of its strong component; components are numbered by their least vertex."""
     reach = closure(vertices, edges)

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from grailbench import contract
 from grailbench.bench import results, runner
 from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.main import main
@@ -508,7 +509,7 @@ def measured(monkeypatch, graph, tmp_path):
     def measure(name, planted, trials=15):
         kind = type("Planted", (planted,), {"name": "planted"})
         index.implementations()
-        monkeypatch.setitem(index._registry, "planted", kind)
+        monkeypatch.setitem(contract._registry["reachability"], "planted", kind)
         block = {"datasets": [graph], "implementations": ["dfs", "planted"], "count": 5000, "trials": trials}
         plan = make_plan(Config.model_validate({"experiment": [block]}))
         done = runner.run(plan, Silent(), out=tmp_path / name, fetch=False)

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
-
-import numpy as np
+from typing import Any
 
 from grailbench.bench import memory
 from grailbench.bench.guard import Outcome, guarded
@@ -32,21 +31,22 @@ _START = "import sys; from grailbench.bench import apart; apart._serve(int(sys.a
 
 @dataclass(frozen=True)
 class _Opening:
-    """What a nursery is told first: the graph, and the classes that must be known by name there.
+    """What a nursery is told first: problem and graph, and the classes that must be known by name there.
 
-    classes: (module, attribute) of each implementation of the plan. queries: the pairs of each query set.
+    classes: (module, attribute) of each implementation of the plan. workloads: by name the spec, and what is asked.
     """
 
+    problem: str
     graph: str
     sha256: str
     classes: tuple[tuple[str, str], ...]
-    queries: dict[str, tuple[np.ndarray, np.ndarray]]
+    workloads: dict[str, tuple[Any, Any]]
 
 
 class Nursery:
     """The process that cells on one graph are forked from."""
 
-    def __init__(self, graph: str, sha256: str, classes: list[type], queries: dict[str, tuple]):
+    def __init__(self, solved: str, graph: str, sha256: str, classes: list[type], workloads: dict[str, tuple]):
         """Raises GrailbenchError or RuntimeError when the process cannot open the graph."""
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
@@ -62,7 +62,7 @@ class Nursery:
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[Apart] = []
         named = tuple((cls.__module__, cls.__qualname__) for cls in classes)
-        outcome = self._ask(_Opening(graph, sha256, named, queries))
+        outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
         if outcome.status != "ok":
             self.close()
             raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
@@ -158,7 +158,7 @@ def _serve(handle: int) -> None:
                 if pid == 0:
                     connection.close()
                     ours.close()
-                    _live(Connection(its), question, outcome.value, opening.queries)
+                    _live(Connection(its), question, *outcome.value)
                 os.close(its)
                 children.add(pid)
                 connection.send(pid)
@@ -174,39 +174,42 @@ def _serve(handle: int) -> None:
 
 
 def _open(opening: _Opening):
-    from grailbench.datasets.library import open_graph
+    from grailbench.bench.problems import problem
+    from grailbench.contract import implementations, register
     from grailbench.errors import InputError
-    from grailbench.reachability.index import implementations, register
 
-    known = implementations()
+    known = implementations(opening.problem)
     for module, name in opening.classes:
         cls = getattr(import_module(module), name)
         if cls.name not in known:
             register(cls)
-    graph = open_graph(opening.graph)
+    solved = problem(opening.problem)
+    graph = solved.open(opening.graph)
     if graph.sha256 != opening.sha256:
         raise InputError(f"{opening.graph} changed during the run")
-    graph.dag.parents  # noqa: B018 - made once, for all cells
-    return graph
+    given = {name: (solved.data(graph, spec), asked) for name, (spec, asked) in opening.workloads.items()}
+    for data, _ in given.values():
+        solved.share(data)
+    return graph, given
 
 
-def _live(connection: Connection, cell: Cell, graph, queries) -> None:
+def _live(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:
     """A cell's life: pass after pass, as told. Does not return."""
     from grailbench.bench import passes
 
     memory.sacrifice_me()
-    pairs = queries[cell.queries.name]
+    data, asked = given[cell.queries.name]
     edges = None
     try:
         while True:
             what = connection.recv()
             if what == "attempt":
-                outcome = guarded(lambda: passes.attempt(cell, graph.dag, pairs))
+                outcome = guarded(lambda: passes.attempt(cell, data, asked))
             else:
                 if cell.from_edges and edges is None:
                     outcome = guarded(lambda: passes.edges_of(graph))
                     edges = outcome.value
-                outcome = guarded(lambda edges=edges: passes.measure(cell, graph.dag, pairs, edges))
+                outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
             memory.release()
             connection.send(outcome)
     except (EOFError, OSError):

@@ -12,15 +12,15 @@ from pathlib import Path
 from time import monotonic
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.results import cell_of
-from grailbench.bench.verify import Checker
-from grailbench.datasets.library import BenchGraph
+from grailbench.contract import Input, Problem, Workload
 
 
 class Screen:
@@ -50,26 +50,17 @@ class Screen:
         if self.console.is_terminal and not (self.as_json and sys.stdout.isatty()):
             self.live = LiveView(self.console, plan, steps)
 
-    def opened(self, graph: BenchGraph, cells: int) -> None:
+    def opened(self, graph: Input, cells: int) -> None:
         self._began = monotonic()
         kind = {True: "real, checksum verified", False: "real, checksum not verified"}.get(graph.verified, graph.kind)
-        dag = graph.dag
-        self.note(
-            f"{graph.name}: {dag.vertices:,} vertices, {dag.printed_edges:,} edges ({kind}), {_count(cells, 'cell')}"
-        )
+        self.note(f"{graph.name}: {graph.vertices:,} vertices, {graph.edges:,} edges ({kind}), {_count(cells, 'cell')}")
 
-    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: list[Cell]) -> None:
+    def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None:
         for name, checker in checkers.items():
-            queries = checker.queries
-            positives = "unknown" if queries.positives is None else f"{queries.positives:,}"
             sound = _count(sum(cell.queries.name == name for cell in cells), "cell")
-            agreed = " by agreement of the implementations" if queries.agreed else ""
-            self.note(
-                f"  {name}: {positives} of {queries.size:,} pairs reachable{agreed}; "
-                f"{sound} verified by {checker.method}"
-            )
+            self.note(f"  {name}: {checker.describe()}; {sound} verified by {checker.method}")
 
-    def timed(self, graph: BenchGraph) -> None:
+    def timed(self, graph: Input) -> None:
         self.note(f"  done in {monotonic() - self._began:.1f} s")
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
@@ -107,41 +98,59 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
+        notes = [cell.problem, *notes] if cell.problem != USUAL else notes
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
         counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
         table.add_row(*(_text(value) for value in (*values, *counts)))
     return table
 
 
-def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Table:
-    """One line a cell, in the plan's order: median times in ms, positive count, how it was checked, status."""
-    times = ["label ms", "query ms"] if timing else []
+def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Group:
+    """A table a problem, one line a cell in the plan's order: median times in ms, rate, positive count, how it was
+    checked, status."""
+    groups = _by_cell(plan, rows)
+    names = list(dict.fromkeys(group[-1]["problem"] or USUAL for group in groups))
+    several = names not in ([USUAL], [])
+    return Group(
+        *(
+            _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
+            for name in names or [USUAL]
+        )
+    )
+
+
+def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> Table:
+    rows = [row for group in groups for row in group]
+    times = [f"{phase} ms" for phase in solved.phases] if timing else []
     if any(row["phase"] == "ready" for row in rows):
         times.append("ready ms")
-    table = _table("medians of the trials" if timing else "")
-    numbers = ["d", "threads", "trials", *times, "reachable"]
-    heads = [
-        "dataset",
-        "impl",
-        "d",
-        "search",
-        "filters",
-        "threads",
-        "query set",
-        *(["trials", *times] if timing else []),
-    ]
-    for head in [*heads, "reachable", "checked by", "status"]:
+    rates = [solved.rate] if timing and solved.rate else []
+    axes = {"d": "dim", "search": "search", "filters": "filters", "threads": "threads"}
+    if solved.name != USUAL:
+        axes = {head: axis for head, axis in axes.items() if any(row[axis] is not None for row in rows)}
+    numbers = ["d", "threads", "trials", *times, *rates, solved.answer]
+    heads = ["dataset", "impl", *axes, "query set", *(["trials", *times, *rates] if timing else [])]
+    title = "medians of the trials" if timing else ""
+    table = _table(": ".join(part for part in (solved.name if named else "", title) if part))
+    for head in [*heads, solved.answer, "checked by", "status"]:
         table.add_column(head, justify="right" if head in numbers else "left")
-    for group in _by_cell(plan, rows):
+    for group in groups:
         last = group[-1]
-        cells = [last[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads", "query_set")]
+        cells = [last[name] for name in ("dataset", "impl", *axes.values(), "query_set")]
         if timing:
             medians = [_median(group, head.split()[0]) for head in times]
-            cells += [sum(row["phase"] == "query" and not row["under"] for row in group), *medians]
+            trials = sum(row["phase"] == solved.phases[-1] and not row["under"] for row in group)
+            cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
         cells += [_grouped(last["positives"]), last["verified"]]
         status = last["status"] if not last["reason"] else f"{last['status']}: {last['reason']}"
         table.add_row(*(_text(value) for value in (*cells, status)))
     return table
+
+
+def _median_rate(rows: list[dict]) -> str:
+    """Median rate to three significant digits, '' where there is none."""
+    rates = [row["rate"] for row in rows if row.get("rate") is not None]
+    return f"{statistics.median(rates):.3g}" if rates and rows[-1]["status"] != "wrong" else ""
 
 
 def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.results import LAST_PHASE, cell_of
+from grailbench.bench.results import LAST_PHASES, cell_of
 
 DRAW_SECONDS = 0.1  #: at least between two drawings ...
 LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
@@ -30,7 +30,7 @@ class View:
         self._left = {cell_of(c.columns()): 1 if verifying else 1 + c.warmup + c.trials for c in plan.cells}
         self._graph = {cell_of(c.columns()): c.dataset for c in plan.cells}
         self._spent: dict[str, list[float]] = {}
-        self._best: dict[tuple[str, str], tuple[float, str]] = {}
+        self._best: dict[tuple, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._since = now()
@@ -55,13 +55,13 @@ class View:
             if row["phase"] is None:
                 if row["status"] != "ok":
                     self._finish(key, self._left.get(key, 0))
-            elif row["phase"] == LAST_PHASE and not row["under"]:
+            elif row["phase"] in LAST_PHASES and not row["under"]:
                 top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
                 self._last[key] = ", ".join(top)
-                place = (row["dataset"], row["query_set"])
+                place = (row["dataset"], row["query_set"], row["problem"])
                 best = self._best.get(place)
                 if best is None or row["ms"] < best[0]:
-                    self._best[place] = (row["ms"], self._names.get(key, row["impl"]))
+                    self._best[place] = (row["ms"], self._names.get(key, row["impl"]), row["phase"])
 
     def _finish(self, key: str, steps: int) -> None:
         self.done += steps
@@ -97,9 +97,9 @@ class View:
             f"{self.cell.dataset}: {self.cell.label()}",
             f"{self.doing}; last {last}" if last else self.doing,
         ]
-        best = self._best.get((self.cell.dataset, self.cell.columns()["query_set"]))
+        best = self._best.get((self.cell.dataset, self.cell.queries.name, self.cell.problem))
         if best is not None:
-            found.append(f"best query so far on {self.cell.dataset}: {_ms(best[0])}, {best[1]}")
+            found.append(f"best {best[2]} so far on {self.cell.dataset}: {_ms(best[0])}, {best[1]}")
         return found
 
 

@@ -1,7 +1,7 @@
 """From a config file or flags to the exact list of cells that a run executes.
 
 A config is TOML: `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
-`Experiment`. A cell is (graph, implementation, d, search, filters, threads, order, query set, seed). Axes
+`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, order, query set, seed). Axes
 that an implementation does not obey (`Implementation.axes`) collapse, so that no cell is measured twice.
 """
 
@@ -25,12 +25,16 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
+    field_validator,
+    model_validator,
 )
 
 from grailbench import paths
+from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.queries import QuerySpec
+from grailbench.contract import Params, Spec, implementation
 from grailbench.errors import InputError
-from grailbench.reachability.index import FILTERS, Params, implementation
+from grailbench.reachability.index import FILTERS
 
 
 def _listed(value):
@@ -53,12 +57,14 @@ _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 class Experiment(BaseModel):
     """One block of a config: a matrix of cells. Every axis may be one value or a list.
 
+    problem           'reachability', 'bfs', 'sssp', 'apsp' (see `bench.problems`)
     datasets, sets    names of graphs, and of sets of the registry ('all': every set)
-    implementations   names as typed on the command line
-    dim, search, order  see `Params`
+    implementations   names as typed on the command line; the problem says which are the usual
+    dim, search, order  see `reachability.index.Params`
     filters           'level,tree,hubs', some of them, or 'none'
     threads           0 is all cores
-    queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two
+    queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two (sources, for
+                      problems that have some); as many as the problem says, unless told
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
     seed              of query sets, child orders and the order of trials
     from_edges        time edges in memory to ready index too (phase `ready`)
@@ -71,16 +77,17 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    problem: str = USUAL
     datasets: Annotated[list[str], BeforeValidator(_listed)] = []
     sets: Annotated[list[str], BeforeValidator(_listed)] = []
-    implementations: _Many[str] = ["sequential", "parallel"]
+    implementations: _Many[str]
     dim: _Many[PositiveInt] = [2]
     search: _Many[Literal["dfs", "bfs"]] = ["dfs"]
     filters: _Many[Annotated[str, BeforeValidator(_filter_names)]] = ["none"]
     order: _Many[Literal["lexicographic", "random"]] = ["random"]
     threads: _Many[Annotated[int, Field(ge=0)]] = [0]
     queries: _Many[str] = ["random"]
-    count: PositiveInt = 100_000
+    count: PositiveInt
     trials: PositiveInt = 20
     warmup: Annotated[int, Field(ge=0)] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
@@ -88,6 +95,27 @@ class Experiment(BaseModel):
     time_limit: PositiveFloat | None = None
     process: Literal["shared", "own"] = "shared"
     fallback: Literal["like"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual(cls, given):
+        """What the problem says where nothing else is said."""
+        if not isinstance(given, dict):
+            return given
+        named = given.get("problem", USUAL)
+        try:
+            known = problem(named)
+        except (InputError, TypeError):
+            known = problem(USUAL)  # `_known` says what is wrong
+        return {"implementations": list(known.usual), "count": known.count} | given
+
+    @field_validator("problem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            return problem(name).name
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
 
 class Config(BaseModel):
@@ -115,7 +143,7 @@ class Cell:
     threads: int | None
     order: str | None
     seed: int
-    queries: QuerySpec
+    queries: QuerySpec | Spec
     trials: int = 20
     warmup: int = 1
     from_edges: bool = False
@@ -123,14 +151,14 @@ class Cell:
     process: str = "shared"
     fallback: str | None = None
     stands_for: str | None = None
+    problem: str = USUAL
 
     @property
     def params(self) -> Params:
         """What the implementation is given."""
-        axes = {"dim": self.dim, "search": self.search, "threads": self.threads, "order": self.order}
+        axes = {name: getattr(self, name) for name in ("dim", "search", "filters", "threads", "order")}
         given = {name: value for name, value in axes.items() if value is not None}
-        filters = () if self.filters in (None, "none") else tuple(self.filters.split(","))
-        return Params(filters=filters, seed=self.seed, **given)
+        return problem(self.problem).params(seed=self.seed, **given)
 
     def columns(self) -> dict:
         """The columns of a row that say which cell it belongs to."""
@@ -144,28 +172,33 @@ class Cell:
             "order": self.order,
             "seed": self.seed,
             "query_set": self.queries.name,
+            "problem": self.problem,
         }
 
     def label(self) -> str:
         """The cell in a few words, for people: 'sequential d=2 dfs level,tree'."""
-        words = [self.impl]
+        words = [self.impl] if self.problem == USUAL else [self.problem, self.impl]
         words += [f"d={self.dim}"] if self.dim is not None else []
         words += [self.search] if self.search else []
         words += [self.filters] if self.filters not in (None, "none") else []
         words += [self.order] if self.order not in (None, "random") else []
         words += [f"{self.threads} thread{'s' if self.threads > 1 else ''}"] if self.threads is not None else []
-        words += [self.queries.name] if self.queries.kind != "random" else []
+        words += [self.queries.name] if self.queries.kind not in ("random", "all") else []
         return " ".join(words)
 
     def record(self) -> dict:
-        """The cell as a plan prints it."""
+        """The cell as a plan prints it; the usual problem goes without saying."""
         kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
         own = {} if self.process == "shared" else {"process": self.process}
-        return {**self.columns(), **{name: getattr(self, name) for name in kept}, **own}
+        return {**self._told(), **{name: getattr(self, name) for name in kept}, **own}
+
+    def _told(self) -> dict:
+        """The columns, as they were when there was one problem: keys and digests of older runs hold."""
+        return {name: value for name, value in self.columns().items() if (name, value) != ("problem", USUAL)}
 
     def identity(self) -> dict:
         """What makes two cells the same measurement, whatever their number of trials."""
-        return {**self.columns(), "queries": self.queries.identity(), "from_edges": self.from_edges}
+        return {**self._told(), "queries": self.queries.identity(), "from_edges": self.from_edges}
 
 
 @dataclass(frozen=True)
@@ -189,6 +222,14 @@ class Plan:
             graphs.setdefault(cell.dataset, []).append(cell)
         return graphs
 
+    def sittings(self) -> list[tuple[str, str, list[Cell]]]:
+        """What is taken together: (problem, graph, cells), in the order of `by_dataset`."""
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for name, cells in self.by_dataset().items():
+            for cell in cells:
+                found.setdefault((cell.problem, name), []).append(cell)
+        return [(*key, cells) for key, cells in found.items()]
+
 
 def make_plan(config: Config) -> Plan:
     """Expand a config. Raises InputError for an unknown dataset, set or implementation, or no cell."""
@@ -204,9 +245,12 @@ def _expand(experiment: Experiment):
     names = _datasets(experiment)
     if not names:
         raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
-    specs = [QuerySpec.parse(text, experiment.count, experiment.seed) for text in experiment.queries]
+    solved = problem(experiment.problem)
+    if experiment.from_edges and not solved.from_edges:
+        raise InputError(f"{solved.name} is not timed from edges", remedy="leave out from_edges")
+    specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     for name, impl in itertools.product(names, experiment.implementations):
-        chosen = implementation(impl)
+        chosen = implementation(impl, solved.name)
         collapsed = [
             values if axis in chosen.axes else [None]
             for axis, values in (
@@ -234,6 +278,7 @@ def _expand(experiment: Experiment):
                 time_limit=experiment.time_limit,
                 process=experiment.process,
                 fallback=experiment.fallback,
+                problem=solved.name,
             )
 
 
@@ -337,14 +382,21 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
         given = {"datasets": [], "sets": [], **given}
     elif config is None:
         raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
-    if config is None:
-        config = Config(experiment=[Experiment()])
-    base = config if isinstance(config, Config) else load_config(config)
+    base = Config(experiment=[Experiment()]) if config is None else config
+    base = base if isinstance(base, Config) else load_config(base)
     try:
-        blocks = [Experiment.model_validate({**block.model_dump(), **given}) for block in base.experiment]
+        blocks = [Experiment.model_validate({**_kept(block, given), **given}) for block in base.experiment]
     except ValidationError as error:
         raise InputError(_explain(error, flags=True)) from None
     return base.model_copy(update={"experiment": blocks})
+
+
+def _kept(block: Experiment, given: dict) -> dict:
+    """The keys of a block that flags replace; another problem has implementations and a count of its own."""
+    keys = block.model_dump()
+    if given.get("problem", block.problem) != block.problem:
+        del keys["implementations"], keys["count"]
+    return keys
 
 
 FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}

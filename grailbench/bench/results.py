@@ -1,8 +1,8 @@
 """The rows of a run on disk: appended a whole trial at a time, repaired after a kill, read back for reports.
 
 A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
-fields of `FIELDS`; a trial of a cell is one row a phase, the phase `query` last, and so a trial without its
-`query` row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
+fields of `FIELDS`; a trial of a cell is one row a phase, one of `LAST_PHASES` last, and so a trial without that
+row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
 phase.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
-LAST_PHASE = "query"
+LAST_PHASES = ("query", "solve")  #: the last phase of a trial of any problem; no other phase at the top has such a name
 FSYNC_SECONDS = 1.0
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
@@ -40,7 +40,7 @@ FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
     "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
     "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
-    *MEMORY,
+    *MEMORY, "problem", "rate",
 )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _without_torn_trial(rows: list[dict]) -> list[dict]:
 
 
 def _ends_trial(row: dict) -> bool:
-    return row["phase"] == LAST_PHASE and not row["under"]
+    return row["phase"] in LAST_PHASES and not row["under"]
 
 
 def repair(folder: Path) -> tuple[list[dict], Damage]:
@@ -217,8 +217,9 @@ _CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "see
 
 
 def cell_of(row: dict) -> str:
-    """The columns that name a row's cell, as one string."""
-    return json.dumps([row[name] for name in _CELL])
+    """The columns that name a row's cell, as one string. Rows without a problem are of reachability."""
+    problem = row.get("problem") or "reachability"
+    return json.dumps([row[name] for name in _CELL] + ([] if problem == "reachability" else [problem]))
 
 
 def finished(rows: list[dict]) -> Counter:

@@ -31,13 +31,12 @@ from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
+from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
-from grailbench.bench.queries import query_set
-from grailbench.bench.verify import Checker, Checks, Verdict, verdict
-from grailbench.datasets.library import BenchGraph
+from grailbench.bench.verify import Checks
+from grailbench.contract import Input, Problem, Verdict, Workload, implementation
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
-from grailbench.reachability.index import implementation
 
 BUSY = 0.6  #: load average a core, from which a run says that it is not alone
 
@@ -49,11 +48,11 @@ class Watcher(Protocol):
 
     def began(self, folder: Path, plan: Plan, steps: int) -> None: ...
 
-    def opened(self, graph: BenchGraph, cells: int) -> None: ...
+    def opened(self, graph: Input, cells: int) -> None: ...
 
-    def answered(self, graph: BenchGraph, checkers: dict[str, Checker], cells: list[Cell]) -> None: ...
+    def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None: ...
 
-    def timed(self, graph: BenchGraph) -> None: ...
+    def timed(self, graph: Input) -> None: ...
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None: ...
 
@@ -149,7 +148,7 @@ def run(
     resume: Path | None = None,
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
-    open_graph: Callable[[str], BenchGraph] | None = None,
+    open_graph: Callable[[str], Input] | None = None,
 ) -> Finished:
     """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`.
 
@@ -158,10 +157,8 @@ def run(
     machine can run no implementation of the plan, or the simulator is on, which has no times.
     """
     _require(plan)
-    if device.simulating() and any("gpu" in implementation(cell.impl).needs for cell in plan.cells):
+    if device.simulating() and any("gpu" in _implementation(cell).needs for cell in plan.cells):
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
-    if open_graph is None:
-        from grailbench.datasets.library import open_graph
     folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
     with results.only_writer(folder):
         return _run(plan, watcher, folder, fetch, checks, open_graph)
@@ -180,8 +177,8 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
         watcher.note(f"{load}: other work disturbs the times")
     try:
         with prompt_interrupts(_last_words(sitting.writer, folder)):
-            for name, cells in settled.by_dataset().items():
-                sitting.graph(name, cells)
+            for solved, name, cells in settled.sittings():
+                sitting.graph(problem(solved), name, cells)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
     finally:
@@ -198,7 +195,7 @@ def verify(
     *,
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
-    open_graph: Callable[[str], BenchGraph] | None = None,
+    open_graph: Callable[[str], Input] | None = None,
     simulate: bool = False,
 ) -> Finished:
     """Verify every cell of a plan and time none; one row a cell, nothing is written. Raises as `run` does.
@@ -208,30 +205,32 @@ def verify(
     if simulate:
         device.simulate()
     _require(plan)
-    if open_graph is None:
-        from grailbench.datasets.library import open_graph
     env = machine.environment()
     env["fingerprint"] = machine.fingerprint(env)
     settled = provide(plan, fetch, watcher.note)
     sitting = _Sitting(None, env, [], watcher, checks, open_graph)
     watcher.began(None, settled, len(settled.cells))
-    for name, cells in settled.by_dataset().items():
-        sitting.graph(name, cells)
+    for solved, name, cells in settled.sittings():
+        sitting.graph(problem(solved), name, cells)
     return Finished(None, settled, sitting.new, sitting.lacking)
 
 
 def _require(plan: Plan) -> None:
     """Raise MachineLacks when each implementation of the plan lacks something here; one that runs is enough."""
     lacking: MachineLacks | None = None
-    for name in dict.fromkeys(cell.impl for cell in plan.cells):
+    for found in dict.fromkeys(_implementation(cell) for cell in plan.cells):
         try:
-            implementation(name).require()
+            found.require()
         except MachineLacks as error:
             lacking = lacking or error
         else:
             return
     if lacking is not None:
         raise lacking
+
+
+def _implementation(cell: Cell) -> type:
+    return implementation(cell.impl, cell.problem)
 
 
 def _steps(cell: Cell) -> int:
@@ -287,7 +286,7 @@ def _record(folder: Path, plan: Plan) -> dict:
 
 def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
     """16 hex digits: configuration, graph, code and machine. Rows of one key may be put together."""
-    code = (env["code"], machine.source_hash(implementation(cell.impl)))
+    code = (env["code"], machine.source_hash(_implementation(cell)))
     text = json.dumps([cell.identity(), graph_sha256, code, env["fingerprint"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -304,15 +303,17 @@ class _Sitting:
         self.writer = results.Writer(folder) if folder is not None else None
         self.new: list[dict] = []
         self.lacking: str | None = None
+        self.data: dict = {}  # of the graph at hand, by workload: what implementations are given
 
     @property
     def timing(self) -> bool:
         """False when cells are only verified, and nothing is kept."""
         return self.writer is not None
 
-    def graph(self, name: str, cells: list[Cell]) -> None:
-        """All cells of one graph."""
-        outcome = guarded(lambda: self.open_graph(name))
+    def graph(self, solved: Problem, name: str, cells: list[Cell]) -> None:
+        """All cells of one problem on one graph."""
+        self.data.clear()
+        outcome = guarded(lambda: (self.open_graph or solved.open)(name))
         if outcome.status != "ok":
             status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
             self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
@@ -320,12 +321,12 @@ class _Sitting:
                 task = Task(cell, cell_key(cell, None, self.env))
                 self._give_up(task, replace(outcome, status=status), None)
             return
-        graph: BenchGraph = outcome.value
+        graph: Input = outcome.value
         tasks = self._tasks(cells, graph)
         if not tasks:
             return
         self.watcher.opened(graph, len(tasks))
-        checkers, tasks = self._checkers(graph, tasks)
+        checkers, tasks = self._checkers(solved, graph, tasks)
         with self._homes(graph, checkers, tasks):
             self._verify(graph, checkers, tasks)
             self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
@@ -339,15 +340,16 @@ class _Sitting:
             self.watcher.timed(graph)
 
     @contextmanager
-    def _homes(self, graph: BenchGraph, checkers: dict[str, Checker], tasks: list[Task]):
+    def _homes(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]):
         """Processes of their own for the cells that ask for one, as long as the block lasts."""
         own = [task for task in tasks if task.cell.process == "own" and not task.over]
         if not own:
             yield
             return
-        classes = list({implementation(task.cell.impl): None for task in own})
-        queries = {name: (checker.queries.u, checker.queries.v) for name, checker in checkers.items()}
-        outcome = guarded(lambda: Nursery(graph.name, graph.sha256, classes, queries))
+        classes = list({_implementation(task.cell): None for task in own})
+        specs = {task.cell.queries.name: task.cell.queries for task in own}
+        workloads = {name: (spec, checkers[name].asked) for name, spec in specs.items()}
+        outcome = guarded(lambda: Nursery(own[0].cell.problem, graph.name, graph.sha256, classes, workloads))
         for task in own if outcome.status != "ok" else ():
             self._give_up(task, outcome, graph)
         try:
@@ -358,7 +360,7 @@ class _Sitting:
             if outcome.status == "ok":
                 outcome.value.close()
 
-    def _tasks(self, cells: list[Cell], graph: BenchGraph) -> list[Task]:
+    def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
         """The cells that still have something to do."""
         tasks = []
         for cell in cells:
@@ -373,13 +375,18 @@ class _Sitting:
                     self.watcher.step(cell, "done before", done)
         return tasks
 
-    def _checkers(self, graph: BenchGraph, tasks: list[Task]) -> tuple[dict[str, Checker], list[Task]]:
-        """A checker for each query set, and the tasks whose query set could be had."""
-        checkers: dict[str, Checker] = {}
+    def _checkers(
+        self, solved: Problem, graph: Input, tasks: list[Task]
+    ) -> tuple[dict[str, Workload], list[Task]]:
+        """The workload of each query set, and the tasks whose query set could be had."""
+        checkers: dict[str, Workload] = {}
+
+        def made(spec) -> Workload:
+            self.data[spec.name] = solved.data(graph, spec)
+            return solved.workload(spec, graph, self.data[spec.name], self.checks)
+
         for spec in dict.fromkeys(task.cell.queries for task in tasks):
-            outcome = guarded(
-                lambda spec=spec: Checker(graph.dag, query_set(spec, graph.dag, graph.sha256), self.checks)
-            )
+            outcome = guarded(lambda spec=spec: made(spec))
             if outcome.status == "ok":
                 checkers[spec.name] = outcome.value
             elif spec.kind == "file":
@@ -389,7 +396,7 @@ class _Sitting:
                     self._give_up(task, outcome, graph)
         return checkers, [task for task in tasks if not task.over]
 
-    def _verify(self, graph: BenchGraph, checkers: dict[str, Checker], tasks: list[Task]) -> None:
+    def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
         """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
         for task in tasks:
             if task.over:
@@ -397,10 +404,13 @@ class _Sitting:
             self.watcher.step(task.cell, "verifying", 0)
             outcome = self._attempt(task, graph, checkers)
             self.watcher.step(task.cell, "verified")
+            if outcome.status == "ok":
+                checker, attempt = checkers[task.cell.queries.name], outcome.value
+                outcome = guarded(lambda task=task, c=checker, a=attempt: c.judge(task.key, a))
             if outcome.status != "ok":
                 self._give_up(task, outcome, graph)
                 continue
-            task.verdict = verdict(task.key, outcome.value, checkers[task.cell.queries.name])
+            task.verdict = outcome.value
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
         for checker in checkers.values():
@@ -409,7 +419,7 @@ class _Sitting:
                 if not task.over and task.key in faults:
                     self._give_up(task, Outcome("wrong", faults[task.key]), graph)
 
-    def _edges(self, graph: BenchGraph, tasks: list[Task]) -> Graph | None:
+    def _edges(self, graph: Input, tasks: list[Task]) -> Graph | None:
         """The raw edges, when a cell is timed from them."""
         asking = [task for task in tasks if task.cell.from_edges and not task.over and task.home is None]
         if not asking:
@@ -449,13 +459,17 @@ class _Sitting:
                 else:
                     self._append(self._trial_rows(task, trial, outcome.value, graph, checkers))
 
-    def _attempt(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker]) -> Outcome:
-        """The pass that is verified, wherever the cell lives; its value is a `passes.Attempt`."""
-        return self._pass(task, "attempt", lambda: passes.attempt(task.cell, graph.dag, _pairs(task, checkers)))
+    def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
+        """The pass that is verified, wherever the cell lives; its value is a `contract.Attempt`."""
+        name = task.cell.queries.name
+        return self._pass(task, "attempt", lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked))
 
-    def _measure(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker], edges: Graph | None) -> Outcome:
+    def _measure(self, task: Task, graph: Input, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
         """A timed pass, wherever the cell lives; its value is a `passes.Measured`."""
-        return self._pass(task, "measure", lambda: passes.measure(task.cell, graph.dag, _pairs(task, checkers), edges))
+        name = task.cell.queries.name
+        return self._pass(
+            task, "measure", lambda: passes.measure(task.cell, self.data[name], checkers[name].asked, edges)
+        )
 
     def _pass(self, task: Task, what: str, here: Callable[[], object]) -> Outcome:
         began = monotonic()
@@ -463,7 +477,7 @@ class _Sitting:
         task.spent += monotonic() - began
         return outcome
 
-    def _give_up(self, task: Task, outcome: Outcome, graph: BenchGraph | None) -> None:
+    def _give_up(self, task: Task, outcome: Outcome, graph: Input | None) -> None:
         """End a cell with one row that says why it has no (more) times."""
         task.over = True
         if task.home is not None:
@@ -475,6 +489,8 @@ class _Sitting:
                 log.write(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
         row = self._row(task, graph)
         row |= {"status": outcome.status, "reason": outcome.reason}
+        if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:
+            row["counters"] = task.verdict.errors
         self._append([row])
         if graph is not None:
             self.watcher.trouble(task.cell, outcome.status, outcome.reason)
@@ -485,7 +501,7 @@ class _Sitting:
         self.new += rows
         self.watcher.rows(rows)
 
-    def _row(self, task: Task, graph: BenchGraph | None) -> dict:
+    def _row(self, task: Task, graph: Input | None) -> dict:
         row = dict.fromkeys(results.FIELDS)
         row |= task.cell.columns()
         row |= {
@@ -501,16 +517,16 @@ class _Sitting:
             row |= {
                 "kind": graph.kind,
                 "graph_sha256": graph.sha256,
-                "vertices": graph.dag.vertices,
-                "edges": graph.dag.printed_edges,
+                "vertices": graph.vertices,
+                "edges": graph.edges,
             }
         return row
 
-    def _verified_row(self, task: Task, graph: BenchGraph, checkers: dict[str, Checker]) -> dict:
+    def _verified_row(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> dict:
         checker = checkers[task.cell.queries.name]
         return self._row(task, graph) | {
             "positives": task.verdict.positives,
-            "queries": checker.queries.size,
+            "queries": checker.size,
             "verified": checker.method,
             "checksum": task.verdict.checksum,
             "index_bytes": task.verdict.index_bytes,
@@ -520,18 +536,14 @@ class _Sitting:
         }
 
     def _trial_rows(self, task, trial: int, measured: Measured, graph, checkers) -> list[dict]:
-        """One row a phase, the batch of queries last; that one carries the counters, which are the cell's."""
+        """One row a phase, the problem's last one last; that one carries the rate, and the cell's counters."""
         base = self._verified_row(task, graph, checkers) | {"trial": trial}
-        last = ("", results.LAST_PHASE)
+        last = ("", problem(task.cell.problem).phases[-1])
         phases = [*(phase for phase in measured.phases if phase != last), last]
         return [
             base
             | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
-            | ({} if (under, phase) == last else dict.fromkeys(("counters", *results.MEMORY)))
+            | ({"rate": measured.rate} if (under, phase) == last else dict.fromkeys(("counters", *results.MEMORY)))
             for under, phase in phases
         ]
 
-
-def _pairs(task: Task, checkers: dict[str, Checker]) -> tuple[np.ndarray, np.ndarray]:
-    queries = checkers[task.cell.queries.name].queries
-    return queries.u, queries.v

@@ -11,7 +11,7 @@ class PhaseTimer:
     A phase entered inside another is recorded under it: `phases` maps `(under, name)` to milliseconds, `under`
     being '' at the top. A phase entered twice adds up. A phase `apart` is recorded at the top wherever it is
     entered, and its time is taken out of the phases around it. Device phases are measured with events by the
-    implementation and handed in through `record`.
+    implementation and handed in through `record`. What `with` gives has `ms`, the time of that entry, once it was left.
     """
 
     def __init__(self):
@@ -31,14 +31,15 @@ class PhaseTimer:
 
 
 class _Phase:
-    __slots__ = ("timer", "name", "apart", "start", "excluded")
+    __slots__ = ("timer", "name", "apart", "start", "excluded", "ms")
 
     def __init__(self, timer: PhaseTimer, name: str, apart: bool):
         self.timer, self.name, self.apart, self.excluded = timer, name, apart, 0
 
-    def __enter__(self):
+    def __enter__(self) -> _Phase:
         self.timer._open.append(self)
         self.start = perf_counter_ns()
+        return self
 
     def __exit__(self, *exc):
         elapsed = perf_counter_ns() - self.start
@@ -47,6 +48,7 @@ class _Phase:
         if self.apart:
             for phase in around:
                 phase.excluded += elapsed - self.excluded
+        self.ms = (elapsed - self.excluded) / 1e6
         if exc[0] is None:
             under = "" if self.apart or not around else around[-1].name
-            self.timer._add((under, self.name), (elapsed - self.excluded) / 1e6)
+            self.timer._add((under, self.name), self.ms)

@@ -8,13 +8,14 @@ and where two implementations disagree on a query outside the sample, that query
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 from numba import njit
 
 from grailbench.bench.queries import UNKNOWN, QuerySet
+from grailbench.contract import Attempt, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Index
@@ -36,8 +37,8 @@ class Checks:
     most_seconds: float = MOST_SECONDS
 
 
-class Checker:
-    """Checks the answers of many implementations to one query set on one graph.
+class Checker(Workload):
+    """One query set on one graph, and the check of many implementations' answers to it.
 
     `check` judges one by the oracle; `settle`, after all were checked, judges them by one another.
     """
@@ -54,6 +55,32 @@ class Checker:
         if self.queries.known.all():
             return self.queries.method
         return f"{self.queries.method} of {int(self.queries.known.sum()):,}"
+
+    @property
+    def asked(self) -> tuple[np.ndarray, np.ndarray]:
+        """int32[k] twice: sources and targets, as vertices of the `Dag`."""
+        return self.queries.u, self.queries.v
+
+    @property
+    def size(self) -> int:
+        """Number of queries."""
+        return self.queries.size
+
+    def describe(self) -> str:
+        """'20,146 of 100,000 pairs reachable'."""
+        positives = "unknown" if self.queries.positives is None else f"{self.queries.positives:,}"
+        agreed = " by agreement of the implementations" if self.queries.agreed else ""
+        return f"{positives} of {self.size:,} pairs reachable{agreed}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """Judge answers and labels. That pass counted its work; the trials' must give answers of the same checksum."""
+        answers = attempt.answers
+        fault = self.check(key, answers) or attempt.fault
+        if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
+            return Verdict(fault, 0, "", 0, {})
+        return Verdict(
+            fault, int(answers.sum()), checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory
+        )
 
     def check(self, name: str, answers) -> str | None:
         """What is wrong with the answers of `name`, None when nothing is found."""
@@ -138,34 +165,6 @@ def _shape_fault(answers, size: int) -> str | None:
 def checksum(answers: np.ndarray) -> str:
     """16 hex digits of the sha256 of the answers, 8 a byte."""
     return hashlib.sha256(np.packbits(answers)).hexdigest()[:16]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What one build and one batch showed. `fault` is None when answers and labels hold, where checked.
-
-    `counters` are those of the counting build, exact for (graph, parameters, query set, seed); `memory` are the fields
-    of a row that `results.MEMORY` names.
-    """
-
-    fault: str | None
-    positives: int
-    checksum: str
-    index_bytes: int
-    counters: dict[str, int]
-    memory: dict[str, int | None] = field(default_factory=dict)
-
-
-def verdict(name: str, attempt, checker: Checker) -> Verdict:
-    """Judge what a cell's first pass gave (`bench.passes.Attempt`).
-
-    That pass counts its work; the trials' builds do not, and must give answers of the same checksum.
-    """
-    answers = attempt.answers
-    fault = checker.check(name, answers) or attempt.label_fault
-    if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
-        return Verdict(fault, 0, "", 0, {})
-    return Verdict(fault, int(answers.sum()), checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory)
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:

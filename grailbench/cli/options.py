@@ -17,9 +17,12 @@ def _many(flag: str, kind=str, metavar: str | None = None, text: str = ""):
 
 _MATRIX = (
     click.option("--config", metavar="NAME-or-FILE", help="A shipped config, or a TOML file; flags replace its keys."),
+    click.option(
+        "--problem", metavar="NAME", help="reachability, bfs, sssp or apsp. [default: the config's, else reachability]"
+    ),
     _many("--dataset", metavar="NAME", text="A graph; may repeat."),
     _many("--set", metavar="SET", text="A set of graphs, as small-sparse; may repeat. 'all' is every set."),
-    _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel]"),
+    _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel, or the like]"),
     _many("--dim", click.IntRange(1), "D", "Label pairs; may repeat. [default: 2]"),
     _many("--search", click.Choice(["dfs", "bfs"]), text="Search order; may repeat. [default: dfs]"),
     _many("--filters", metavar="LIST", text="'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]"),
@@ -28,7 +31,9 @@ _MATRIX = (
     _many(
         "--queries", metavar="KIND", text="random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"
     ),
-    click.option("--count", type=click.IntRange(1), metavar="N", help="Query pairs. [default: 100000]"),
+    click.option(
+        "--count", type=click.IntRange(1), metavar="N", help="Query pairs [default: 100000] or sources [default: 16]."
+    ),
     click.option(
         "--seed", type=click.IntRange(0), metavar="N", help="Of queries, child orders, trial orders. [default: 1]"
     ),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from grailbench import paths
 from grailbench.datasets import held as cache
 from grailbench.datasets.held import Held
 from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
 from grailbench.errors import InputError
-from grailbench.graph.csr import Dag
+from grailbench.graph.csr import Dag, Graph, rows_of
 from grailbench.graph.profile import characteristics
 
 _STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
@@ -40,6 +43,16 @@ class BenchGraph:
     published_edges: int | None = None
     table: str | None = None
 
+    @property
+    def vertices(self) -> int:
+        """Number of vertices, the super-root counted."""
+        return self.dag.vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges as the thesis counts them."""
+        return self.dag.printed_edges
+
 
 def open_graph(name: str) -> BenchGraph:
     """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
@@ -47,19 +60,66 @@ def open_graph(name: str) -> BenchGraph:
     A look-alike that was not generated yet is generated and stored. Raises InputError when nothing has the
     name, when a dataset was not fetched, or when a file changed since.
     """
+    dataset, path, kind = _located(name)
+    return _stored(name, kind, path) if dataset is None else _real(dataset)
+
+
+def _located(name: str) -> tuple[Dataset | None, Path | None, str]:
+    """A dataset, or the path of a stored graph, and the kind of graph."""
     if name in registry():
-        return _real(registry()[name])
+        return registry()[name], None, "real"
     for kind, folder in _STORED.items():
         if (path := _stored_path(folder, name)) is not None:
-            return _stored(name, kind, path)
+            return None, path, kind
     if (dataset := find(name)) is not None:
-        return _real(dataset)
+        return dataset, None, "real"
     from grailbench.graph import generate
 
     if name in generate.look_alikes():
-        return _stored(name, "synthetic", generate.stored(name))
+        return None, generate.stored(name), "synthetic"
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
+
+
+@dataclass(frozen=True)
+class RawGraph:
+    """A graph as its file gives it, ready for a problem that does not condense; fields as in `BenchGraph`."""
+
+    name: str
+    title: str
+    kind: Literal["real", "synthetic", "imported"]
+    sha256: str
+    verified: bool | None
+    graph: Graph
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices of the file: no super-root."""
+        return self.graph.vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges of the file, duplicates counted."""
+        return self.graph.edges
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n + 1], int32[m]: CSR of the edges, rows ascending, duplicates and self-loops kept."""
+        return rows_of(self.graph)
+
+
+def open_raw(name: str) -> RawGraph:
+    """The raw graph of that name: whatever `open_graph` opens. Raises InputError as it does."""
+    from grailbench.graph.readers import read_graph
+    from grailbench.graph.store import load_graph
+
+    dataset, path, kind = _located(name)
+    if dataset is None:
+        graph, meta = load_graph(path)
+        return RawGraph(name, meta.get("title", name), kind, meta["sha256"], None, graph)
+    found = _held(dataset)
+    graph = read_graph(found.path, found.form.format)
+    return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, graph)
 
 
 def available() -> list[str]:
@@ -176,9 +236,7 @@ def _dag(found: Held) -> Dag:
 
 
 def _real(dataset: Dataset) -> BenchGraph:
-    found = cache.held(dataset)
-    if found is None:
-        raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
+    found = _held(dataset)
     printed = dataset.printed(super_root=True)
     return BenchGraph(
         name=dataset.name,
@@ -192,6 +250,14 @@ def _real(dataset: Dataset) -> BenchGraph:
         published_edges=printed and printed.edges,
         table=dataset.table,
     )
+
+
+def _held(dataset: Dataset) -> Held:
+    """The file of a dataset. Raises InputError when it was not fetched."""
+    found = cache.held(dataset)
+    if found is None:
+        raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
+    return found
 
 
 def _stored_path(folder: str, name: str) -> Path | None:

@@ -131,6 +131,27 @@ class Dag:
         return np.repeat(np.arange(self.vertices - 1, dtype=VERTEX), counts), self.children[:inner]
 
 
+def rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """int64[n + 1], int32[m]: the CSR of a raw graph, rows ascending, duplicates and self-loops kept."""
+    offsets, sources = _bucketed(graph.vertices, graph.targets, graph.sources)
+    return transpose(offsets, sources)
+
+
+@njit(cache=True)
+def _bucketed(n, keys, values):
+    """The values (int32[m]) by key (int32[m]) as a CSR: int64[n + 1], int32[m]; each row in the order they came."""
+    offsets = np.zeros(n + 1, np.int64)
+    for k in range(keys.shape[0]):
+        offsets[keys[k] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    at, found = offsets[:n].copy(), np.empty_like(values)
+    for k in range(keys.shape[0]):
+        found[at[keys[k]]] = values[k]
+        at[keys[k]] += 1
+    return offsets, found
+
+
 @njit(cache=True)
 def transpose(offsets, targets):
     """The reverse of a CSR. offsets: int64[n + 1], targets: int32[m]. Returns the same shapes, rows ascending."""

@@ -105,6 +105,10 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
             raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(tables.NAMES)}")
     if rows.empty:
         raise NothingMeasured(f"{title}: the run has no rows")
+    if "problem" in rows:
+        rows = rows[rows["problem"].isna() | (rows["problem"] == "reachability")]
+    if rows.empty:
+        raise NothingMeasured(f"{title}: the run has no rows of reachability")
     measured = cells(rows)
     graphs = graph_counts(rows, names)
     built = [tables.build(name, measured, graphs) for name in names or tables.NAMES]

@@ -1,0 +1,83 @@
+"""Reachability as the harness sees it: condensed graphs, batches of pairs, an index built and asked once a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from grailbench.bench.queries import QuerySpec, query_set
+from grailbench.bench.verify import Checker, Checks, checksum, label_fault
+from grailbench.contract import Attempt, NoTimer, Problem, Trial
+from grailbench.datasets.library import BenchGraph
+from grailbench.graph.csr import Dag, Graph
+from grailbench.reachability.index import Implementation, Params
+
+Pairs = tuple[np.ndarray, np.ndarray]
+
+
+class Reachability(Problem):
+    """Phases: `label` (build the index), `query` (the whole batch), and `ready` from edges, where asked for."""
+
+    name = "reachability"
+    asks = "pairs"
+    count = 100_000
+    phases = ("label", "query")
+    usual = ("sequential", "parallel")
+    from_edges = True
+
+    def params(self, filters: str | None = None, **axes) -> Params:
+        """The parameters of a cell; `filters` as a config has them ('level,tree', 'none')."""
+        return Params(filters=() if filters in (None, "none") else tuple(filters.split(",")), **axes)
+
+    def open(self, name: str) -> BenchGraph:
+        """The condensed graph of that name."""
+        from grailbench.datasets.library import open_graph
+
+        return open_graph(name)
+
+    def spec(self, text: str, count: int, seed: int) -> QuerySpec:
+        """'random', 'balanced' or a file of pairs."""
+        return QuerySpec.parse(text, count, seed)
+
+    def data(self, graph: BenchGraph, spec: QuerySpec) -> Dag:
+        """The condensed graph."""
+        return graph.dag
+
+    def share(self, data: Dag) -> None:
+        """Make the parents' rows."""
+        data.parents  # noqa: B018
+
+    def workload(self, spec: QuerySpec, graph: BenchGraph, data: Dag, checks: Checks) -> Checker:
+        """The pairs, and the oracle's answers to them."""
+        return Checker(data, query_set(spec, data, graph.sha256), checks)
+
+    def attempt(
+        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, peaks: Callable[[], dict]
+    ) -> Attempt:
+        """Build once, in the build that counts, and answer once."""
+        index = implementation.build(data, replace(params, count=True), NoTimer())
+        answers = index.query_batch(*asked, NoTimer())
+        memory = peaks()
+        return Attempt(answers, label_fault(index, data), int(index.index_bytes), dict(index.counters), memory)
+
+    def trial(
+        self,
+        implementation: type[Implementation],
+        params: Params,
+        data: Dag,
+        asked: Pairs,
+        timer,
+        edges: Graph | None = None,
+    ) -> Trial:
+        """Build, ask the batch once, with `edges` also make ready from edges."""
+        with timer.phase("label"):
+            index = implementation.build(data, params, timer)
+        with timer.phase("query"):
+            answers = index.query_batch(*asked, timer)
+        if edges is not None:
+            del index
+            with timer.phase("ready"):
+                index = implementation.ready(edges, params, timer)  # bound, so that dropping it is not timed
+        return Trial(checksum(answers))

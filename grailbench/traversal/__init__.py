@@ -1,0 +1,1 @@
+"""Problem 2, traversal: breadth-first search, shortest paths from a source, and between all pairs."""

@@ -1,0 +1,97 @@
+"""Whether distances are right, by a certificate that shares nothing with the implementations.
+
+Distances d from a source s over positive weights are right if and only if d[s] = 0, no edge u -> v has
+d[v] > d[u] + w, and every other vertex with a distance has an edge u -> v with d[v] = d[u] + w. (The first two give
+d <= truth; following the third back, d strictly falls and ends at s, which gives a path of that length.)
+On small networks scipy's Dijkstra is asked as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numba import njit
+
+from grailbench.traversal.index import FAR, Network
+
+SCIPY_EDGES = 3_000_000  #: up to so many edges times sources scipy is asked as well
+
+
+def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
+    """What is wrong with the kind or shape of an answer."""
+    if not isinstance(distances, np.ndarray) or distances.dtype != np.int32:
+        kind = distances.dtype if isinstance(distances, np.ndarray) else type(distances).__name__
+        return f"the distances are {kind}, not an int32 array"
+    return None if distances.shape == shape else f"{distances.shape} distances, not {shape}"
+
+
+def fault(network: Network, source: int, distances: np.ndarray) -> str | None:
+    """Why int32[n] are not the distances from `source`; None when they are."""
+    weights = network.weights if network.weights is not None else np.empty(0, np.int32)
+    v, kind = _certified(network.offsets, network.targets, weights, source, distances)
+    if kind == 0:
+        return None
+    said = "no path" if distances[v] == FAR else str(int(distances[v]))
+    why = {
+        1: "the source is not at distance 0",
+        2: f"vertex {v} is nearer than {said}",
+        3: f"vertex {v} has {said}, which no path has",
+    }
+    return f"from {source}: {why[kind]}"
+
+
+@njit(cache=True, nogil=True)
+def _certified(offsets, targets, weights, source, distances):
+    """(vertex, kind): kind 0 all right, 1 the source, 2 an edge gives a shorter path, 3 no edge gives this one."""
+    n = offsets.shape[0] - 1
+    if distances[source] != 0:
+        return source, 1
+    tight = np.zeros(n, np.bool_)
+    tight[source] = True
+    for u in range(n):
+        d = np.int64(distances[u])
+        if d == FAR:
+            continue
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            over = d + (np.int64(weights[k]) if weights.shape[0] else 1)
+            if distances[v] > over:
+                return np.int64(v), 2
+            if distances[v] == over:
+                tight[v] = True
+    for v in range(n):
+        if distances[v] != FAR and not tight[v]:
+            return v, 3
+    return 0, 0
+
+
+def scipy_distances(network: Network, sources) -> np.ndarray:
+    """int32[k, n]: distances from each source by scipy's Dijkstra."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = network.vertices
+    rows = np.repeat(np.arange(n), np.diff(network.offsets))
+    first = np.ones(network.edges, np.bool_)  # scipy wants no duplicates; theirs weigh the same
+    first[1:] = (rows[1:] != rows[:-1]) | (network.targets[1:] != network.targets[:-1])
+    weights = np.ones(network.edges) if network.weights is None else network.weights.astype(np.float64)
+    matrix = csr_array((weights[first], (rows[first], network.targets[first])), shape=(n, n))
+    found = dijkstra(matrix, directed=True, indices=np.asarray(sources, np.int64))
+    return np.where(np.isfinite(found), found, float(FAR)).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def reached(offsets, distances):
+    """(vertices that have a distance, edges that leave them). offsets int64[n + 1], distances int32[n]."""
+    vertices, edges = 0, np.int64(0)
+    for v in range(distances.shape[0]):
+        if distances[v] != FAR:
+            vertices += 1
+            edges += offsets[v + 1] - offsets[v]
+    return vertices, edges
+
+
+def checksum(distances: np.ndarray) -> str:
+    """16 hex digits of the sha256 of an answer."""
+    return hashlib.sha256(np.ascontiguousarray(distances)).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Traversals on a GPU by name. No CUDA module is imported here but in what `prepare` calls."""

@@ -1,0 +1,296 @@
+"""`bfs`, `sssp` and `apsp` as the harness sees them: networks, sources, checked distances, edges traversed a second.
+
+Rates are TEPS as Graph500 counts them: the edges of the part that was reached (once each, where every edge is there
+both ways) over the time of the search, and the harmonic mean over the sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
+from grailbench.errors import InputError
+from grailbench.traversal import check
+from grailbench.traversal.index import FAR, Implementation, Network, NoTimer
+from grailbench.traversal.weights import MOST, drawn
+
+MOST_PAIRS = 2**31  #: entries of the largest matrix of all pairs
+
+
+class _Traversal(Problem):
+    """Phases: `prepare` (everything before the first search), `solve` (all searches; results stay where they were
+    made)."""
+
+    phases = ("prepare", "solve")
+    answer = "reached"
+    weighted = True
+
+    def params(self, **axes) -> Params:
+        """Threads and seed; a traversal has no other axis."""
+        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
+
+    def open(self, name: str):
+        """The raw graph of that name."""
+        from grailbench.datasets.library import open_raw
+
+        return open_raw(name)
+
+    def data(self, graph, spec: Spec) -> Network:
+        """The graph as rows, with weights drawn from the seed where the problem has some."""
+        offsets, targets = graph.rows
+        plain = Network(offsets, targets)
+        if not self.weighted:
+            return plain
+        return Network(offsets, targets, drawn(offsets, targets, spec.seed, plain.symmetric))
+
+    def share(self, data: Network) -> None:
+        """Turn the edges round."""
+        data.symmetric  # noqa: B018
+
+
+class Bfs(_Traversal):
+    """Levels of a breadth-first search from each source."""
+
+    name = "bfs"
+    asks = "sources"
+    count = 16
+    usual = ("sequential",)
+    rate = "TEPS"
+    weighted = False
+
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """'random': `count` sources."""
+        if text != "random":
+            raise InputError(f"{self.name} has no query set {text!r}", remedy="its sources are 'random'")
+        return Spec("random", count, seed)
+
+    def workload(self, spec: Spec, graph, data: Network, checks) -> Searches:
+        """Searches from random vertices that have an edge out; each is another vertex, as far as there are any."""
+        return Searches(data, draw_sources(data, spec.count, spec.seed))
+
+    def attempt(
+        self,
+        implementation: type[Implementation],
+        params: Params,
+        data: Network,
+        asked: np.ndarray,
+        peaks: Callable[[], dict],
+    ) -> Attempt:
+        """`rounds` times all searches."""
+        solver = implementation.prepare(data, params, NoTimer())
+        found = Answers()
+        for turn in range(implementation.rounds):
+            for source in asked.tolist():
+                found.add(turn, source, solver.solve(source, NoTimer()))
+        counters = {name: int(count) // implementation.rounds for name, count in solver.counters.items()}
+        return Attempt(found, None, None, counters, peaks())
+
+    def trial(
+        self, implementation: type[Implementation], params: Params, data: Network, asked: np.ndarray, timer, edges=None
+    ) -> Trial:
+        """Prepare, then search from every source; TEPS by the time of each search."""
+        with timer.phase("prepare"):
+            solver = implementation.prepare(data, params, timer)
+        sums, share = [], 0.0
+        for source in asked.tolist():
+            with timer.phase("solve") as search:
+                distances = solver.solve(source, timer)
+            sums.append(check.checksum(distances))
+            share += search.ms / 1e3 / max(traversed(data, distances), 1)
+        return Trial(_together(sums), len(sums) / share)
+
+
+class Sssp(Bfs):
+    """Distances from each source; weights are drawn (see `weights`)."""
+
+    name = "sssp"
+    usual = ("dijkstra",)
+    weighted = True
+
+
+class Apsp(_Traversal):
+    """Distances between all pairs; weights are drawn (see `weights`)."""
+
+    name = "apsp"
+    asks = "pairs"
+    count = 1
+    usual = ("dijkstra",)
+
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """All pairs there are; the seed is that of the weights."""
+        if text != "random":
+            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        return Spec("all", 0, seed)
+
+    def workload(self, spec: Spec, graph, data: Network, checks) -> AllPairs:
+        """The matrix of all pairs. Raises InputError when it has more than `MOST_PAIRS` entries."""
+        if data.vertices**2 > MOST_PAIRS:
+            raise InputError(f"{graph.name}: {data.vertices:,} vertices are too many for a matrix of all pairs")
+        return AllPairs(data)
+
+    def attempt(
+        self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
+    ) -> Attempt:
+        """One pass."""
+        solver = implementation.prepare(data, params, NoTimer())
+        distances = solver.solve(0, NoTimer())
+        return Attempt(distances, None, None, dict(solver.counters), peaks())
+
+    def trial(
+        self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
+    ) -> Trial:
+        """Prepare, then solve all pairs."""
+        with timer.phase("prepare"):
+            solver = implementation.prepare(data, params, timer)
+        with timer.phase("solve"):
+            distances = solver.solve(0, timer)
+        return Trial(check.checksum(distances))
+
+
+def draw_sources(network: Network, count: int, seed: int) -> np.ndarray:
+    """int64[k]: `count` random vertices with an edge out, fewer where there are not so many; vertex 0 without any."""
+    if network.vertices == 0:
+        raise InputError("the graph has no vertices, so there is nothing to search")
+    able = np.flatnonzero(np.diff(network.offsets))
+    if able.size == 0:
+        return np.zeros(1, np.int64)
+    return np.random.default_rng(seed).choice(able, min(count, able.size), replace=False)
+
+
+def traversed(network: Network, distances: np.ndarray) -> int:
+    """Edges of the part that a search reached, once each where every edge is there both ways."""
+    edges = check.reached(network.offsets, distances)[1]
+    return edges // 2 if network.symmetric else edges
+
+
+class Answers:
+    """The distances of many searches, each array kept once: searches (turn, source) and the checksums they gave."""
+
+    def __init__(self):
+        self.sums: dict[tuple[int, int], str] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def add(self, turn: int, source: int, distances: np.ndarray) -> None:
+        """Keep what a search gave."""
+        found = check.checksum(distances)
+        self.sums[turn, source] = found
+        self.arrays.setdefault(found, distances)
+
+
+class Searches(Workload):
+    """Searches from the same sources for every implementation. What was once certified is known by its checksum."""
+
+    def __init__(self, network: Network, sources: np.ndarray):
+        self.network, self.asked = network, sources
+        self._right: dict[int, str] = {}
+        self._vertices = 0
+        self._scipy = network.edges * sources.size <= check.SCIPY_EDGES
+
+    @property
+    def size(self) -> int:
+        """Number of sources."""
+        return int(self.asked.size)
+
+    @property
+    def method(self) -> str:
+        """How distances are checked."""
+        return "certificate, scipy" if self._scipy else "certificate"
+
+    def describe(self) -> str:
+        """'16 sources, 1,600 vertices reached'."""
+        known = f", {self._vertices:,} vertices reached" if len(self._right) == self.size else ""
+        return f"{self.size} source{'' if self.size == 1 else 's'}{known}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """An answer is right when its certificate holds; every search of every round must be."""
+        found: Answers = attempt.answers
+        faults = [self._fault(source, total, found.arrays[total]) for (_, source), total in found.sums.items()]
+        wrong = [fault for fault in faults if fault]
+        if not wrong:
+            sums = [self._right[source] for source in self.asked.tolist()]
+            return Verdict(None, self._vertices, _together(sums), None, attempt.counters, attempt.memory)
+        errors = {"searches": len(faults), "wrong_searches": len(wrong)}
+        fault = f"{len(wrong)} of {len(faults)} searches are wrong: {wrong[0]}"
+        return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
+
+    def _fault(self, source: int, total: str, distances: np.ndarray) -> str | None:
+        """What is wrong with the distances from a source. The first answer that is certified settles it."""
+        if self._right.get(source) == total:
+            return None
+        fault = check.shape_fault(distances, (self.network.vertices,)) or check.fault(self.network, source, distances)
+        if fault:
+            return fault
+        _refuse_long(distances)
+        if self._scipy and not np.array_equal(check.scipy_distances(self.network, [source])[0], distances):
+            return f"from {source}: scipy has other distances"
+        self._right[source] = total
+        self._vertices += check.reached(self.network.offsets, distances)[0]
+        return None
+
+
+class AllPairs(Workload):
+    """The matrix of all distances, checked row by row."""
+
+    def __init__(self, network: Network):
+        if network.vertices == 0:
+            raise InputError("the graph has no vertices, so there are no pairs")
+        self.network = network
+        self._right = ""
+        self._reached: int | None = None
+        self._scipy = network.edges * network.vertices <= 16 * check.SCIPY_EDGES
+
+    @property
+    def size(self) -> int:
+        """Number of sources: all vertices."""
+        return self.network.vertices
+
+    @property
+    def method(self) -> str:
+        """How distances are checked."""
+        return "certificate, scipy" if self._scipy else "certificate"
+
+    def describe(self) -> str:
+        """'16 of 25 pairs have a path'."""
+        known = "" if self._reached is None else f"{self._reached:,} of "
+        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """The first matrix whose rows are all certified settles what is right."""
+        distances = attempt.answers
+        fault = check.shape_fault(distances, (self.size, self.size))
+        found = "" if fault else check.checksum(distances)
+        if not fault and found != self._right:
+            fault = self._fault(distances)
+        if fault:
+            return Verdict(fault, None, "", None, attempt.counters, attempt.memory)
+        if not self._right:
+            self._right, self._reached = found, int((distances != FAR).sum())
+        return Verdict(None, self._reached, found, None, attempt.counters, attempt.memory)
+
+    def _fault(self, distances: np.ndarray) -> str | None:
+        wrong, first = 0, None
+        for source in range(self.size):
+            fault = check.fault(self.network, source, distances[source])
+            wrong += fault is not None
+            first = first or fault
+        if first:
+            return f"{wrong} of {self.size} rows are wrong: {first}"
+        _refuse_long(distances)
+        if self._scipy and not np.array_equal(check.scipy_distances(self.network, range(self.size)), distances):
+            return "scipy has other distances"
+        return None
+
+
+def _together(sums: list[str]) -> str:
+    return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
+
+
+def _refuse_long(distances: np.ndarray) -> None:
+    """Raise InputError where sums of weights come near what 32 bits hold."""
+    far = distances == FAR
+    longest = int(distances[~far].max(initial=0))
+    if longest >= int(FAR) // 2 - MOST:
+        raise InputError(f"a shortest path has length {longest:,}: too long for 32-bit distances")

@@ -1,0 +1,161 @@
+"""Problems other than reachability go through the same plan, runner, rows and screen."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from grailbench import contract
+from grailbench.bench import results
+from grailbench.bench.plan import Config, config_from_flags, make_plan
+from grailbench.bench.problems import NAMES, problem
+from grailbench.bench.results import LAST_PHASES, cell_of
+from grailbench.bench.runner import run
+from grailbench.cli.main import main
+from grailbench.errors import InputError
+from grailbench.traversal.index import FAR, Implementation, Solver
+
+
+class Spoiled(Solver):
+    """Right levels, but for what `spoil` does to them."""
+
+    def __init__(self, right, spoil):
+        self.right, self.spoil, self.asked = right, spoil, 0
+
+    def solve(self, source, timer):
+        self.asked += 1
+        found = self.right.solve(source, timer)
+        self.spoil(found, self.asked)
+        return found
+
+
+def spoiled(name, spoil, rounds=1):
+    def prepare(cls, network, params, timer):
+        right = contract.implementation("sequential", "bfs").prepare(network, params, timer)
+        return Spoiled(right, spoil)
+
+    body = {"name": name, "problem": "bfs", "source": "tests", "rounds": rounds, "prepare": classmethod(prepare)}
+    return type(name, (Implementation,), body)
+
+
+def _late(found, asked):
+    if asked % 3 == 0:
+        found[found == found.max(where=found != FAR, initial=0)] += 1
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """`toy:late` is wrong in every third search, `toy:far` calls a reached vertex unreached."""
+    contract.implementations("bfs")
+
+    def far(found, asked):
+        found[:] = FAR
+
+    for toy in (spoiled("toy:late", _late, rounds=3), spoiled("toy:far", far)):
+        monkeypatch.setitem(contract._registry["bfs"], toy.name, toy)
+
+
+def measured(diamond, tmp_path, watcher, **block):
+    block = {"problem": "bfs", "datasets": [diamond], "trials": 2, "count": 3} | block
+    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    return run(plan, watcher, out=tmp_path / "run", fetch=False)
+
+
+@pytest.fixture
+def watcher():
+    from test_runner import Notes
+
+    return Notes()
+
+
+def test_trials_have_the_phases_of_the_problem_and_its_rate(diamond, tmp_path, watcher):
+    done = measured(diamond, tmp_path, watcher)
+    done.check()
+    assert [(row["phase"], row["trial"]) for row in done.rows] == [
+        ("prepare", 0), ("solve", 0), ("prepare", 1), ("solve", 1)
+    ]  # fmt: skip
+    assert {row["problem"] for row in done.rows} == {"bfs"}
+    assert all((row["rate"] is not None and row["rate"] > 0) == (row["phase"] == "solve") for row in done.rows)
+    assert done.rows[0]["vertices"] == 7  # not condensed, no super-root
+    assert results.read_rows(done.folder)[0] == done.rows
+
+
+def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, watcher, planted):
+    done = measured(diamond, tmp_path, watcher, implementations=["toy:late", "toy:far", "sequential"])
+    rows = {row["impl"]: row for row in done.rows}
+    assert rows["sequential"]["status"] == "ok"
+    for name, searches, wrong in (("toy:late", 9, 3), ("toy:far", 3, 3)):
+        row = rows[name]
+        assert (row["status"], row["phase"], row["ms"]) == ("wrong", None, None)
+        assert row["counters"] == {"searches": searches, "wrong_searches": wrong}
+
+
+def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_path, watcher):
+    blocks = [
+        {"problem": name, "datasets": [diamond], "trials": 1, "count": 3} for name in ("bfs", "sssp", "apsp")
+    ] + [{"datasets": [diamond], "trials": 1, "count": 50}]
+    plan = make_plan(Config.model_validate({"experiment": blocks}))
+    done = run(plan, watcher, out=tmp_path / "run", fetch=False)
+    done.check()
+    assert [c.label() for c in plan.cells[:3]] == ["bfs sequential", "sssp dijkstra", "apsp dijkstra"]
+    assert len({cell_of(row) for row in done.rows}) == len(plan.cells) == 5
+    assert [(found, name) for found, name, _ in plan.sittings()] == [
+        (found, "diamond") for found in ("bfs", "sssp", "apsp", "reachability")
+    ]
+
+
+def test_keys_of_reachability_do_not_know_that_there_are_other_problems(diamond):
+    (cell, _) = make_plan(config_from_flags(datasets=[diamond])).cells
+    assert "problem" not in cell.identity()
+    assert cell_of(cell.columns()) == cell_of({k: v for k, v in cell.columns().items() if k != "problem"})
+
+
+def test_flags_that_change_the_problem_change_its_usual_implementations_and_count(diamond, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[[experiment]]\ndatasets = ["{diamond}"]\ncount = 9\n')
+    (cell,) = make_plan(config_from_flags(str(path), problem="bfs")).cells
+    assert (cell.problem, cell.impl, cell.queries.name) == ("bfs", "sequential", "random-16-s1")
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ({"problem": "bsf"}, "did you mean bfs"),
+        ({"problem": "bfs", "queries": ["balanced"]}, "no query set 'balanced'"),
+        ({"problem": "bfs", "from_edges": True}, "not timed from edges"),
+        ({"problem": "bfs", "implementations": ["parallel"]}, "--problem reachability"),
+        ({"implementations": ["dijkstra"]}, "--problem sssp or apsp"),
+    ],
+)
+def test_what_a_problem_does_not_know_is_one_error_with_a_remedy(diamond, flags, words):
+    with pytest.raises(InputError, match=words):
+        make_plan(config_from_flags(datasets=[diamond], **flags))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
+def test_cells_in_processes_of_their_own_give_the_same(diamond, tmp_path, watcher):
+    done = measured(diamond, tmp_path, watcher, process="own", implementations=["sequential"])
+    done.check()
+    ends = [row for row in done.rows if row["phase"] == "solve"]
+    assert len(ends) == 2
+    assert all(row["host_peak_bytes"] > 0 and row["rate"] > 0 for row in ends)
+    here = measured(diamond, tmp_path / "here", watcher)
+    assert {row["checksum"] for row in here.rows} == {row["checksum"] for row in ends}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_problem_is_whole(name):
+    found = problem(name)
+    assert found.name == name
+    assert found.phases[-1] in LAST_PHASES
+    assert set(found.usual) <= set(contract.implementations(name))
+
+
+def test_the_command_line_shows_rates_and_rows(diamond, tmp_path, capfd):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--problem", "bfs", "--dataset", diamond, "--trials", "1", "--json", "--out", str(tmp_path / "r")])
+    assert ended.value.code in (0, None)
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["phase"] for row in rows] == ["prepare", "solve"]
+    assert np.isfinite(rows[-1]["rate"])

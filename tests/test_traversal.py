@@ -1,0 +1,144 @@
+"""Every traversal faces the oracle on digraphs of every shape: levels, distances, all pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import distances_from
+from strategies import digraphs, graph_of
+
+from grailbench.contract import implementation
+from grailbench.errors import InputError
+from grailbench.graph.csr import rows_of
+from grailbench.traversal import check
+from grailbench.traversal.index import FAR, Network, NoTimer, Params
+from grailbench.traversal.problem import Apsp, Bfs, draw_sources, traversed
+from grailbench.traversal.weights import MOST, drawn
+
+CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("apsp", "dijkstra")]
+graphs = digraphs().filter(lambda graph: graph[0] > 0)
+
+
+def network_of(graph, problem, seed=1):
+    """A drawn graph as a network, weighted unless for BFS, and its edges as (u, v, weight)."""
+    offsets, targets = rows_of(graph_of(*graph))
+    weights = None if problem == "bfs" else drawn(offsets, targets, seed, False)
+    network = Network(offsets, targets, weights)
+    sources = np.repeat(np.arange(network.vertices), np.diff(offsets))
+    each = np.ones(network.edges, int) if weights is None else weights
+    return network, list(zip(sources.tolist(), targets.tolist(), each.tolist(), strict=True))
+
+
+def expected(graph, edges, source):
+    found = distances_from(graph[0], edges, source)
+    return [found.get(v, int(FAR)) for v in range(graph[0])]
+
+
+def assert_right(problem, name, graph, source, **made):
+    """An implementation's distances are the oracle's."""
+    network, edges = network_of(graph, problem)
+    solver = implementation(name, problem).prepare(network, Params(), NoTimer(), **made)
+    if problem == "apsp":
+        assert solver.solve(0, NoTimer()).tolist() == [expected(graph, edges, u) for u in range(graph[0])]
+        return
+    for at in dict.fromkeys((source, 0, source)):  # a solver may be asked again
+        found = solver.solve(at, NoTimer())
+        assert found.dtype == np.int32
+        assert found.tolist() == expected(graph, edges, at)
+
+
+@pytest.mark.parametrize(("problem", "name"), CPU)
+@settings(max_examples=60)
+@given(graph=graphs, data=st.data())
+def test_distances_are_the_oracles(problem, name, graph, data):
+    if problem == "apsp" and graph[0] > 60:
+        return
+    assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)))
+
+
+# ------------------------------------------------------------------ the check
+
+
+@given(graph=graphs, weighted=st.booleans(), data=st.data())
+def test_the_certificate_holds_for_the_truth_and_for_nothing_else(graph, weighted, data):
+    network, edges = network_of(graph, "sssp" if weighted else "bfs")
+    source = data.draw(st.integers(0, graph[0] - 1))
+    truth = np.array(expected(graph, edges, source), np.int32)
+    assert check.fault(network, source, truth) is None
+    assert check.scipy_distances(network, [source])[0].tolist() == truth.tolist()
+    other = truth.copy()
+    v = data.draw(st.integers(0, graph[0] - 1))
+    other[v] = data.draw(st.sampled_from([0, 1, int(truth[v]) - 1, min(int(truth[v]) + 1, int(FAR)), int(FAR)]))
+    if other[v] != truth[v] and other[v] >= 0:
+        assert check.fault(network, source, other) is not None
+
+
+@given(graph=graphs)
+def test_reached_counts_vertices_and_the_edges_that_leave_them(graph):
+    network, edges = network_of(graph, "bfs")
+    found = expected(graph, edges, 0)
+    inside = {v for v, d in enumerate(found) if d != FAR}
+    vertices, count = check.reached(network.offsets, np.array(found, np.int32))
+    assert (vertices, count) == (len(inside), sum(u in inside for u, _, _ in edges))
+
+
+@given(graph=graphs)
+def test_rows_hold_every_edge_ascending(graph):
+    network, _ = network_of(graph, "bfs")
+    sources = np.repeat(np.arange(graph[0]), np.diff(network.offsets))
+    assert list(zip(sources.tolist(), network.targets.tolist(), strict=True)) == sorted(graph[1])
+    both = (graph[0], graph[1] + [(v, u) for u, v in graph[1]])
+    assert network_of(both, "bfs")[0].symmetric
+
+
+@given(graph=graphs, seed=st.integers(0, 9))
+def test_weights_depend_on_seed_and_ends_alone(graph, seed):
+    offsets, targets = rows_of(graph_of(*graph))
+    sources = np.repeat(np.arange(graph[0]), np.diff(offsets)).tolist()
+    one, both = (drawn(offsets, targets, seed, way).tolist() for way in (False, True))
+    assert all(1 <= weight <= MOST for weight in one + both)
+    ends = list(zip(sources, targets.tolist(), strict=True))
+    assert len(set(zip(ends, one, strict=True))) == len(set(ends))
+    unordered = [(min(end), max(end)) for end in ends]
+    assert len(set(zip(unordered, both, strict=True))) == len(set(unordered))
+
+
+# ------------------------------------------------------------------ workloads
+
+
+@given(graph=graphs, count=st.integers(1, 40), seed=st.integers(0, 5))
+def test_sources_are_distinct_vertices_with_an_edge_out(graph, count, seed):
+    network, edges = network_of(graph, "bfs")
+    sources = draw_sources(network, count, seed).tolist()
+    able = {u for u, _, _ in edges}
+    assert len(set(sources)) == len(sources) == (min(count, len(able)) or 1)
+    assert set(sources) <= (able or {0})
+
+
+class Opened:
+    """A graph as the library opens it."""
+
+    name = "drawn"
+
+    def __init__(self, vertices, edges):
+        self.vertices, self.rows = vertices, rows_of(graph_of(vertices, edges))
+
+
+def test_teps_count_an_undirected_edge_once():
+    path = [(0, 1), (1, 2), (2, 3)]
+    for edges, counts in ((path, [3, 2, 1, 0]), (path + [(v, u) for u, v in path], [3, 3, 3, 3])):
+        network, weighted = network_of((4, edges), "bfs")
+        for source, count in enumerate(counts):
+            assert traversed(network, np.array(expected((4, edges), weighted, source), np.int32)) == count
+
+
+def workload(problem, vertices, edges):
+    graph, spec = Opened(vertices, edges), problem.spec("random", 4, 1)
+    return problem.workload(spec, graph, problem.data(graph, spec), None)
+
+
+def test_a_graph_without_vertices_and_one_too_large_for_all_pairs_are_refused():
+    with pytest.raises(InputError, match="no vertices"):
+        workload(Bfs(), 0, [])
+    with pytest.raises(InputError, match="too many for a matrix"):
+        workload(Apsp(), 50_000, [])
