@@ -7,6 +7,7 @@ neighbours. Those are then consumed by a thread, a warp and a block a vertex.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ def trio(thread, make_team) -> Trio:
     return Trio(thread, make_team(_block_barrier if simulated else _warp_barrier), make_team(_block_barrier))
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _fill_bins(status, kept, cards, rule, bins, counts):
     """Each thread scans every gridsize-th element of the status array, and bins what is set.
 
@@ -112,7 +113,7 @@ def _fill_bins(status, kept, cards, rule, bins, counts):
     counts[2, thread] = many
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _copy_bins(bins, counts, within, totals, queues, sizes):
     """Each thread copies its bin of queue blockIdx.y to its place; sizes int32[3]. Same blocks as the scan."""
     row, thread = cuda.blockIdx.y, cuda.grid(1)
@@ -141,7 +142,8 @@ class Frontier:
         self._counts = cuda.device_array((3, threads), np.int32)
         self._scan = Scan(3, threads, shape.threads)
         self._queues = cuda.device_array((3, vertices), np.int32)
-        self.queues = tuple(self._queues[row] for row in range(3))
+        self._own = tuple(self._queues[row] for row in range(3))
+        self.queues = self._own
         self._device_sizes = cuda.device_array(3, np.int32)
         self._host_sizes = cuda.pinned_array(3, np.int32)
         self.sizes = (0, 0, 0)
@@ -166,8 +168,17 @@ class Frontier:
         self._device_sizes.copy_to_host(self._host_sizes)
         self.launches += 2 + Scan.launches
         self.generations += 1
-        self.sizes = tuple(int(size) for size in self._host_sizes)
+        self.queues, self.sizes = self._own, tuple(int(size) for size in self._host_sizes)
         return sum(self.sizes)
+
+    def levels(self, status, cards) -> Iterator[None]:
+        """Frontier after frontier, ready to be consumed, until one is empty."""
+        while self.generate(status, cards):
+            yield
+
+    def load(self, queues: tuple, sizes: tuple) -> None:
+        """Take queues of three sizes that were generated earlier."""
+        self.queues, self.sizes = queues, sizes
 
     def consume(self, kernels: Trio, *args) -> None:
         """Launch the kernel of each queue that holds something; does not wait."""

@@ -13,7 +13,7 @@ from grailbench.device.gateway import cuda
 MOST = 1024  #: threads in the largest block
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def scan_blocks(source, target, totals):
     """Inclusive sums within each block, and each block's total.
 

@@ -106,5 +106,6 @@ OURS = (
     "grailbench.reachability.cpu.grail",
     "grailbench.reachability.cpu.unguided",
     "grailbench.reachability.gpu.thesis",
+    "grailbench.reachability.gpu.path",
     "grailbench.reachability.peers.pyreachability",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numba import njit
 
@@ -9,25 +11,34 @@ from grailbench.graph.hashing import below, draw, stream
 from grailbench.reachability.counters import LABEL_EXPANDED, LABEL_SCANNED
 from grailbench.reachability.labels import NEVER
 
+_SHARE = 1 << 20  #: edges that are worth a thread
 
-def shuffle_rows(offsets: np.ndarray, children: np.ndarray, seed: int, pair: int) -> np.ndarray:
+
+def shuffle_rows(offsets: np.ndarray, children: np.ndarray, seed: int, pair: int, threads: int = 1) -> np.ndarray:
     """A copy of the children, int32[m], each row in random order.
 
     The order is a function of (seed, pair, edge position) alone: any thread may shuffle any row.
     """
-    return _shuffle_rows(offsets, children, stream(seed, pair))
+    shuffled, key = np.empty_like(children), stream(seed, pair)
+    shares = min(threads, 1 + children.shape[0] // _SHARE)
+    if shares == 1:
+        _shuffle_rows(offsets, children, key, shuffled, 0, offsets.shape[0] - 1)
+        return shuffled
+    ends = np.searchsorted(offsets, np.arange(1, 4 * shares) * (children.shape[0] // (4 * shares))).tolist()
+    ends = [0, *ends, offsets.shape[0] - 1]
+    with ThreadPoolExecutor(shares) as pool:
+        list(pool.map(lambda lo, hi: _shuffle_rows(offsets, children, key, shuffled, lo, hi), ends[:-1], ends[1:]))
+    return shuffled
 
 
 @njit(cache=True, nogil=True)
-def _shuffle_rows(offsets, children, key):
-    shuffled = np.empty_like(children)
-    for u in range(offsets.shape[0] - 1):
+def _shuffle_rows(offsets, children, key, shuffled, lo, hi):
+    for u in range(lo, hi):
         first = offsets[u]
         for k in range(first, offsets[u + 1]):
             j = first + below(draw(key, k), k - first + 1)
             shuffled[k] = shuffled[j]
             shuffled[j] = children[k]
-    return shuffled
 
 
 @njit(cache=True, nogil=True)

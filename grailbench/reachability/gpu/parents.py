@@ -77,7 +77,7 @@ def _earlier(slot, other, candidates, path):
     return before(path, candidates[1][slot], candidates[2][slot], candidates[1][other], candidates[2][other])
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _start(chosen, path, root):
     """One thread: the root costs nothing and has no parent."""
     cost, parent = chosen
@@ -90,7 +90,7 @@ def _start(chosen, path, root):
         path[root, JUMP] = root
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _choose_thread(queue, size, parents, candidates, chosen, path, ceiling, settled):
     """Each vertex takes its cheapest candidate.
 
@@ -116,7 +116,7 @@ def _choose_thread(queue, size, parents, candidates, chosen, path, ceiling, sett
 
 
 def _choose_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def choose_team(queue, size, parents, candidates, chosen, path, ceiling, settled):
         """As `_choose_thread`; lanes keep the least of their share, then agree by one atomic minimum each."""
         least = cuda.shared.array(MOST, uint64)
@@ -182,7 +182,7 @@ def _offer(v, k, first, children, parents, weights, candidates, marks, ceiling):
         status[c] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _expand_thread(queue, size, children, parents, weights, candidates, marks, ceiling):
     """Offer each vertex to its children; a child that all its parents were offered to is in the next frontier."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):
@@ -193,7 +193,7 @@ def _expand_thread(queue, size, children, parents, weights, candidates, marks, c
 
 
 def _expand_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def expand_team(queue, size, children, parents, weights, candidates, marks, ceiling):
         """As `_expand_thread`, a child a lane."""
         team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y

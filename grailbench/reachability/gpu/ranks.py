@@ -29,14 +29,14 @@ def tree_rows(offsets, children, parent):
     return starts, edges
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _start(before, status, root):
     """One thread: the root is the frontier, and nothing comes before its subtree. `status` is clear as BFS leave it."""
     before[root] = 0
     status[root] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _post_thread(queue, size, tree, prefix, sizes, before, post, status):
     """A vertex's post-order rank, from 1, and to its children what comes before their subtrees.
 
@@ -53,7 +53,7 @@ def _post_thread(queue, size, tree, prefix, sizes, before, post, status):
 
 
 def _post_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def post_team(queue, size, tree, prefix, sizes, before, post, status):
         """As `_post_thread`, a child a lane."""
         team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
@@ -70,7 +70,7 @@ def _post_team(barrier):
     return post_team
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _copy(source, target):
     for v in range(cuda.grid(1), source.shape[0], cuda.gridsize(1)):
         target[v] = source[v]
@@ -86,7 +86,7 @@ def _lower(k, mine, parents, cards, visited, least, status):
         status[p] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _least_thread(queue, size, parents, cards, visited, least, status):
     """Each vertex gives its parents the least rank it reaches; least int32[n] begins as the post-order ranks."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):
@@ -97,7 +97,7 @@ def _least_thread(queue, size, parents, cards, visited, least, status):
 
 
 def _least_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def least_team(queue, size, parents, cards, visited, least, status):
         """As `_least_thread`, a parent a lane."""
         team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
@@ -121,9 +121,10 @@ def post_order(work, tree, post) -> None:
         work.frontier.consume(_post, tree, work.prefix, work.sizes, work.cost, post, work.status)
 
 
-def min_post(work, children, parents, post, least) -> None:
-    """The least rank that each vertex reaches in the DAG into `least`, int32[n]."""
+def min_post(work, children, parents, post, least, schedule=None) -> None:
+    """The least rank that each vertex reaches in the DAG into `least`, int32[n]; `schedule` (`device.schedule`) keeps
+    the frontiers, which are the same for every pair."""
     work.begin(children.cards)
     _copy[work.grid](post, least)
-    while work.frontier.generate(work.status, parents.cards):
+    for _ in (schedule or work.frontier).levels(work.status, parents.cards):
         work.frontier.consume(_least, parents, children.cards, work.visited, least, work.status)

@@ -47,7 +47,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
     word = WORDS[size]
     lanes = 2 * dim
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def start(first, queries, pairs, goals, goal_labels, status, results):
         """One block: cache the labels of the group's targets, start every query at its source.
 
@@ -83,7 +83,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
             if inside:
                 cuda.atomic.or_(status, c, word(_1 << np.uint64(i)))
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def explore_thread(queue, count, rows, masks, goals, goal_labels, pairs, status, results):
         """Algorithm 12. rows: children; masks uintX[n]: the search_indices, status as the level began."""
         wanted = cuda.shared.array((lanes, size), int32)
@@ -98,7 +98,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
                 visit(rows.edges[k], masks[v], goals, wanted, pairs, status, results)
 
     def explore_team(barrier):
-        @cuda.jit
+        @cuda.jit(cache=True)
         def explore(queue, count, rows, masks, goals, goal_labels, pairs, status, results):
             """As `explore_thread`, a child a lane."""
             wanted = cuda.shared.array((lanes, size), int32)
@@ -122,6 +122,8 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
 class Searcher:
     """Device arrays for searches on one labelled graph, `size` queries at once (64 or 32)."""
 
+    starts = 1  #: launches that begin a group
+
     def __init__(self, rows, pairs, shape: Enterprise, size: int):
         """rows: children on the device; pairs: starts and ends, int32[d, n] on the device."""
         n, dim = rows.cards.shape[0], pairs[0].shape[0]
@@ -134,6 +136,12 @@ class Searcher:
         self.results = cuda.device_array((1, size), np.int32)
         self.scan = Scan(1, size, size)
         self.groups = self.levels = 0
+        self._start, self._explore = self.kernels(dim, size)
+
+    @staticmethod
+    def kernels(dim: int, size: int) -> tuple[object, Trio]:
+        """What begins a group, and what explores."""
+        return _kernels(dim, size)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int) -> int:
@@ -143,33 +151,34 @@ class Searcher:
     @property
     def launches(self) -> int:
         """Kernel launches so far."""
-        return self.frontier.launches + self.groups * (1 + Scan.launches)
+        return self.frontier.launches + self.groups * (self.starts + Scan.launches)
+
+    def start(self, first: int, queries: tuple) -> None:
+        """Begin the group whose first query is number `first`, in `starts` launches."""
+        self._start[1, self.size](
+            first, queries, self.pairs, self.goals, self.goal_labels, self.status, self.results
+        )
+
+    def explore(self, level: int) -> None:
+        """Go on from the frontier, which is `level` steps from the sources."""
+        goals = self.goals, self.goal_labels
+        self.frontier.consume(self._explore, self.rows, self.masks, *goals, self.pairs, self.status, self.results)
 
     def search(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
         """Algorithm 11 on int32[k] sources and targets: bool[k], and how many are reached."""
         answers = np.zeros(sources.shape[0], np.bool_)
         if sources.shape[0] == 0:
             return answers, 0
-        start, explore = _kernels(self.pairs[0].shape[0], self.size)
         queries = cuda.to_device(sources), cuda.to_device(targets)
         sums = cuda.pinned_array((1, self.size), np.int32)
-        frontier, positives = self.frontier, 0
+        positives = 0
         for first in range(0, sources.shape[0], self.size):
-            start[1, self.size](
-                first, queries, self.pairs, self.goals, self.goal_labels, self.status, self.results
-            )
-            while frontier.generate(self.status, self.rows.cards, kept=self.masks):
-                frontier.consume(
-                    explore,
-                    self.rows,
-                    self.masks,
-                    self.goals,
-                    self.goal_labels,
-                    self.pairs,
-                    self.status,
-                    self.results,
-                )
-                self.levels += 1
+            self.start(first, queries)
+            level = 0
+            while self.frontier.generate(self.status, self.rows.cards, kept=self.masks):
+                self.explore(level)
+                level += 1
+            self.levels += level
             self.scan.run(self.results)
             self.scan.within.copy_to_host(sums)
             group = np.diff(sums[0], prepend=0)[: sources.shape[0] - first]

@@ -23,7 +23,7 @@ def add(a, b, ceiling):
     return ceiling if a > ceiling - b else a + b
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def begin(status, visited, cards):
     """Nobody has been visited; the frontier is whoever `cards`, int32[n], gives no neighbour to wait for."""
     for v in range(cuda.grid(1), status.shape[0], cuda.gridsize(1)):
@@ -31,7 +31,7 @@ def begin(status, visited, cards):
         visited[v] = 0
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _sum_thread(queue, size, rows, sizes, prefix, ceiling):
     """Algorithm 10: zero-started prefix sums of the children's sizes, and with them the vertex's own size.
 
@@ -49,7 +49,7 @@ def _sum_thread(queue, size, rows, sizes, prefix, ceiling):
 
 
 def _sum_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def sum_team(queue, size, rows, sizes, prefix, ceiling):
         """As `_sum_thread`; a team takes its width of children at a time and scans them (algorithm 4)."""
         sums = cuda.shared.array(MOST, uint64)
@@ -82,7 +82,7 @@ def _sum_team(barrier):
     return sum_team
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _expand_thread(queue, size, parents, cards, visited, status):
     """Tell each parent that one more child has its size; who has heard of all is in the next frontier."""
     starts, counts, edges = parents
@@ -96,7 +96,7 @@ def _expand_thread(queue, size, parents, cards, visited, status):
 
 
 def _expand_team(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def expand_team(queue, size, parents, cards, visited, status):
         """As `_expand_thread`, a parent a lane."""
         starts, counts, edges = parents
@@ -112,7 +112,7 @@ def _expand_team(barrier):
     return expand_team
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _expand_tree(queue, size, parent, cards, visited, status):
     """As `_expand_thread` where everybody has one parent, int32[n], or none: -1."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):

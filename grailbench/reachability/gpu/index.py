@@ -1,0 +1,95 @@
+"""What the implementations on a GPU share as the harness sees them: the index, and how one is built.
+
+No CUDA module is imported here but in what `build` calls, so that the registry works without one.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.reachability.index import Implementation, Index, Params, Timer
+from grailbench.reachability.labels import Labelled
+
+
+class GpuIndex(Labelled, Index):
+    """Labels on both sides, the graph on the device, and what searches there."""
+
+    def __init__(self, dag: Dag, params: Params, built, searcher):
+        self.dag, self.labels, self._searcher = dag, built.labels, searcher
+        self._counts = built.counts if params.count else None
+        self._queries = self._on_gpu = self._positives = 0
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Filter on the CPU, then search what is left on the GPU, a group after the other."""
+        from grailbench.reachability.gpu.search import cpu_filter
+
+        answers, left = np.empty(sources.shape[0], np.bool_), np.empty(sources.shape[0] + 1, np.int32)
+        with timer.phase("cpu_filter"):
+            lanes, width, pairs = self.labels
+            count = cpu_filter(sources, targets, lanes, width, pairs, answers, left)
+            left = left[:count]
+        with timer.phase("gpu_search"):
+            found, positives = self._searcher.search(sources[left], targets[left])
+            answers[left] = found
+        self._queries += sources.shape[0]
+        self._on_gpu += count
+        self._positives += positives
+        return answers
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
+        if self._counts is None:
+            return {}
+        return self._counts | {
+            "queries": self._queries,
+            "queries_on_gpu": self._on_gpu,
+            "positives": self._positives,
+            "groups": self._searcher.groups,
+            "search_levels": self._searcher.levels,
+            "search_launches": self._searcher.launches,
+        }
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the labels on the host and on the device; the copy of the graph there is not counted."""
+        return self.labels.lanes.nbytes + 8 * len(self.labels.pairs) * self.dag.vertices
+
+
+class OnGpu(Implementation):
+    """An implementation that labels and searches on a GPU; subclasses say by which code."""
+
+    needs = ("gpu",)
+    axes = frozenset({"dim", "order"})
+
+    @classmethod
+    def require(cls) -> None:
+        """Raise MachineLacks without a GPU, its driver or the extra; the simulator will do."""
+        from grailbench.device.gateway import require
+
+        require()
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GpuIndex:
+        """Label on the GPU, pair after pair, and make ready to search."""
+        cls.require()
+        from grailbench.device.gateway import cuda
+
+        built = cls.label(dag, params, timer)
+        with timer.phase("allocate", apart=True):
+            searcher = cls.searcher(built)
+            cuda.synchronize()
+        return GpuIndex(dag, params, built, searcher)
+
+    @classmethod
+    @abstractmethod
+    def label(cls, dag: Dag, params: Params, timer: Timer):
+        """Label the DAG: a `labeling.Built`."""
+
+    @classmethod
+    @abstractmethod
+    def searcher(cls, built):
+        """What searches the labelled graph: a `search.Searcher`."""

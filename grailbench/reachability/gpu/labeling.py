@@ -1,0 +1,153 @@
+"""What the labeling pipelines on a GPU have in common: phases, child orders, and the labels they leave.
+
+A pipeline brings a `Method`: its buffers, and how it labels one pair. Importing this imports CUDA (`device.gateway`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from grailbench.device.csr import DeviceDag, rows_bytes, upload
+from grailbench.device.describe import require_memory
+from grailbench.device.frontier import Enterprise, Frontier
+from grailbench.device.gateway import cuda, require
+from grailbench.errors import InputError
+from grailbench.graph.csr import Dag
+from grailbench.reachability.cpu.traverse import shuffle_rows
+from grailbench.reachability.index import Params, Timer
+from grailbench.reachability.labels import NEVER, Labels, empty
+
+
+class Clock:
+    """Phases of a build by the host's clock, each ended by a synchronize; what no phase covers is the overhead."""
+
+    def __init__(self, timer: Timer):
+        self._timer, self._began, self._covered = timer, perf_counter_ns(), 0
+
+    @contextmanager
+    def phase(self, name: str, apart: bool = False):
+        """Time the body, the device's work included."""
+        began = perf_counter_ns()
+        with self._timer.phase(name, apart):
+            yield
+            cuda.synchronize()
+        self._covered += perf_counter_ns() - began
+
+    def close(self) -> None:
+        """Record what lies between the phases as `overhead`."""
+        cuda.synchronize()
+        self._timer.record("overhead", (perf_counter_ns() - self._began - self._covered) / 1e6)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the labeling leaves: labels on both sides, the graph on the device, and counts of what was done.
+
+    pairs: starts and ends, int32[d, n] each on the device.
+    """
+
+    labels: Labels
+    pairs: tuple
+    graph: DeviceDag
+    counts: dict[str, int]
+    shape: Enterprise
+
+
+class Method(Protocol):
+    """Buffers of a pipeline, allocated once for all pairs, and what it does for one."""
+
+    frontier: Frontier
+    order_phase: str | None  #: the phase that arranging the children is timed in; None: part of the overhead
+
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
+        """Label one pair. order int32[m]: the children as they are to be visited, which is how they lie in
+        `graph.children` too; labels: least and post, int32[n] each on the device, are written."""
+
+    def counts(self) -> dict[str, int]:
+        """What was done for all pairs, by name."""
+
+
+def common_bytes(dag: Dag, dim: int, method_bytes: int, searching_bytes: int) -> int:
+    """Device bytes of the graph, the labels, and the larger of a method's buffers and what searching takes then."""
+    return 2 * rows_bytes(dag.vertices, dag.edges) + 8 * dim * dag.vertices + max(method_bytes, searching_bytes)
+
+
+def label_by(
+    make: Callable[[], Method], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise
+) -> Built:
+    """Label `dag` with `params.dim` pairs in the child orders of `sequential`, by the method that `make` makes.
+
+    Raises MachineLacks without a device, TooLittleMemory when fewer than `need` bytes are free there, before anything
+    is made, and InputError for a DAG of several roots.
+    """
+    require()
+    require_memory(need, f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU, d = {params.dim},")
+    _require_super_root(dag)
+    clock = Clock(timer)
+    with clock.phase("allocate", apart=True):
+        method = make()
+        pairs = tuple(cuda.device_array((params.dim, dag.vertices), np.int32) for _ in range(2))
+    with clock.phase("transfer", apart=True):
+        graph = upload(dag)
+    labels = empty(dag.vertices, params.dim)
+    for pair in range(params.dim):
+        least, post = (column[pair] for column in pairs)
+        with clock.phase(method.order_phase) if method.order_phase else nullcontext():
+            order = _ordered(dag, params, pair)
+        if order is not dag.children and order.size:
+            with clock.phase("transfer", apart=True):
+                graph.children.edges.copy_to_device(order)
+        method.label_pair(dag, order, graph, (least, post), clock)
+        _write(labels.lanes, int(labels.width), params.dim, pair, least.copy_to_host(), post.copy_to_host())
+    counts = method.counts() | {
+        "label_launches": method.frontier.launches,
+        "label_generations": method.frontier.generations,
+    }
+    clock.close()
+    return Built(labels, pairs, graph, counts, shape)
+
+
+def _require_super_root(dag: Dag) -> None:
+    """Raise InputError unless the last vertex, and no other, has no parent: there every top-down BFS starts."""
+    roots = np.flatnonzero(np.diff(dag.parent_offsets) == 0)
+    fault = f"{roots.size} vertices have no parent" if roots.size != 1 else None
+    if fault is None and roots[0] != dag.vertices - 1:
+        fault = f"vertex {roots[0]} has no parent, and is not the last vertex"
+    if fault:
+        raise InputError(fault, remedy="condense() adds the one super-root that is needed, as the last vertex")
+
+
+def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:
+    """int32[m]: the children in the order in which pair `pair` visits them (see `cpu.grail`)."""
+    if params.order == "lexicographic" and pair == 0:
+        return dag.children
+    if params.order == "lexicographic" and pair == 1:
+        return _reversed_rows(dag.offsets, dag.children)
+    return shuffle_rows(dag.offsets, dag.children, params.seed, pair, params.workers)
+
+
+@njit(cache=True, nogil=True)
+def _reversed_rows(offsets, children):
+    """int32[m]: each row from last to first."""
+    turned = np.empty_like(children)
+    for u in range(offsets.shape[0] - 1):
+        first, last = offsets[u], offsets[u + 1]
+        for k in range(first, last):
+            turned[k] = children[first + last - 1 - k]
+    return turned
+
+
+@njit(cache=True, nogil=True)
+def _write(lanes, width, dim, pair, least, post):
+    """Lay pair `pair` into the records of `labels.Labels`; least, post int32[n]. No positive cut: t is `NEVER`."""
+    for v in range(least.shape[0]):
+        lanes[v * width + 2 * pair] = least[v]
+        lanes[v * width + 2 * pair + 1] = -post[v]
+        lanes[v * width + 2 * dim + 1 + pair] = NEVER

@@ -1,0 +1,99 @@
+"""Computation 2020's labeling on a GPU, end to end (algorithm 2): four BFS a pair.
+
+What pairs share is what the order of children does not touch: who is in which frontier of steps 1 and 4, found for the
+first pair and replayed for the others. The tree of step 1 and the sizes of step 2 change with that order, so each
+pair has its own; where every vertex has one parent the tree is the DAG itself, and step 1 has nothing to choose.
+
+Importing this imports CUDA (`device.gateway`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.device.csr import DeviceDag, Rows
+from grailbench.device.frontier import Enterprise, Frontier, usual
+from grailbench.device.gateway import cuda
+from grailbench.device.schedule import Schedule
+from grailbench.graph.csr import Dag
+from grailbench.reachability.gpu import sizes as subsizes
+from grailbench.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
+from grailbench.reachability.gpu.path_search import PathSearcher
+from grailbench.reachability.gpu.ranks import min_post, post_order
+from grailbench.reachability.gpu.sizes import CEILING, subsizes_tree
+from grailbench.reachability.gpu.trees import dag_to_dt
+from grailbench.reachability.index import Params, Timer
+
+
+class Work:
+    """Device arrays that the labeling of one pair needs, allocated once for all pairs.
+
+    tree: rows of the tree; row v begins where it does in the DAG, with fewer edges.
+    """
+
+    order_phase = "child_order"
+
+    def __init__(self, dag: Dag, dim: int, shape: Enterprise):
+        n, m = dag.vertices, max(dag.edges, 1)
+        self.vertices, self.edges = n, m
+        self.frontier = Frontier(n, shape)
+        self.down, self.everyone, self.up = (
+            Schedule(self.frontier, n) if dim > 1 else self.frontier for _ in range(3)
+        )
+        self.status = cuda.device_array(n, np.uint8)
+        self.visited = cuda.device_array(n, np.int32)
+        self.parent = cuda.device_array(n, np.int32)
+        self.sizes = cuda.device_array(n, np.uint64)
+        self.prefix = cuda.device_array(m, np.uint32)
+        self.cost = cuda.device_array(n, np.uint64)
+        self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
+        self.tree: Rows | None = None
+        self.is_tree = dag.edges == n - 1
+        if not self.is_tree:
+            self.best = cuda.device_array(n, np.int64)
+            self.path = cuda.device_array((n, 4), np.int32)
+            self.tree_cards, self.tree_edges = cuda.device_array(n, np.int32), cuda.device_array(m, np.int32)
+
+    @staticmethod
+    def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
+        """Device bytes that all of it takes."""
+        schedules = 3 * Schedule.bytes(vertices) if dim > 1 else 0
+        return Frontier.bytes(vertices, shape) + schedules + (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
+
+    def begin(self, cards) -> None:
+        """A new BFS that starts from whoever has no neighbour in `cards`, int32[n] on the device."""
+        subsizes.begin[self.grid](self.status, self.visited, cards)
+
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
+        """The four steps."""
+        (least, post), (children, parents) = labels, graph
+        with clock.phase("dag_to_dt"):
+            if not self.is_tree:
+                self.tree = Rows(children.starts, self.tree_cards, self.tree_edges)
+                dag_to_dt(self, children, parents)
+            elif self.tree is None:
+                self.tree = children
+                self.parent.copy_to_device(np.append(dag.parents, np.int32(-1)))  # the root, the last, has none
+        with clock.phase("sizes"):
+            subsizes_tree(self, self.tree, CEILING)
+        with clock.phase("post_order"):
+            post_order(self, self.tree, post)
+        with clock.phase("min_post"):
+            min_post(self, children, parents, post, least, self.up)
+
+    def counts(self) -> dict[str, int]:
+        """Nothing beyond launches."""
+        return {}
+
+
+def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
+    """Device bytes of labeling `dag` with `dim` pairs, and of searching it then."""
+    n, m = dag.vertices, dag.edges
+    return common_bytes(dag, dim, Work.bytes(n, m, dim, shape), PathSearcher.bytes(n, shape))
+
+
+def label(dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None) -> Built:
+    """Label `dag` as `label_by` says; `shape` is for tests: small blocks and queues."""
+    shape = shape or usual()
+    need = device_bytes(dag, params.dim, shape)
+    return label_by(lambda: Work(dag, params.dim, shape), need, dag, params, timer, shape)
