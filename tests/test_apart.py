@@ -69,6 +69,16 @@ def test_a_shared_process_gives_no_cell_a_host_peak(apart):
     assert {row["host_peak_bytes"] for row in apart("right", process="shared").rows} == {None}
 
 
+@pytest.mark.parametrize("process", ["own", "shared"])
+def test_reading_a_graph_is_timed_where_cells_have_processes_of_their_own(apart, process):
+    for row in apart("right", trials=1, process=process).rows:
+        assert row["read_ms"] > 0 if process == "own" else row["read_ms"] is None
+
+
+def test_rows_say_how_many_roots_the_graph_had(apart):
+    assert {row["roots"] for row in apart("right", trials=1).rows} == {2}  # one is isolated
+
+
 def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
     began = time.monotonic()
     done = apart("forever", "right", time_limit=3)

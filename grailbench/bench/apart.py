@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
+from time import perf_counter_ns
 from typing import Any
 
 from grailbench.bench import memory
@@ -66,6 +67,7 @@ class Nursery:
         if outcome.status != "ok":
             self.close()
             raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
+        self.read_ms: float = outcome.value
 
     def begin(self, cell: Cell) -> Apart:
         """Fork for a cell."""
@@ -74,7 +76,7 @@ class Nursery:
             self._connection.send(cell)
             socket.send_fds(self._socket, [b"cell"], [its.fileno()])
             pid = self._answer()
-        found = Apart(Connection(mine.detach()), pid, lambda: self._ask(pid))
+        found = Apart(Connection(mine.detach()), pid, lambda: self._ask(pid), self.read_ms)
         self.cells.append(found)
         return found
 
@@ -101,10 +103,10 @@ class Nursery:
 
 
 class Apart:
-    """A cell in a process of its own, as the run sees it."""
+    """A cell in a process of its own, as the run sees it. read_ms: what opening its graph took there."""
 
-    def __init__(self, connection: Connection, pid: int, epitaph: Callable[[], tuple[int, int]]):
-        self._connection, self._pid, self._epitaph = connection, pid, epitaph
+    def __init__(self, connection: Connection, pid: int, epitaph: Callable[[], tuple[int, int]], read_ms: float):
+        self._connection, self._pid, self._epitaph, self.read_ms = connection, pid, epitaph, read_ms
         self._over = False
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
@@ -147,7 +149,8 @@ def _serve(handle: int) -> None:
     connection = Connection(os.dup(handle))
     opening: _Opening = connection.recv()
     outcome = guarded(lambda: _open(opening))
-    connection.send(replace(outcome, value=None))
+    graph, given, read_ms = outcome.value or (None, None, None)
+    connection.send(replace(outcome, value=read_ms))
     children: set[int] = set()
     try:
         while outcome.status == "ok":
@@ -158,7 +161,7 @@ def _serve(handle: int) -> None:
                 if pid == 0:
                     connection.close()
                     ours.close()
-                    _live(Connection(its), question, *outcome.value)
+                    _live(Connection(its), question, graph, given)
                 os.close(its)
                 children.add(pid)
                 connection.send(pid)
@@ -174,6 +177,7 @@ def _serve(handle: int) -> None:
 
 
 def _open(opening: _Opening):
+    """The graph, what cells are given of it by workload, and the ms that it took to come from the cache."""
     from grailbench.bench.problems import problem
     from grailbench.contract import implementations, register
     from grailbench.errors import InputError
@@ -184,13 +188,14 @@ def _open(opening: _Opening):
         if cls.name not in known:
             register(cls)
     solved = problem(opening.problem)
+    began = perf_counter_ns()
     graph = solved.open(opening.graph)
     if graph.sha256 != opening.sha256:
         raise InputError(f"{opening.graph} changed during the run")
     given = {name: (solved.data(graph, spec), asked) for name, (spec, asked) in opening.workloads.items()}
     for data, _ in given.values():
         solved.share(data)
-    return graph, given
+    return graph, given, (perf_counter_ns() - began) / 1e6
 
 
 def _live(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:

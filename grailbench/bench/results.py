@@ -35,12 +35,13 @@ FSYNC_SECONDS = 1.0
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
 #: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
-#: own; device_peak_bytes: of our arrays (`bench.memory`)
+#: own; device_peak_bytes: of our arrays (`bench.memory`). roots: without the super-root; read_ms: from the graph in the
+#: cache to arrays in memory, of a cell in a process of its own
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
     "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
     "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
-    *MEMORY, "problem", "rate",
+    *MEMORY, "problem", "rate", "roots", "read_ms",
 )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def load_run(run: str | os.PathLike) -> tuple[pandas.DataFrame, dict]:
     folder = find_run(run)
     rows, _ = read_rows(folder)
     frame = pandas.DataFrame(current(rows), columns=list(FIELDS))
-    for name in ("dim", "threads", "trial", "planned", "positives", "queries", "seed", "index_bytes", *MEMORY):
+    for name in ("dim", "threads", "trial", "planned", "positives", "queries", "seed", "index_bytes", "roots", *MEMORY):
         frame[name] = frame[name].astype("Int64")
     return frame, read_json(folder / ENVIRONMENT)
 

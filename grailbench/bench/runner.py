@@ -519,7 +519,10 @@ class _Sitting:
                 "graph_sha256": graph.sha256,
                 "vertices": graph.vertices,
                 "edges": graph.edges,
+                "roots": getattr(graph, "roots", None),
             }
+        if task.home is not None:
+            row["read_ms"] = round(task.home.read_ms, 6)
         return row
 
     def _verified_row(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> dict:

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 #: those of grailbench.report.figures and plots, whose import would slow down every --help
-FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters")
+FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters",
+           *(f"computation-{number}" for number in range(4, 9)))  # fmt: skip
 FORMATS = ("svg", "png", "both")
 PHASES = ("label", "query", "ready")
 
@@ -25,12 +26,15 @@ PHASES = ("label", "query", "ready")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True, help="Kind of files.")
 @click.option("--reference", metavar="CONFIG", help="Of the speed-up: a configuration, or words only it has.")
 @click.option("--phase", type=click.Choice(PHASES), default="query", show_default=True, help="Of the speed-up.")
+@click.option("--profile", metavar="FILE", type=click.Path(path_type=Path), help="CSV of Nsight Compute, for "
+              "computation-8. [default: ncu.csv in the run's folder]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
-def command(run, names, out, form, reference, phase, as_json):
+def command(run, names, out, form, reference, phase, profile, as_json):
     """Draw a run's figures as SVG and PNG, each with its data as CSV (needs the extra 'plots').
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
-    'grailbench report --html'. The same run gives the same SVG files.
+    'grailbench report --html'. The same run gives the same SVG files. computation-4 to -8 are the figures of
+    Computation 2020, drawn for runs of its pipeline or home-made graphs.
 
     \b
     Exit codes: 3 when there is nothing to draw, 4 without matplotlib.
@@ -43,5 +47,5 @@ def command(run, names, out, form, reference, phase, as_json):
     """
     from grailbench.report import plots
 
-    for path in plots.write(run, names, out, form, reference, phase):
+    for path in plots.write(run, names, out, form, reference, phase, profile):
         click.echo(json.dumps({"path": str(path)}) if as_json else str(path))

@@ -10,7 +10,11 @@ import click
 @click.command("report")
 @click.argument("run", required=False)
 @click.option(
-    "--table", "tables", multiple=True, metavar="NUMBER", help="Only this table (2.1-2.6, 6.1-6.6); may repeat."
+    "--table",
+    "tables",
+    multiple=True,
+    metavar="NUMBER",
+    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2); may repeat.",
 )
 @click.option(
     "--format",

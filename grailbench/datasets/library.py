@@ -53,6 +53,11 @@ class BenchGraph:
         """Number of edges as the thesis counts them."""
         return self.dag.printed_edges
 
+    @property
+    def roots(self) -> int:
+        """Number of vertices without parents before the super-root came."""
+        return self.dag.roots.size
+
 
 def open_graph(name: str) -> BenchGraph:
     """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.

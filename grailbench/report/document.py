@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import published, render, tables
+from grailbench.report import computation, published, render, tables
 from grailbench.report.peers import Comparison, compare
 from grailbench.report.summary import STATUSES, Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     import pandas
 
 FOLDER = "report"
+CLAIMS = "Claims of Computation 2020"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gives: the published tables asked for, the tables of other graphs, the peers, and all cells.
+    """What a run gives: the published tables asked for, the tables of other graphs, the peers, all cells, and the
+    claims of Computation 2020 where the run takes that paper up.
 
     `left_out` are the published tables that hold no graph of the run and were not asked for by name.
     """
@@ -34,6 +36,7 @@ class Report:
     peers: list[Comparison]
     cells: list[Cell]
     left_out: list[str]
+    claims: list[computation.Check] = field(default_factory=list)
 
     @property
     def every_table(self) -> list[Table]:
@@ -51,12 +54,16 @@ class Report:
         """The lines that say what the numbers are: machines, statistics, what a ratio means."""
         return [
             f"Measured on: {self.machine}",
-            f"Printed: {published.THESIS}, on {published.PRINTED_MACHINE}.",
+            f"Printed: {self._papers()}, on {published.PRINTED_MACHINE}.",
             "Times are means over the trials, as print shows them. A ratio is measured / printed and "
             "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
             self.status_counts(),
             *self.drifts(),
         ]
+
+    def _papers(self) -> str:
+        ours = [name in tables.PAPER_TABLES for name in (table.name for table in self.tables)]
+        return "; ".join([published.THESIS, *([published.COMPUTATION] if any(ours) or self.claims else [])])
 
     def drifts(self) -> list[str]:
         """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
@@ -86,9 +93,11 @@ def check_measured(report: Report) -> None:
 
 
 def records(report: Report) -> Iterator[dict]:
-    """One plain record a table cell, then the peers'."""
+    """One plain record a table cell, then the claims', then the peers'."""
     for table in report.every_table:
         yield from render.records(table)
+    for check in report.claims:
+        yield {"table": "claims", **check.record()}
     for comparison in report.peers:
         yield from render.peer_records(comparison)
 
@@ -121,18 +130,22 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         peers=[] if names else compare(measured),
         cells=measured,
         left_out=[] if names else _left_out(built, measured),
+        claims=[] if names else computation.checks(measured),
     )
 
 
 def _left_out(built: list[Table], measured: list[Cell]) -> list[str]:
     """Names of the tables that hold no graph of the run; those of the GPU only where one was asked."""
     gpu = tables.on_gpu(measured)
-    asked = [t for t in built if gpu or t.name not in tables.GPU_TABLES]
+    asked = [t for t in built if t.name not in tables.PAPER_TABLES and (gpu or t.name not in tables.GPU_TABLES)]
     return [t.name for t in asked if not (t.measured or _has_graph(t, measured))]
 
 
 def _belongs(table: Table, measured: list[Cell]) -> bool:
-    """Whether a run without a wish shows a table: with a graph of it, and tables 6.1-6.6 with a GPU's cell on one."""
+    """Whether a run without a wish shows a table: with a graph of it, tables 6.1-6.6 with a GPU's cell on one, the
+    paper's when the run takes the paper up."""
+    if table.name in tables.PAPER_TABLES:
+        return computation.of_paper(measured)
     if table.name not in tables.GPU_TABLES:
         return bool(table.measured) or _has_graph(table, measured)
     rows = {row.dataset for row in table.rows}
@@ -151,6 +164,7 @@ def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapp
     """
     wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
     printed = {dataset for name in wanted for dataset in published.table(name).rows}
+    printed |= {f"{dataset}{tables.LIKE}" for dataset in printed}
     newest = {row["dataset"]: row for row in plain(rows) if row["dataset"] in printed}
     return {name: _counts(name, row) for name, row in newest.items()}
 
@@ -159,16 +173,19 @@ def _counts(name: str, row: Mapping) -> Mapping | str:
     from grailbench.datasets.library import describe
     from grailbench.datasets.registry import registry
 
+    reason = "the run has no counts of it, and its file is not here to be counted"
     try:
-        found = describe(registry()[name])
+        found = describe(registry()[name]) if name in registry() else {"vertices": None}
         if found["vertices"] is not None and found["sha256"] == row.get("graph_sha256"):
             return found
-        reason = "the run has no counts of it, and its file is not here to be counted"
     except GrailbenchError as error:
         reason = str(error)
     if row.get("vertices") is None or row.get("edges") is None:
         return row.get("reason") or reason
-    return {"vertices": int(row["vertices"]), "edges": int(row["edges"])}
+    counts = {"vertices": int(row["vertices"]), "edges": int(row["edges"])}
+    if row.get("roots") is not None:
+        counts |= {"file_vertices": counts["vertices"] - 1, "file_edges": counts["edges"] - int(row["roots"])}
+    return counts
 
 
 def machine(environment: Mapping) -> str:
@@ -198,6 +215,9 @@ def show(report: Report, details: bool = False) -> Iterator:
         headers, lines, notes = render.grid(table)
         yield ""
         yield from render.terminal(render.heading(table), headers, lines, notes)
+    if report.claims:
+        yield ""
+        yield from render.terminal(CLAIMS, *computation.check_grid(report.claims), right=("theirs", "ours"))
     for comparison in report.peers:
         yield ""
         yield from render.terminal(render.peer_heading(comparison), *render.peer_grid(comparison))
@@ -241,6 +261,8 @@ def as_markdown(report: Report) -> str:
     for table in report.every_table:
         headers, lines, notes = render.grid(table)
         parts.append(render.markdown(render.heading(table), headers, lines, notes))
+    if report.claims:
+        parts.append(render.markdown(CLAIMS, *computation.check_grid(report.claims)))
     for comparison in report.peers:
         parts.append(render.markdown(render.peer_heading(comparison), *render.peer_grid(comparison)))
     parts.append(render.markdown("All cells (ms)", *detail_grid(report.cells)))
@@ -258,6 +280,8 @@ def write(report: Report, run: Path, form: str = "both") -> list[Path]:
         for table in report.every_table:
             stem = f"table-{table.name}" if table.name in tables.NAMES else table.name
             files[f"{stem}.csv"] = render.wide_csv(table)
+        if report.claims:
+            files["claims.csv"] = computation.checks_csv(report.claims)
         if report.peers:
             files["peers.csv"] = render.peers_csv(report.peers)
         files["cells.csv"] = detail(report.cells).to_csv(index=False, lineterminator="\n")

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.report import statistics
+from grailbench.report import computation, statistics
 from grailbench.report.feeds import CPU, FEEDS, WEIGHTS
 from grailbench.report.peers import PREFIX
 from grailbench.report.summary import Cell
@@ -86,6 +87,30 @@ FIGURES = {
     "counters": (
         "Work counted",
         "Exact work for one graph, configuration and seed, whatever the machine; counted outside the timed trials.",
+    ),
+    "computation-4": (
+        "Labeling times (Computation 2020, figure 4)",
+        "Mean seconds to label, by label pairs d, on log axes; uploading the graph and allocating are counted. "
+        "Benchmark graphs above, home-made below. Graphs named -like are generated.",
+    ),
+    "computation-5": (
+        "Memory (Computation 2020, figure 5)",
+        "Peak MiB by label pairs d, on log axes, measured: of the host what the cell's process had resident, "
+        "interpreter and libraries included; of the device the high-water mark of our arrays.",
+    ),
+    "computation-6": (
+        "Query times (Computation 2020, figure 6)",
+        "Mean ms of a batch of random queries by label pairs d, on log axes; filter on the CPU, transfers and search.",
+    ),
+    "computation-7": (
+        "Share of the steps (Computation 2020, figure 7)",
+        "Shares of a trial's labeling, averaged over graphs and d. Steps: of the labeling. All: with reading the graph "
+        "from the cache, allocation and transfer.",
+    ),
+    "computation-8": (
+        "Why warps stall (Computation 2020, figure 8)",
+        "Shares of all stalls of the profiled kernels, by NVIDIA Nsight Compute, in the paper's words; its own figure "
+        "is of another device and another profiler.",
     ),
 }
 
@@ -448,11 +473,16 @@ def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pand
 
 
 def of_report(
-    cells: Iterable[Cell], tables: Iterable[Table], reference: str | None = None, phase: str = "query"
+    cells: Iterable[Cell],
+    tables: Iterable[Table],
+    reference: str | None = None,
+    phase: str = "query",
+    profile: Path | None = None,
 ) -> dict[str, Figure]:
     """Every figure of a run by name, in the order of `FIGURES`; one without data has an empty frame.
 
-    `reference` as `choose_reference` takes it. Raises InputError for a reference that is none.
+    `reference` as `choose_reference` takes it; `profile`: the CSV of Nsight Compute for figure 8. Raises InputError for
+    a reference that is none, or a profile that cannot be read.
     """
     cells = ordered(cells)
     chosen = choose_reference(cells, reference)
@@ -467,6 +497,8 @@ def of_report(
         "counters": counters(cells),
     }
     notes = {"speedup": f"Reference: {chosen}. Phase: {phase}."}
+    frames |= (paper := computation.frames(cells, profile)).frames
+    notes |= paper.notes
     return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
 
 

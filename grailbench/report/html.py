@@ -16,9 +16,9 @@ from grailbench import __version__
 from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
-from grailbench.report import figures, html_svg, html_tables, render, statistics
+from grailbench.report import computation, figures, html_svg, html_tables, render, statistics
 from grailbench.report import figures_style as style
-from grailbench.report.document import FOLDER, Report
+from grailbench.report.document import CLAIMS, FOLDER, Report
 from grailbench.report.figures import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
 from grailbench.report.summary import detail
@@ -74,6 +74,7 @@ def page(report: Report, environment: Mapping, reference: str | None = None, pha
         ("weights", "Weight of sub algorithms", _weights(drawn["weights"])),
         ("edges", "Time against edges", _edges(drawn["edges"])),
         ("speedup", "Speed-up", _speedup(drawn["speedup"], drawn["edges"])),
+        ("claims", CLAIMS, _claims(report, drawn)),
         ("peers", "Peers", _peers(report)),
         ("counters", "Counters", _counters(drawn["counters"])),
         ("graphs", "Graphs", _graphs(report)),
@@ -223,6 +224,24 @@ def _speedup(figure: Figure, times: Figure) -> Safe:
         "over other graphs than those of another column are not to be compared with it."
     )
     return _figure(figure, html_tables.heat_map(times.frame, figure.frame), tag("p", remark, class_="note"))
+
+
+def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
+    """The claims, and the data of the paper's figures, which `grailbench plot` draws."""
+    if not report.claims:
+        return Safe("")
+    paper = [figure for name, figure in drawn.items() if name.startswith("computation-") and not figure.frame.empty]
+    data = [tag("p", f"{each.title}: ", download(f"{each.name}.csv", each.csv), class_="data") for each in paper]
+    headers, lines, notes = computation.check_grid(report.claims)
+    rows = [[html_tables.text(cell) for cell in line] for line in lines]
+    return safe(
+        [
+            html_tables.table(CLAIMS, [(header, False) for header in headers], rows),
+            tag("ul", [tag("li", note) for note in notes], class_="notes"),
+            tag("p", "Data: ", download("claims.csv", computation.checks_csv(report.claims)), class_="data"),
+            data,
+        ]
+    )
 
 
 def _peers(report: Report) -> Safe:

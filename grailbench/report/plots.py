@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import document, figures
+from grailbench.report import document, figures, plots_computation, stalls
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure, graph_label, series_label, short
 from grailbench.report.sheet import (
@@ -51,18 +51,20 @@ def write(
     form: str = "both",
     reference: str | None = None,
     phase: str = "query",
+    profile: str | Path | None = None,
 ) -> list[Path]:
     """Draw the figures of a run (None: the latest) into `out`, by default its folder `figures`; returns the paths.
 
     `names`: which of `figures.FIGURES`, all by default; a long figure has several pages, NAME-2 and so on. Files are
-    written atomically. Raises MachineLacks without matplotlib, InputError for a name or reference that is none,
+    written atomically. `profile`: the CSV of Nsight Compute for figure 8, by default `ncu.csv` in the run's folder.
+    Raises MachineLacks without matplotlib, InputError for a name or reference that is none,
     NothingMeasured when the run has no sound time, or a figure that was asked for has no data.
     """
     _require()
     names = list(names)
     report, folder = document.of_run(run)
     document.check_measured(report)
-    drawn = figures.of_report(report.cells, report.tables, reference, phase)
+    drawn = figures.of_report(report.cells, report.tables, reference, phase, stalls.of_run(folder, profile))
     for name in names:
         if name not in drawn:
             raise InputError(f"no figure {name!r}", remedy=f"choose among {', '.join(drawn)}")
@@ -82,6 +84,8 @@ def drawable(figure: Figure) -> bool:
     """True when a figure has a mark to draw."""
     if figure.name == "weights":
         return bool((figure.frame.source != "printed").any())
+    if figure.name in plots_computation.PAGES:
+        return plots_computation.drawable(figure)
     column = {"printed": "ratio", "phases": "ms", "phase-table": "total", "edges": "median", "speedup": "speedup"}
     return bool(figure.frame[column.get(figure.name, "count")].notna().any())
 
@@ -107,7 +111,8 @@ def _files(figure: Figure, source: str, form: str) -> Iterator[tuple[str, bytes]
 
 def pages(figure: Figure, source: str) -> Iterator[Drawing]:
     """The drawings of a figure; `source` says at the foot where the numbers come from."""
-    for draw in _PAGES[figure.name](figure.frame):
+    make = plots_computation.PAGES.get(figure.name)
+    for draw in make(figure) if make else _PAGES[figure.name](figure.frame):
         with styled():
             sheet = Sheet(figure, source)
             draw(sheet)

@@ -13,14 +13,14 @@ from tabulate import tabulate
 
 from grailbench.report.peers import PHASES, Comparison
 from grailbench.report.summary import Cell
-from grailbench.report.tables import COUNT_TABLES, Entry, Table
+from grailbench.report.tables import COUNT_TABLES, PAPER_TABLES, Entry, Table
 
 BLANK = "–"
 PEER_NOTE = (
     "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
     "compare 'ready' (edges in memory to ready index) for like with like."
 )
-_INTEGERS = ("Vertices", "Edges", "Positive Queries", "Queries on GPU")
+_INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
 
 
 class Footnotes:
@@ -41,6 +41,8 @@ class Footnotes:
 
 def heading(table: Table) -> str:
     """'Table 2.4: Sparse tests (all times in ms)'; other tables have their caption alone."""
+    if table.name in PAPER_TABLES:
+        return f"Computation 2020, table {table.name[-1]}: {table.caption}"
     return f"Table {table.name}: {table.caption}" if table.name[0].isdigit() else table.caption
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from grailbench.report import figures
+from grailbench.report import computation, figures
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure
 
@@ -87,7 +87,12 @@ class Sheet:
 
 
 def _absent(figure: Figure) -> str:
-    if "reason" not in figure.frame or figure.name in ("counters", "phase-table", "speedup"):
+    if figure.name in ("counters", "phase-table", "speedup"):
+        return ""
+    if {"series", "status"} <= set(figure.frame):
+        found = computation.lost(figure.frame)
+        return f"Lost: {style.clip(found, 900)}." if found else ""
+    if not set(figures.HEAD) <= set(figure.frame):
         return ""
     found = figures.absent(figure.frame)
     more = f"; and {len(found) - 4} more" if len(found) > 4 else ""

@@ -54,8 +54,9 @@ class Cell:
     answers were checked. `dim`, `search`, `order` are None and `threads` 0 where the implementation has no
     such choice; `filters` is comma-separated, empty for none. `queries` and `positives` are None when no row
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
-    itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them,
-    `counters` the exact work of the cell, where it was counted.
+    itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
+    those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
+    `read_ms`, None where they were not measured, as in `grailbench.bench.results.FIELDS`.
     """
 
     dataset: str
@@ -79,6 +80,10 @@ class Cell:
     vertices: int | None = None
     edges: int | None = None
     counters: dict[str, int] | None = None
+    roots: int | None = None
+    host_peak_bytes: int | None = None
+    device_peak_bytes: int | None = None
+    read_ms: float | None = None
 
     @property
     def trials(self) -> int:
@@ -185,6 +190,10 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         vertices=_first(rows, "vertices"),
         edges=_first(rows, "edges"),
         counters=_first(rows, "counters"),
+        roots=_first(rows, "roots"),
+        host_peak_bytes=_first(rows, "host_peak_bytes"),
+        device_peak_bytes=_first(rows, "device_peak_bytes"),
+        read_ms=_first(rows, "read_ms"),
     )
 
 
@@ -226,6 +235,10 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "vertices": _int(get("vertices")),
             "edges": _int(get("edges")),
             "counters": get("counters") or None,
+            "roots": _int(get("roots")),
+            "host_peak_bytes": _int(get("host_peak_bytes")),
+            "device_peak_bytes": _int(get("device_peak_bytes")),
+            "read_ms": None if get("read_ms") is None else float(get("read_ms")),
         }
 
 

@@ -1,8 +1,9 @@
-"""The thesis's tables 2.1-2.6 and 6.1-6.6 from what was measured, cell by cell beside print.
+"""The thesis's tables 2.1-2.6 and 6.1-6.6, and tables 1 and 2 of Computation 2020, from what was measured, cell by
+cell beside print.
 
 A published row is filled only by the graph of that canonical name. Look-alikes, generated and imported graphs have
-tables of their own (`others`); in 6.1-6.6 look-alikes come as extra rows, marked. Those tables also have columns that
-print has not: every other implementation of the run, in ms and against `sequential` of the same row.
+tables of their own (`others`); in 6.1-6.6 and the paper's tables look-alikes come as extra rows, marked. 6.1-6.6 also
+have columns that print has not: every other implementation of the run, in ms and against `sequential` of the same row.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
 from grailbench.report.summary import Cell
 
-COUNT_TABLES = ("2.1", "2.2", "2.3")
+PAPER_TABLES = ("computation-1", "computation-2")
+COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
 TIME_TABLES = tuple(FEEDS)
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
-NAMES = COUNT_TABLES + TIME_TABLES
+NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
 NOT_RUN = "the graph is not in the run"
 LIKE = "-like"
-_COUNTS = {"Vertices": "vertices", "Edges": "edges", "Avg Degree": "degree"}
+#: printed columns to the counts they show: (with the super-root); the paper counts without
+_COUNTS = {
+    "Vertices": "vertices", "Edges": "edges", "Avg Degree": ("vertices", "edges"),
+    "# Vertices (n)": "file_vertices", "# Edges (m)": "file_edges", "Avg. Degree": ("file_vertices", "file_edges"),
+}  # fmt: skip
 #: columns of ours to the phases apart that print counts as overhead
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
@@ -84,11 +90,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     printed = published.table(name)
     cells = list(cells)
     if name in COUNT_TABLES:
-        rows = [
-            _row(printed, dataset, {c: _count(graphs.get(dataset), c) for c in printed.values})
-            for dataset in printed.rows
-        ]
-        return _table(printed, rows, "difference", ())
+        return _count_table(printed, graphs)
     ours = _Ours(name, cells) if name in GPU_TABLES else None
     rows = []
     for dataset in printed.rows:
@@ -107,6 +109,21 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     if likes:
         notes.append("Rows marked as generated are look-alikes; they are never compared with print.")
     return _table(printed, rows, "ratio", notes, ours.columns)
+
+
+def _count_table(printed: published.Published, graphs: Mapping[str, Mapping | str]) -> Table:
+    """A table of counts; in the paper's a look-alike has a row after that of its graph."""
+    rows = []
+    for dataset in printed.rows:
+        like = f"{dataset}{LIKE}" if printed.name in PAPER_TABLES and f"{dataset}{LIKE}" in graphs else None
+        graph = graphs.get(dataset, f"not in the run; {like} is, and stands below" if like else NOT_RUN)
+        rows.append(_row(printed, dataset, {c: _count(graph, c) for c in printed.values}))
+        if like:
+            entries = {c: _beside(_count(graphs[like], c), printed, dataset, c) for c in printed.values}
+            rows.append(Row(like, f"{printed.title(dataset)}{LIKE} (generated)", entries))
+    generated = any(row.dataset.endswith(LIKE) for row in rows)
+    notes = ["Rows marked as generated are graphs made here with the printed counts."] if generated else []
+    return _table(printed, rows, "difference", notes)
 
 
 def _row(printed: published.Published, dataset: str, entries: dict[str, Entry], more: Mapping = {}) -> Row:  # noqa: B006
@@ -277,9 +294,14 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
             )
             for dataset, own in groups.items()
         ]
-        if rows:
+        columns = [
+            column
+            for column in (*_feeds(name), *ours.columns)
+            if any(row.entries[column].cell is not None for row in rows)
+        ]
+        if columns:
             notes = [*_gpu_notes(name, ours), *_batches(rows), *_method_notes(rows)]
-            out.append(Table(name, caption, ("Data set", *_feeds(name), *ours.columns), rows, "", notes))
+            out.append(Table(name, caption, ("Data set", *columns), rows, "", notes))
     return out
 
 
@@ -340,12 +362,14 @@ def _preference(cell: Cell) -> tuple:
 
 
 def _count(graph: Mapping | str | None, column: str) -> Entry:
-    """The entry of a column of tables 2.1-2.3."""
+    """The entry of a column of a table of counts."""
     if graph is None or isinstance(graph, str):
         return Entry(status="missing", measured_notes=(graph or NOT_RUN,))
-    if column == "Avg Degree":
-        return Entry(graph["edges"] / graph["vertices"])
-    return Entry(graph[_COUNTS[column]])
+    name = _COUNTS[column]
+    values = [graph.get(each) for each in ((name,) if isinstance(name, str) else name)]
+    if None in values:
+        return Entry(status="missing", measured_notes=("the run does not say how many roots the graph has",))
+    return Entry(values[0] if len(values) == 1 else values[1] / values[0])
 
 
 def _beside(entry: Entry, printed: published.Published, dataset: str, column: str) -> Entry:

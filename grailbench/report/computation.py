@@ -1,0 +1,407 @@
+"""Computation 2020 from a run: the times and memory of figures 4 to 7, and the paper's claims beside ours.
+
+The paper has two sets of graphs, each in a row of panels: the benchmark (table 1) and the home-made DAGs (table 2).
+Its home-made DAGs were never published; ours are generated with the printed counts, and look-alikes stand for benchmark
+graphs that are not to be had. All are marked as generated, and no average mixes them with real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.report import published, stalls, statistics
+from grailbench.report.feeds import Series
+from grailbench.report.published import PRINTED_QUERIES
+from grailbench.report.summary import Cell
+
+if TYPE_CHECKING:
+    import pandas
+
+LIKE = "-like"
+PAPER = "gpu-path"  #: the paper's pipeline
+REFERENCE = "sequential"
+SETS = {"benchmark": "computation-1", "home-made": "computation-2"}
+MIB = 1 << 20
+#: phases apart that are no part of labeling
+_NOT_LABELING = ("query", "ready", "label")
+
+
+@cache
+def place(dataset: str) -> tuple[str, int] | None:
+    """The set of a graph, or of the graph it looks like, and its position in the paper's table; None elsewhere."""
+    base = dataset.removesuffix(LIKE)
+    for name, table in SETS.items():
+        rows = list(published.table(table).rows)
+        if base in rows:
+            return name, rows.index(base)
+    return None
+
+
+def of_paper(cells: Iterable[Cell]) -> bool:
+    """True for a run that takes up the paper: its pipeline, or one of its home-made DAGs, has a cell."""
+    return any(
+        (found := place(cell.dataset)) is not None and (cell.impl == PAPER or found[0] == "home-made") for cell in cells
+    )
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell of the evaluation: an implementation (`series`) with d label pairs on a graph of the paper.
+
+    Times are means in ms, of labeling without (`label_ms`) and with (`labeling_ms`) the phases apart: transfer,
+    allocation. None without a sound time; `status` and `reason` then say why. Peaks in bytes.
+    """
+
+    set: str
+    dataset: str
+    series: Series
+    d: int
+    cell: Cell
+
+    @property
+    def label_ms(self) -> float | None:
+        """Mean of the phase `label`."""
+        return self._mean("label")
+
+    @property
+    def query_ms(self) -> float | None:
+        """Mean of a batch of queries."""
+        return self._mean("query")
+
+    @property
+    def labeling_ms(self) -> float | None:
+        """Labeling with the phases apart."""
+        label = self.label_ms
+        return None if label is None else label + sum(self.apart.values())
+
+    @property
+    def apart(self) -> dict[str, float]:
+        """Means of the phases apart, by name."""
+        phases = self.cell.phases.items() if self.cell.sound else ()
+        return {name: s.mean for (under, name), s in phases if not under and name not in _NOT_LABELING}
+
+    @property
+    def steps(self) -> dict[str, float]:
+        """Means of the phases within `label`, and what they leave."""
+        if self.label_ms is None:
+            return {}
+        found = {name: s.mean for (under, name), s in self.cell.phases.items() if under == "label"}
+        rest = self.label_ms - sum(found.values())
+        return {**found, "rest": rest} if found and rest > 0.001 * self.label_ms else found
+
+    def _mean(self, phase: str) -> float | None:
+        stats = self.cell.stats(phase) if self.cell.sound else None
+        return None if stats is None else stats.mean
+
+
+def points(cells: Iterable[Cell]) -> list[Point]:
+    """The cells that belong in the paper's figures, ordered by set, graph, series and d: GRAIL of ours on random
+    queries, searching depth-first where that can be chosen."""
+    found = []
+    for cell in cells:
+        where = place(cell.dataset)
+        ours = cell.impl.startswith("gpu") or cell.impl in (REFERENCE, "parallel")
+        if where and ours and cell.dim and cell.random and cell.search in (None, "dfs"):
+            point = Point(where[0], cell.dataset, Series.of(cell, searching=False), cell.dim, cell)
+            found.append(((list(SETS).index(where[0]), where[1], cell.dataset), point))
+    order = {series: i for i, series in enumerate(series_of(point for _, point in found))}
+    found.sort(key=lambda each: (*each[0], order[each[1].series], each[1].d, each[1].cell.seed or 0))
+    return [point for _, point in found]
+
+
+def series_of(found: Iterable[Point]) -> list[Series]:
+    """The series of some points, once each: sequential, parallel, the paper's pipeline, others."""
+    first = (REFERENCE, "parallel", PAPER)
+    rank = {name: i for i, name in enumerate(first)}
+    each = dict.fromkeys(point.series for point in found)
+    return sorted(each, key=lambda s: (rank.get(s.impl, len(rank)), s.impl, s.filters, s.threads))
+
+
+# ------------------------------------------------------------------ frames
+
+HEAD = ("set", "dataset", "generated", "vertices", "edges", "series", "d", "status", "reason")
+
+
+def _head(point: Point) -> dict:
+    cell = point.cell
+    values = (point.set, point.dataset, cell.generated, cell.vertices, cell.edges, point.series.name, point.d,
+              cell.status, cell.reason)  # fmt: skip
+    return dict(zip(HEAD, values, strict=True))
+
+
+def _frame(rows: list[dict], *columns: str) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.DataFrame(rows, columns=[*HEAD, *columns])
+
+
+def labeling(found: list[Point]) -> pandas.DataFrame:
+    """Figure 4, one row a cell: `HEAD`, trials, mean seconds of labeling with the phases apart (`value`), and of
+    `label` alone."""
+    rows = [
+        _head(p) | {"trials": p.cell.trials, "value": _times(p.labeling_ms, 1e-3), "label_s": _times(p.label_ms, 1e-3)}
+        for p in found
+    ]
+    return _frame(rows, "trials", "value", "label_s")
+
+
+def memory(found: list[Point]) -> pandas.DataFrame:
+    """Figure 5, one row a cell and memory ('host' or 'device'): `HEAD`, memory, peak in MiB (`value`)."""
+    rows = []
+    for p in found:
+        peaks = {"host": p.cell.host_peak_bytes, "device": p.cell.device_peak_bytes}
+        if not p.series.impl.startswith("gpu"):
+            del peaks["device"]
+        for name, peak in peaks.items():
+            rows.append(_head(p) | {"memory": name, "value": _times(peak if p.cell.sound else None, 1 / MIB)})
+    return _frame(rows, "memory", "value")
+
+
+def queries(found: list[Point]) -> pandas.DataFrame:
+    """Figure 6, one row a cell: `HEAD`, trials, queries, positives, ms of the batch (`value`, a mean)."""
+    rows = []
+    for p in found:
+        cell = p.cell
+        counted = {"trials": cell.trials, "queries": cell.queries, "positives": cell.positives}
+        rows.append(_head(p) | counted | {"value": p.query_ms})
+    return _frame(rows, "trials", "queries", "positives", "value")
+
+
+def shares(found: list[Point]) -> pandas.DataFrame:
+    """Figure 7: series, set, generated, of ('steps': the labeling; 'all': with reading, allocation and transfer),
+    cells, part, share: the mean over cells of a part's share.
+
+    Reading is from the graph in the cache; it is in 'all' only where each of the cells has it.
+    """
+    import pandas
+
+    groups: dict[tuple, list[Point]] = {}
+    for point in found:
+        if point.series.impl.startswith("gpu") and point.steps:
+            groups.setdefault((point.series.name, point.set, point.cell.generated), []).append(point)
+    rows = []
+    for key, own in groups.items():
+        reading = all(point.cell.read_ms is not None for point in own)
+        for of in ("steps", "all"):
+            parts = [_parts(point, of, reading) for point in own]
+            for name in dict.fromkeys(name for part in parts for name in part):
+                mean = sum(part.get(name, 0.0) / sum(part.values()) for part in parts) / len(parts)
+                rows.append((*key, of, len(own), name.replace("_", " "), mean))
+    return pandas.DataFrame(rows, columns=["series", "set", "generated", "of", "cells", "part", "share"])
+
+
+def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
+    if of == "steps":
+        return point.steps
+    read = {"read": point.cell.read_ms or 0.0} if reading else {}
+    return {**read, **point.apart, **point.steps}
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The data of figures 4 to 8 by name, 'computation-4' and so on, and what is to be said of each."""
+
+    frames: dict[str, pandas.DataFrame]
+    notes: dict[str, str]
+
+
+def frames(cells: Iterable[Cell], profile: Path | None = None) -> Frames:
+    """The figures of a run; all empty, without a note, for a run of other things. `profile`: a CSV of Nsight Compute.
+
+    Raises InputError for a profile that cannot be read.
+    """
+    import pandas
+
+    cells = list(cells)
+    taken = of_paper(cells)
+    found = points(cells) if taken else []
+    made = {
+        "computation-4": labeling(found),
+        "computation-5": memory(found),
+        "computation-6": queries(found),
+        "computation-7": shares(found),
+        "computation-8": pandas.DataFrame(columns=stalls.COLUMNS) if profile is None else stalls.read(profile),
+    }
+    notes = dict.fromkeys(made, "")
+    if taken:
+        if not made["computation-5"].value.notna().any():
+            notes["computation-5"] = "Unavailable: the run's cells had no processes of their own (process = 'own')."
+        if "read" not in set(made["computation-7"].part):
+            notes["computation-7"] = "Reading was not timed in this run."
+        if profile is None:
+            notes["computation-8"] = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
+    return Frames(made, notes)
+
+
+def lost(frame: pandas.DataFrame) -> str:
+    """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
+    groups: dict[tuple, dict[int, None]] = {}
+    for row in frame[~frame.status.isin(("ok", "incomplete"))].itertuples():
+        groups.setdefault((row.series, row.dataset, row.status, row.reason), {})[row.d] = None
+    said = [
+        f"{series} d={','.join(map(str, d))} on {dataset}: {status.upper()}{f', {reason}' if reason else ''}"
+        for (series, dataset, status, reason), d in groups.items()
+    ]
+    return "; ".join(said)
+
+
+# ------------------------------------------------------------------ claims
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says of its GPU version against the sequential one: `least` to `most` times.
+
+    what   'labeling', 'query': sequential over GPU, more is better; 'memory': GPU over sequential, less is better
+    """
+
+    what: str
+    set: str
+    printed: str
+    least: float
+    most: float
+
+
+CLAIMS = (
+    Claim("labeling", "benchmark", "6-7", 6.0, 7.0),
+    Claim("labeling", "home-made", "about 5", 5.0, 5.0),
+    Claim("query", "benchmark", "about 1.5", 1.5, 1.5),
+    Claim("query", "home-made", "about 8", 8.0, 8.0),
+    Claim("memory", "benchmark", "about 1.32", 1.32, 1.32),
+    Claim("memory", "home-made", "about 2.44", 2.44, 2.44),
+)
+#: how a claim can be read, by what it is of: name to the ms or bytes of a point
+_READINGS = {
+    "labeling": {
+        "with transfer and allocation": lambda p: p.labeling_ms,
+        "device resident": lambda p: p.label_ms,
+    },
+    "query": {f"{PRINTED_QUERIES:,} queries": lambda p: p.query_ms},
+    "memory": {
+        "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
+        "host and device peaks": lambda p: _both(p.cell) if p.cell.sound else None,
+    },
+}
+
+
+def _both(cell: Cell) -> int | None:
+    host, device = cell.host_peak_bytes, cell.device_peak_bytes
+    return None if host is None or device is None else host + device
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim beside ours: one series, one reading, real or generated graphs.
+
+    ours      geometric mean of the ratio over graphs and d; None when nothing can be compared
+    graphs    how many graphs are in it; cells: how many ratios, lost ones counted
+    lost      cells that only `sequential` managed, each counted as `statistics.geometric_mean` says
+    unmatched cells that only the GPU managed, or that `sequential` did not run: in no mean
+    """
+
+    claim: Claim
+    series: str
+    reading: str
+    generated: bool
+    ours: float | None
+    graphs: int
+    cells: int
+    lost: int
+    unmatched: int
+
+    @property
+    def verdict(self) -> str:
+        """'met', 'not met' or 'not measured'."""
+        if self.ours is None:
+            return "not measured"
+        met = self.ours <= self.claim.most if self.claim.what == "memory" else self.ours >= self.claim.least
+        return "met" if met else "not met"
+
+    def record(self) -> dict:
+        """As plain values."""
+        return {
+            "claim": self.claim.what, "set": self.claim.set, "printed": self.claim.printed, "series": self.series,
+            "reading": self.reading, "graphs": "generated" if self.generated else "real", "ours": self.ours,
+            "graph_count": self.graphs, "cells": self.cells, "lost": self.lost, "unmatched": self.unmatched,
+            "verdict": self.verdict,
+        }  # fmt: skip
+
+
+def checks(cells: Iterable[Cell]) -> list[Check]:
+    """The paper's claims beside what the run has of them, for each GPU series; [] for a run of other things."""
+    cells = list(cells)
+    if not of_paper(cells):
+        return []
+    found = points(cells)
+    base = {_key(p): p for p in found if p.series == Series(REFERENCE)}
+    out = []
+    for claim in CLAIMS:
+        for series in (s for s in series_of(found) if s.impl.startswith("gpu")):
+            own = [p for p in found if p.series == series and p.set == claim.set]
+            for generated in (False, True):
+                group = [p for p in own if p.cell.generated == generated]
+                if group:
+                    out += [_check(claim, series, group, base, reading) for reading in _READINGS[claim.what]]
+    return out
+
+
+def _key(point: Point) -> tuple:
+    return point.dataset, point.d, point.cell.query_set, point.cell.order
+
+
+def _check(claim: Claim, series: Series, group: list[Point], base: dict[tuple, Point], reading: str) -> Check:
+    value = _READINGS[claim.what][reading]
+    reference = (lambda p: p.cell.host_peak_bytes if p.cell.sound else None) if claim.what == "memory" else value
+    worse: list[float | None] = []  # GPU over sequential
+    graphs, unmatched = set(), 0
+    for point in group:
+        other = base.get(_key(point))
+        theirs = None if other is None else reference(other)
+        ours = value(point)
+        if not theirs:
+            unmatched += ours is not None
+        elif ours or not point.cell.sound:
+            graphs.add(point.dataset)
+            worse.append(ours / theirs if ours else None)
+    mean = statistics.geometric_mean(worse)
+    ratio = None if mean is None else mean.value if claim.what == "memory" else 1 / mean.value
+    lost = sum(each is None for each in worse)
+    return Check(claim, series.name, reading, group[0].cell.generated, ratio, len(graphs), len(worse), lost, unmatched)
+
+
+def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes of the claims."""
+    headers = ["Claim", "of", "implementation", "graphs", "theirs", "ours", "over", "verdict"]
+    lines = []
+    for each in found:
+        over = f"{each.graphs} graph{'s' if each.graphs != 1 else ''}, {each.cells} cells"
+        over += f", {each.lost} lost" if each.lost else ""
+        over += f"; {each.unmatched} unmatched" if each.unmatched else ""
+        ours = "–" if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
+        lines.append([
+            f"{each.claim.what}, {each.claim.set}", each.reading, each.series,
+            "generated" if each.generated else "real", f"{each.claim.printed}×", ours, over, each.verdict,
+        ])  # fmt: skip
+    notes = [
+        f"Theirs: {published.COMPUTATION}, section 6; {published.PRINTED_MACHINE} and a GTX 980. Ours: geometric means "
+        "over graphs and d, GPU and sequential on the machine of this run. Labeling and query: sequential / GPU. "
+        "Memory: the GPU's peak / the resident peak of sequential's process, interpreter and libraries included.",
+        f"A lost cell, which only sequential managed, counts as {1 / statistics.PENALTY:.2g}× or as the worst; "
+        "unmatched ones, which sequential did not manage or run, are in no mean.",
+    ]
+    return headers, lines, notes
+
+
+def checks_csv(found: list[Check]) -> str:
+    """The claims as CSV, full precision."""
+    import pandas
+
+    return pandas.DataFrame([each.record() for each in found]).to_csv(index=False, lineterminator="\n")

@@ -1,0 +1,136 @@
+"""Why warps stall, from the CSV that NVIDIA Nsight Compute writes: figure 8 of Computation 2020.
+
+Made by `ncu --csv --page raw --section WarpStateStats --section SourceCounters ...`; the form with a line a metric is
+read too. Preferred are the samples of the program counter, which add up over kernels; without them the average stall
+cycles an issued instruction, weighted by a kernel's duration where the file has it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+#: a stall reason as Nsight Compute names it to the paper's word and what it means
+REASONS = {
+    "barrier": ("synchronization", "waiting at a barrier of the block"),
+    "membar": ("synchronization", "waiting on a memory barrier"),
+    "wait": ("execution dependency", "a fixed latency of the instruction before"),
+    "short_scoreboard": ("execution dependency", "a result from shared memory or a special unit"),
+    "long_scoreboard": ("memory dependency", "a result from global, local or texture memory"),
+    "lg_throttle": ("memory throttle", "queue of global and local memory full"),
+    "mio_throttle": ("memory throttle", "queue of shared memory and special units full"),
+    "drain": ("memory throttle", "stores on their way after the last instruction"),
+    "tex_throttle": ("texture", "queue of the texture unit full"),
+    "math_pipe_throttle": ("pipe busy", "the arithmetic pipe is taken"),
+    "dispatch_stall": ("pipe busy", "the dispatcher holds the instruction back"),
+    "imc_miss": ("constant memory dependency", "a miss in the constant cache"),
+    "no_instruction": ("instruction fetch", "no instruction there yet"),
+    "no_instructions": ("instruction fetch", "no instruction there yet"),
+    "branch_resolving": ("other", "waiting for the target of a branch"),
+    "sleeping": ("other", "the thread sleeps"),
+    "misc": ("other", "miscellaneous"),
+    "gmma": ("other", "waiting for a matrix instruction"),
+    "warpgroup_arrive": ("other", "waiting for its warp group"),
+    "not_selected": ("warp not selected", "could go on, another warp was chosen"),
+    "selected": ("selected", "no stall: it issued"),
+}
+#: what the paper's text says of its figure, in percent of all stalls; the figure itself is not in our copy
+PRINTED = {"synchronization": 34.0, "memory throttle": 2.0}
+FILE = "ncu.csv"  #: in a run's folder
+COLUMNS = ("word", "reason", "meaning", "basis", "value", "share", "printed")
+
+_SAMPLES = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(?:\.sum)?$")
+_CYCLES = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?$")
+_LABEL = re.compile(r"Stall (.+)$")  # the same on the page of details
+_DURATION = re.compile(r"(gpu__time_duration(\.sum|_measured_\w+)?|Duration)$")
+
+
+def of_run(folder: Path, profile: str | os.PathLike | None = None) -> Path | None:
+    """The profile to read: the one given, else that in a run's folder, if there is one."""
+    if profile is not None:
+        return Path(profile)
+    return folder / FILE if (folder / FILE).is_file() else None
+
+
+def read(path: str | os.PathLike) -> pandas.DataFrame:
+    """One row a stall reason, largest first: word (the paper's), reason, meaning, basis ('samples' or 'cycles'), value,
+    share (of all stalls; issuing is none), printed (percent, where the paper's text says it).
+
+    Raises InputError for a file that cannot be read, is no CSV of Nsight Compute, or has no stall reasons.
+    """
+    import pandas
+
+    path = Path(path)
+    samples: dict[str, float] = {}
+    cycles: dict[str, float] = {}
+    weights = 0
+    for metrics in _kernels(path):
+        weight = next((value for name, value in metrics.items() if _DURATION.match(name)), 1.0)
+        weights += 1
+        for name, value in metrics.items():
+            if (found := _SAMPLES.match(name)) and not found[1].endswith("_not_issued"):
+                samples[found[1]] = samples.get(found[1], 0.0) + value
+            elif found := _CYCLES.match(name) or _LABEL.match(name):
+                reason = found[1].lower().replace(" ", "_")
+                cycles[reason] = cycles.get(reason, 0.0) + value * weight
+    basis, found = ("samples", samples) if any(samples.values()) else ("cycles", cycles)
+    stalled = {name: value for name, value in found.items() if name != "selected" and value > 0}
+    total = sum(stalled.values())
+    if not total:
+        raise InputError(
+            f"has no stall reasons in its {weights} kernel{'s' if weights != 1 else ''}", path=path,
+            remedy="profile with --section WarpStateStats --section SourceCounters and --csv --page raw",
+        )  # fmt: skip
+    rows = []
+    for name, value in sorted(stalled.items(), key=lambda each: (-each[1], each[0])):
+        word, meaning = REASONS.get(name, ("other", name.replace("_", " ")))
+        rows.append((word, name, meaning, basis, value, value / total, PRINTED.get(word)))
+    return pandas.DataFrame(rows, columns=COLUMNS)
+
+
+def _kernels(path: Path) -> Iterator[dict[str, float]]:
+    """The metrics of each kernel of a file, in either form."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path) from None
+    lines = [line for line in text.splitlines() if line.startswith('"')]  # ncu puts what it says in between
+    rows = list(csv.reader(io.StringIO("\n".join(lines))))
+    if not rows or "Kernel Name" not in rows[0]:
+        raise InputError("is no CSV of Nsight Compute", path=path, remedy="ncu --csv --page raw ... > FILE")
+    header, *body = rows
+    if "Metric Name" in header:
+        yield from _long(header, body)
+        return
+    for row in body:
+        metrics = {name: _number(cell) for name, cell in zip(header, row, strict=False)}
+        metrics = {name: value for name, value in metrics.items() if value is not None and "__" in name}
+        if metrics:  # the second line holds units
+            yield metrics
+
+
+def _long(header: list[str], body: list[list[str]]) -> Iterator[dict[str, float]]:
+    """One line a metric: lines of one launch have one ID."""
+    kernels: dict[str, dict[str, float]] = {}
+    at = {name: header.index(name) for name in ("ID", "Metric Name", "Metric Value")}
+    for row in body:
+        if len(row) == len(header) and (value := _number(row[at["Metric Value"]])) is not None:
+            kernels.setdefault(row[at["ID"]], {})[row[at["Metric Name"]]] = value
+    yield from kernels.values()
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell.replace(",", ""))
+    except ValueError:
+        return None

@@ -1,0 +1,269 @@
+"""Computation 2020: its tables, figures 4 to 8 and its claims beside a run."""
+
+import json
+from importlib.util import find_spec
+
+import pandas
+import pytest
+from stored import evaluation, everything, lost, store, trials
+
+from grailbench.bench import results
+from grailbench.errors import InputError
+from grailbench.report import computation, document, plots, render, stalls
+from grailbench.report.summary import cells
+
+needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
+GPU = {"impl": "gpu-path", "search": None, "filters": None}
+
+
+def measured(*groups):
+    return cells(pandas.DataFrame([row for group in groups for row in group], columns=results.FIELDS))
+
+
+@pytest.fixture(scope="module")
+def points():
+    return computation.points(measured(evaluation()))
+
+
+@pytest.fixture(scope="module")
+def report():
+    return document.make(pandas.DataFrame(evaluation(), columns=results.FIELDS), {}, "run")
+
+
+def text(table):
+    headers, lines, notes = render.grid(table)
+    return render.markdown(render.heading(table), headers, lines, notes)
+
+
+# ------------------------------------------------------------------ tables 1 and 2
+
+
+def table(report, name):
+    return next(t for t in report.tables if t.name == name)
+
+
+def test_counts_are_without_the_super_root_as_the_paper_has_them(report):
+    row = next(r for r in table(report, "computation-1").rows if r.dataset == "citeseer-large")
+    assert [(e.measured, e.ratio) for e in list(row.entries.values())[:2]] == [(693_947, 0), (312_282, 0)]
+
+
+def test_generated_graph_has_a_marked_row_of_its_own_and_its_original_stays_blank(report):
+    rows = {row.dataset: row for row in table(report, "computation-2").rows}
+    assert all(entry.measured is None for entry in rows["dag_01"].entries.values())
+    assert rows["dag_01-like"].title == "dag_01-like (generated)"
+    assert rows["dag_01-like"].entries["# Edges (m)"].measured == 12_518_774
+    assert list(rows)[:2] == ["dag_01", "dag_01-like"]
+
+
+def test_errata_of_the_paper_are_noted(report):
+    assert "a copy of the file cut off" in text(table(report, "computation-1"))
+    assert "there is no row dag_07" in text(table(report, "computation-2"))
+
+
+def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
+    rows = trials(**(GPU | {"dataset": "dag_01-like", "dim": 1}))
+    report = document.make(pandas.DataFrame(rows, columns=results.FIELDS), {}, "run")
+    assert "does not say how many roots" in text(table(report, "computation-2"))
+
+
+def test_run_of_other_things_shows_nothing_of_the_paper():
+    report = document.make(pandas.DataFrame(everything(), columns=results.FIELDS), {}, "run")
+    assert not any(name.startswith("computation") for name in (*[t.name for t in report.tables], *report.left_out))
+    assert report.claims == []
+
+
+# ------------------------------------------------------------------ figures
+
+
+def test_labeling_counts_what_is_timed_apart(points):
+    frame = computation.labeling(points)
+    row = frame[(frame.series == "gpu-path") & (frame.dataset == "dag_01-like") & (frame.d == 1)].iloc[0]
+    assert row.value == pytest.approx(2 * row.label_s)
+
+
+def test_lost_cell_has_no_value_and_says_what_it_was(points):
+    for frame in (computation.labeling(points), computation.memory(points), computation.queries(points)):
+        gone = frame[frame.status == "out of memory"]
+        assert gone.value.isna().all()
+        assert set(gone.reason) == {"needs 200.00 GiB"}
+    assert computation.lost(computation.labeling(points)) == (
+        "sequential d=5 on dag_11-like: TIMEOUT, the cell's time limit was reached; "
+        "gpu-path d=5 on dag_11-like: OUT OF MEMORY, needs 200.00 GiB"
+    )
+
+
+def test_memory_is_that_of_host_and_device_and_cpu_cells_have_no_device(points):
+    frame = computation.memory(points)
+    kinds = frame.groupby("series").memory.agg(set).to_dict()
+    assert kinds["gpu-path"] == {"host", "device"}
+    assert kinds["sequential"] == {"host"}
+    device = frame[(frame.memory == "device") & (frame.dataset == "citeseer-large")].value
+    assert device.iloc[0] == pytest.approx(925_779 * 30 / 2**20)
+
+
+def test_series_come_in_the_papers_order(points):
+    assert [s.name for s in computation.series_of(points)] == ["sequential", "parallel, 16 threads", "gpu-path"]
+
+
+def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
+    frame = computation.shares(points)
+    assert frame.groupby(["set", "generated", "of"]).share.sum().round(9).eq(1).all()
+    assert set(frame[frame.of == "steps"].part) == {
+        "child order", "dag to dt", "sizes", "post order", "min post", "overhead"
+    }  # fmt: skip
+    assert {"read", "transfer"} <= set(frame[frame.of == "all"].part)
+    assert set(zip(frame.set, frame.generated, strict=True)) == {
+        ("benchmark", False), ("benchmark", True), ("home-made", True)
+    }  # fmt: skip
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("number", range(4, 9))
+def test_figures_are_drawn_the_same_each_time(tmp_path, number):
+    run = store(tmp_path / "run", evaluation())
+    name = f"computation-{number}"
+    first, second = (plots.write(str(run), [name], tmp_path / out, "svg") for out in ("one", "two"))
+    assert [path.name for path in first] == [f"{name}.svg", f"{name}.csv"]
+    for a, b in zip(first, second, strict=True):
+        assert a.read_bytes() == b.read_bytes()
+
+
+@needs_matplotlib
+def test_lost_cells_are_named_in_the_drawing(tmp_path, monkeypatch):
+    from grailbench.report import sheet
+
+    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")  # text as text
+    run = store(tmp_path / "run", evaluation())
+    drawn = plots.write(str(run), ["computation-4"], form="svg")[0].read_text()
+    assert "OOM" in drawn
+    assert "TIMEOUT" in drawn
+
+
+@needs_matplotlib
+def test_what_cannot_be_shown_is_said_so(tmp_path, monkeypatch):
+    from grailbench.report import sheet
+
+    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")
+    run = store(tmp_path / "run", [row | {"host_peak_bytes": None, "device_peak_bytes": None} for row in evaluation()])
+    for name, says in (("computation-8", "no ncu.csv"), ("computation-5", "no processes of their own")):
+        assert says in plots.write(str(run), [name], form="svg")[0].read_text()
+
+
+# ------------------------------------------------------------------ claims
+
+
+def check(found, what, **wanted):
+    (only,) = [
+        each for each in found if each.claim.what == what and all(each.record()[k] == v for k, v in wanted.items())
+    ]
+    return only
+
+
+def test_claims_are_geometric_means_of_sequential_by_gpu(report):
+    one = check(report.claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
+    assert (one.ours, one.cells, one.verdict) == (pytest.approx(5.0), 3, "not met")
+    assert check(report.claims, "query", set="home-made").ours == pytest.approx(2.0)
+
+
+def test_memory_is_gpu_by_sequential_and_less_is_better(report):
+    one = check(report.claims, "memory", set="home-made", reading="device peak")
+    assert (one.ours, one.verdict) == (pytest.approx(1.5), "met")
+    assert check(report.claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
+
+
+def test_real_and_generated_graphs_are_in_no_mean_together(report):
+    kinds = [each.generated for each in report.claims if each.claim.set == "benchmark"]
+    assert True in kinds
+    assert False in kinds
+
+
+def test_what_only_the_gpu_managed_is_in_no_mean_and_what_only_sequential_managed_counts_against_it():
+    of = {"dataset": "dag_01-like", "dim": 1}
+    found = measured(
+        trials(label=10.0, **of), trials(label=1.0, **(GPU | of)),
+        lost("timeout", "too long", **(of | {"dim": 2})), trials(label=1.0, **(GPU | of | {"dim": 2})),
+        trials(label=10.0, **(of | {"dim": 3})), lost("out of memory", "no room", **(GPU | of | {"dim": 3})),
+    )  # fmt: skip
+    one = check(computation.checks(found), "labeling", reading="device resident")
+    assert (one.cells, one.lost, one.unmatched) == (2, 1, 1)
+    assert one.ours == pytest.approx((10.0 * 0.1) ** 0.5)
+
+
+def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
+    assert "## Claims of Computation 2020" in document.as_markdown(report)
+    assert "claims.csv" in {path.name for path in document.write(report, tmp_path)}
+    lines = [json.loads(json.dumps(each)) for each in document.records(report)]
+    assert {line["verdict"] for line in lines if line["table"] == "claims"} == {"met", "not met"}
+
+
+def test_page_has_the_claims_and_the_data_of_the_figures(report):
+    from grailbench.report import html
+
+    page = html.page(report, {})
+    assert "Claims of Computation 2020" in page
+    assert 'download="computation-4.csv"' in page
+
+
+# ------------------------------------------------------------------ figure 8
+
+LEAD = "==PROF== Connected to process 7\n==PROF== Disconnected\n"
+WIDE = LEAD + (
+    '"ID","Kernel Name","gpu__time_duration.sum","smsp__pcsamp_warps_issue_stalled_barrier",'
+    '"smsp__pcsamp_warps_issue_stalled_barrier_not_issued","smsp__pcsamp_warps_issue_stalled_long_scoreboard",'
+    '"smsp__pcsamp_warps_issue_stalled_selected"\n'
+    '"","","nsecond","warp","warp","warp","warp"\n'
+    '"0","one","1,000","30","29","50","100"\n'
+    '"1","two","500","10","9","10","100"\n'
+)
+LONG = LEAD + (
+    '"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"\n'
+    '"0","one","x","gpu__time_duration.sum","ns","3,000"\n'
+    '"0","one","x","smsp__average_warps_issue_stalled_wait_per_issue_active.ratio","inst","2"\n'
+    '"1","two","x","gpu__time_duration.sum","ns","1000"\n'
+    '"1","two","x","smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio","inst","2.0"\n'
+)
+
+
+def profile(tmp_path, content):
+    path = tmp_path / "ncu.csv"
+    path.write_text(content)
+    return path
+
+
+def test_samples_of_all_kernels_add_up_and_issuing_is_no_stall(tmp_path):
+    frame = stalls.read(profile(tmp_path, WIDE))
+    assert list(zip(frame.reason, frame.value, frame.share, strict=True)) == [
+        ("long_scoreboard", 60, 0.6), ("barrier", 40, 0.4)
+    ]  # fmt: skip
+    assert list(frame.word) == ["memory dependency", "synchronization"]
+    assert frame.printed.iloc[1] == 34.0
+
+
+def test_cycles_are_weighted_by_the_kernels_durations(tmp_path):
+    frame = stalls.read(profile(tmp_path, LONG))
+    assert dict(zip(frame.reason, frame.share, strict=True)) == {"wait": 0.75, "lg_throttle": 0.25}
+    assert set(frame.basis) == {"cycles"}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("u v\n0 1\n", "is no CSV"), ("", "is no CSV"), ('"ID","Kernel Name","x"\n"0","one","1"\n', "no stall reasons")],
+)
+def test_file_without_stall_reasons_is_an_error_that_names_it(tmp_path, content, says):
+    with pytest.raises(InputError, match=says) as error:
+        stalls.read(profile(tmp_path, content))
+    assert "ncu.csv" in str(error.value)
+
+
+def test_missing_profile_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.csv"):
+        stalls.read(tmp_path / "gone.csv")
+
+
+@needs_matplotlib
+def test_profile_in_the_runs_folder_is_drawn(tmp_path):
+    run = store(tmp_path / "run", evaluation())
+    profile(run, WIDE)
+    svg, data = plots.write(str(run), ["computation-8"], form="svg")
+    assert svg.stat().st_size > 5000
+    assert "long_scoreboard" in data.read_text()
