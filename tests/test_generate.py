@@ -16,9 +16,9 @@ from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.generate import profiles, random_dag
+from grailbench.graph.generate import citations, profiles, random_dag
 from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
-from grailbench.graph.hashing import below, draw
+from grailbench.graph.hashing import below, draw, permutation, stream
 from grailbench.graph.store import load_graph
 
 MEASURED = [
@@ -100,6 +100,7 @@ def test_the_arrays_of_a_seed_never_change():
 
     found = {name: graph_sha256(generate.like(name))[:16] for name in ("human-like", "xmark-like")}
     found["random"] = graph_sha256(random_dag(1000, 5.0, 1))[:16]
+    found["citations"] = graph_sha256(citations(1000, 5.0, 100, 1))[:16]
     assert found == FIXED
 
 
@@ -107,6 +108,7 @@ FIXED = {
     "human-like": "8d2c819b4afeef93",
     "xmark-like": "135bc615e2d026dc",
     "random": "45ec4ed2ac24757d",
+    "citations": "422dd8946c1598e6",
 }
 
 
@@ -280,7 +282,14 @@ def test_the_command_makes_a_random_dag():
 
 @pytest.mark.parametrize(
     "flags",
-    [[], ["random"], ["random", "kegg-like", "--vertices", "9", "--degree", "1"], ["kegg-like", "--degree", "2"]],
+    [
+        [],
+        ["random"],
+        ["random", "kegg-like", "--vertices", "9", "--degree", "1"],
+        ["citations", "--vertices", "9", "--degree", "1"],
+        ["kegg-like", "--degree", "2"],
+        ["kegg-like", "--window", "2"],
+    ],
 )
 def test_flags_that_do_not_go_together_are_refused(flags):
     result = CliRunner().invoke(command, flags)
@@ -319,3 +328,41 @@ def test_an_unknown_rate_is_shown_as_unknown():
 
 def _listed():
     return CliRunner().invoke(command, ["--list", "--json"], catch_exceptions=False).output.splitlines()
+
+
+# ---------------------------------------------------------------------------------------- citations
+
+
+def test_citations_cite_back_at_most_a_window_and_make_no_cycle():
+    graph, n, window = citations(5000, 4.0, 60, seed=3), 5000, 60
+    dag = condense(graph)
+    assert dag.vertices == n + 1  # no cycle: nothing was contracted
+    age = np.empty(n, int)
+    age[permutation(n, stream(3, 0))] = np.arange(n)
+    back = age[graph.sources] - age[graph.targets]
+    assert (back.min(), back.max()) == (1, window)
+    assert 20_000 - graph.edges == pytest.approx(4.0 * window / 2, rel=0.3)
+
+
+def test_narrower_windows_make_more_levels():
+    assert condense(citations(3000, 3.0, 100)).depth > 2 * condense(citations(3000, 3.0, 1000)).depth
+
+
+def test_ids_of_citations_tell_nothing_of_age():
+    graph = citations(3000, 5.0, 200)
+    assert abs(np.mean(graph.sources < graph.targets) - 0.5) < 0.05
+
+
+@pytest.mark.parametrize("sizes", [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, float("nan"), 5)])
+def test_impossible_citations_are_refused(sizes):
+    with pytest.raises(InputError):
+        citations(*sizes)
+
+
+def test_the_command_makes_citations_that_open_by_name():
+    from grailbench.datasets.library import open_graph
+
+    flags = ["citations", "--vertices", "200", "--degree", "3", "--window", "20", "--name", "papers", "--json"]
+    result = CliRunner().invoke(command, flags, catch_exceptions=False)
+    assert json.loads(result.output)["vertices"] == 200
+    assert open_graph("papers").dag.vertices == 201

@@ -1,4 +1,4 @@
-"""`grailbench generate`: look-alikes of the published graphs, and random DAGs."""
+"""`grailbench generate`: look-alikes of the published graphs, random DAGs, synthetic citations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import click
 @click.command("generate")
 @click.argument("names", nargs=-1)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
-@click.option("--vertices", type=int, metavar="N", help="Of 'random': vertices.")
-@click.option("--degree", type=float, metavar="K", help="Of 'random': edges a vertex.")
-@click.option("--name", metavar="NAME", help="Of 'random': what the graph is called.")
+@click.option("--vertices", type=int, metavar="N", help="Of 'random' and 'citations': vertices.")
+@click.option("--degree", type=float, metavar="K", help="Of these: edges a vertex.")
+@click.option("--window", type=int, metavar="W", help="Of 'citations': how many vertices back one may cite.")
+@click.option("--name", metavar="NAME", help="Of these: what the graph is called.")
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option("--measure", metavar="GRAPH", help="Write the profile of a fetched or imported graph instead.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def command(names, seed, vertices, degree, name, compared, listed, measure, out, as_json):
-    """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, and store them for runs.
+def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, as_json):
+    """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store
+    them for runs.
 
     A look-alike has its graph's vertices, edges, levels and degrees exactly; how near the rest comes is printed.
     The same name and seed give the same graph on every machine.
@@ -31,6 +33,7 @@ def command(names, seed, vertices, degree, name, compared, listed, measure, out,
       grailbench generate kegg-like citeseer-like
       grailbench generate uniprotenc_150-like --no-compare
       grailbench generate random --vertices 250000 --degree 50 --seed 3 --name dense
+      grailbench generate citations --vertices 3800000 --degree 4.6 --window 500000
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.datasets import generating
@@ -46,7 +49,7 @@ def command(names, seed, vertices, degree, name, compared, listed, measure, out,
         path = generating.profile_file(measure, out)
         click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
     else:
-        for record in generating.records(names, seed, vertices, degree, name, compared):
+        for record in generating.records(names, seed, vertices, degree, window, name, compared):
             if as_json:
                 click.echo(json.dumps(record))
             else:

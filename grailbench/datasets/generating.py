@@ -15,20 +15,34 @@ from grailbench.graph.generate.tune import tune, tune_width
 TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
 
 
-def records(names, seed: int, vertices: int | None, degree: float | None, name: str | None, compared: bool):
+def records(
+    names,
+    seed: int,
+    vertices: int | None,
+    degree: float | None,
+    window: int | None,
+    name: str | None,
+    compared: bool,
+):
     """Generate and store; yield one record a graph: name, path, vertices, edges, seconds, differences.
 
     Every name is checked before the first graph is made. Raises InputError.
     """
-    is_random = "random" in names
-    if is_random and (len(names) > 1 or vertices is None or degree is None):
+    model = next((model for model in ("random", "citations") if model in names), None)
+    sized = len(names) == 1 and vertices is not None and degree is not None
+    if model == "random" and (not sized or window is not None):
         raise InputError("'random' comes alone, with --vertices and --degree")
-    if not is_random and (vertices, degree, name) != (None, None, None):
-        raise InputError("--vertices, --degree and --name belong to 'generate random'")
+    if model == "citations" and (not sized or window is None):
+        raise InputError("'citations' comes alone, with --vertices, --degree and --window")
+    if model is None and (vertices, degree, window, name) != (None, None, None, None):
+        raise InputError("--vertices, --degree, --window and --name belong to 'generate random' and 'citations'")
     if not names:
-        raise InputError("nothing to generate", remedy="name look-alikes, or 'random'; --list shows them")
-    if is_random:
+        raise InputError("nothing to generate", remedy="name look-alikes, 'random' or 'citations'; --list shows them")
+    if model == "random":
         yield _record(lambda: stored_random(vertices, degree, seed, name), None)
+        return
+    if model == "citations":
+        yield _record(lambda: stored_citations(vertices, degree, window, seed, name), None)
         return
     for each in names:
         generate.profile_of(each)
@@ -64,6 +78,15 @@ def stored_random(vertices: int, degree: float, seed: int = 1, name: str | None 
     check_name(name, beside="imported")
     graph = generate.random_dag(vertices, degree, generate.checked_seed(seed))
     return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed})
+
+
+def stored_citations(vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None) -> Path:
+    """As `stored_random`, for synthetic citations (`generate.citations`)."""
+    name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
+    check_name(name, beside="imported")
+    graph = generate.citations(vertices, degree, window, generate.checked_seed(seed))
+    spec = {"citations": {"vertices": vertices, "degree": degree, "window": window}, "seed": seed}
+    return generate.save(name, graph, spec)
 
 
 def listing() -> Iterator[dict]:

@@ -1,4 +1,4 @@
-"""Synthetic graphs: look-alikes of the published graphs, and uniform random DAGs. Pure functions of name and seed.
+"""Synthetic graphs: look-alikes of the published graphs, uniform random DAGs, citations. Pure functions of a seed.
 
 A look-alike ('kegg-like') has the graph's vertices, edges, roots, levels, degrees and edges between levels exactly,
 and nearly its positive rate; `compare` says how nearly. `dag_01-like` and its fellows are random DAGs of the sizes
@@ -13,6 +13,7 @@ from pathlib import Path
 from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.generate.citations import citations
 from grailbench.graph.generate.compare import Difference, compare
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.uniform import random_dag
@@ -20,6 +21,7 @@ from grailbench.graph.generate.uniform import random_dag
 __all__ = [
     "HOME_MADE",
     "Difference",
+    "citations",
     "compare",
     "differences",
     "like",
