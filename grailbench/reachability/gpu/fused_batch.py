@@ -1,0 +1,188 @@
+"""Batches of queries on the device: filter, search, search with more room, sweep; see the modules of those names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grailbench.device import crew, team
+from grailbench.device.describe import require_memory
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import Prepared, Shape, launch_cooperative
+from grailbench.errors import MachineLacks
+from grailbench.reachability.gpu.fused_filter import COUNTS, LATE, LOST, OPEN, Records, Todo, sieve
+from grailbench.reachability.gpu.fused_search import (
+    MOST_VERTICES,
+    Adjacency,
+    clear,
+    explore_kernel,
+    explore_late_kernel,
+)
+from grailbench.reachability.gpu.fused_sweep import GROUP, sweep
+
+
+@dataclass(frozen=True)
+class Room:
+    """Sizes of the searches; whatever they are, the answers are the same.
+
+    teams                    teams a block of the first search
+    blocks, late_blocks      blocks a multiprocessor, of the first search and of the second
+    size, budget             vertices that the first may meet (a power of two), edges it may go through
+    late_size, late_budget   the same of the second
+    """
+
+    teams: int = 4
+    blocks: int = 8
+    size: int = 256
+    budget: int = 8192
+    late_blocks: int = 8
+    late_size: int = 1 << 15
+    late_budget: int = 1 << 18
+
+
+#: A simulated team is a block of its own; small, so that small graphs overflow every stage
+SIMULATED = Room(teams=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200)
+
+
+def usual() -> Room:
+    """The sizes for this machine."""
+    return SIMULATED if simulated else Room()
+
+
+class _Batch:
+    """Pinned host and device memory for batches of k queries, and the launches that settle them.
+
+    On the device: sources, targets, counts and answers in one allocation, so that one copy brings the first three and
+    one takes the last two.
+    """
+
+    def __init__(self, k: int, settle):
+        self.size = k
+        inward, outward = 8 * k + 4 * COUNTS, 4 * COUNTS + k
+        self._given = cuda.pinned_array(inward, np.uint8)
+        self._given[8 * k :] = 0
+        self.host_sources, self.host_targets = (self._given[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
+        self._found = cuda.pinned_array(outward, np.uint8)
+        self.host_counts = self._found[: 4 * COUNTS].view(np.int32)
+        self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
+        self._device = cuda.device_array(8 * k + outward, np.uint8)
+        self._inward, self._outward = self._device[:inward], self._device[8 * k :]
+        sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
+        self.answers = self._device[inward:]
+        self.settle = settle(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
+
+    def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
+        self.host_sources[:] = sources
+        self.host_targets[:] = targets
+        self._inward.copy_to_device(self._given)
+
+    def take(self) -> None:
+        self._outward.copy_to_host(self._found)
+
+
+class Searcher:
+    """Answers batches on one labelled graph that lies on the device, its vertices numbered by level."""
+
+    def __init__(
+        self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records, room: Room | None = None
+    ):
+        """rank int32[n] (id to number), adjacency, records: on the device; level_starts int32[depth + 1]: on the host.
+
+        Raises MachineLacks when the graph has more vertices than a search's table can tell apart.
+        """
+        if rank.shape[0] >= MOST_VERTICES:
+            raise MachineLacks(f"gpu-fused searches graphs of fewer than {MOST_VERTICES} vertices")
+        self.rank, self.adjacency, self.records = rank, adjacency, records
+        self.level_starts = level_starts
+        self._device_level_starts = cuda.to_device(level_starts)
+        self.room = room or usual()
+        self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
+        self._sieve_threads = team.WIDTH if simulated else 256
+        self._explore = explore_kernel(self.room.size, self.room.teams)
+        self._shape = Shape(self.room.blocks * self._multiprocessors, self.room.teams * team.WIDTH)
+        late_size = min(self.room.late_size, 1 << (int(rank.shape[0]) + 2 * crew.WIDTH).bit_length())
+        self._late_shape = Shape(self.room.late_blocks * self._multiprocessors, crew.WIDTH)
+        self._queues = cuda.device_array((self._late_shape.blocks, late_size), np.int32)
+        self._tables = cuda.device_array((self._late_shape.blocks, 2 * late_size), np.int32)
+        clear[self._late_shape.blocks, self._late_shape.threads](self._tables)
+        self._batch: _Batch | None = None
+        self._lists: tuple[Todo, Todo] | None = None
+        self.opened = self.unsettled = self.swept = self.groups = 0  #: queries beyond each stage; groups of sweeps
+
+    @property
+    def bytes(self) -> int:
+        """Device bytes that searching takes beyond the index and the batch."""
+        return 12 * self._queues.size
+
+    def search(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host."""
+        k = sources.shape[0]
+        if k == 0:
+            return np.zeros(0, np.bool_)
+        if self._batch is None or self._batch.size != k:
+            self._batch = None
+            self._batch = _Batch(k, self._settler)
+        batch = self._batch
+        batch.bring(sources, targets)
+        batch.settle()
+        batch.take()
+        if self._count(batch.host_counts):
+            self._sweep(int(batch.host_counts[LOST]), batch.answers)
+            batch.take()
+        return batch.host_answers.copy()
+
+    def search_device(self, sources, targets, answers) -> None:
+        """As `search`, all on the device: int32[k] sources and targets, uint8[k] answers, written. Waits."""
+        counts = cuda.to_device(np.zeros(COUNTS, np.int32))
+        self._settler(sources, targets, answers, counts)()
+        found = counts.copy_to_host()
+        if self._count(found):
+            self._sweep(int(found[LOST]), answers)
+            cuda.synchronize()
+
+    def _settler(self, sources, targets, answers, counts):
+        """What filters and searches when called; what is lost is in the first list then."""
+        k = sources.shape[0]
+        if self._lists is None or self._lists[0].sources.shape[0] < k:
+            self._lists = None
+            self._lists = tuple(Todo(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
+        (todo, late), room = self._lists, self.room
+        index = self.adjacency, self.records, answers
+        queries = sources, targets, self.rank, self.records, answers, todo, counts
+        late_rooms = counts, room.late_budget, self._queues, self._tables
+        blocks = min(-(-k // self._sieve_threads), 16 * self._multiprocessors)
+        steps = (
+            Prepared(sieve, queries, Shape(blocks, self._sieve_threads)),
+            Prepared(self._explore, (todo, *index, late, counts, room.budget), self._shape),
+            Prepared(explore_late_kernel(), (late, *index, todo, *late_rooms), self._late_shape),
+        )
+
+        def settle():
+            for step in steps:
+                step.launch()
+
+        return settle
+
+    def _count(self, counts: np.ndarray) -> int:
+        self.opened += int(counts[OPEN])
+        self.unsettled += int(counts[LATE])
+        self.swept += int(counts[LOST])
+        return int(counts[LOST])
+
+    def _sweep(self, lost: int, answers) -> None:
+        """Sweep the first `lost` queries of the first list, in groups of neighbouring levels."""
+        sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[0])
+        above, below = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
+        order = np.lexsort((places, below, above))
+        groups = [order[first : first + GROUP] for first in range(0, lost, GROUP)]
+        spans = [(int(above[group].min()), int(below[group].max())) for group in groups]
+        vertices = max(int(self.level_starts[high + 1] - self.level_starts[low]) for low, high in spans)
+        need = 8 * team.WIDTH * vertices
+        require_memory(need, f"sweeping {lost} queries that filters and searches left open")
+        rows = cuda.device_array(team.WIDTH * vertices, np.uint64)
+        graph = self._device_level_starts, self.adjacency.parent_starts, self.adjacency.parents
+        for group, span in zip(groups, spans, strict=True):
+            queries = tuple(cuda.to_device(column[group]) for column in (sources, targets, places))
+            launch_cooperative(sweep, (*queries, *graph, rows, span, answers), 512)
+        self.groups += len(groups)

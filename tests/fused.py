@@ -1,0 +1,26 @@
+"""A fused searcher on labels made by the CPU, for tests of the search alone."""
+
+import numpy as np
+
+from grailbench.device import leveled
+from grailbench.device.gateway import cuda
+from grailbench.graph.leveled import by_level
+from grailbench.reachability.gpu.fused_batch import Searcher
+from grailbench.reachability.gpu.fused_filter import Records
+from grailbench.reachability.gpu.fused_search import Adjacency
+from grailbench.reachability.index import NoTimer, implementation
+
+
+def searcher_on(dag, params, room=None):
+    """A `Searcher` with the labels and hubs that `sequential` makes of a DAG."""
+    index = implementation("sequential").build(dag, params, NoTimer())
+    graph = by_level(dag)
+    width = int(index.labels.width)
+    lanes = index.labels.lanes.reshape(-1, width)[graph.vertex].reshape(-1)
+    hubs = np.zeros(1, np.uint64)
+    if index.hubs is not None:
+        hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
+    there = leveled.upload(graph, graph.parents())
+    adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
+    records = Records(cuda.to_device(lanes), index.labels.width, index.labels.pairs, cuda.to_device(hubs))
+    return Searcher(there.rank, graph.level_starts, adjacency, records, room)

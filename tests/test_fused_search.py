@@ -1,0 +1,125 @@
+"""Filter, searches and sweep on the device: answers are the oracle's, whatever stage gives them.
+
+In the simulator a team has four lanes and rooms are tiny, so that a dozen vertices overflow every stage.
+"""
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+from fused import searcher_on
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import closure
+from strategies import dag_of, digraphs
+
+from grailbench.device import crew, gateway, team
+from grailbench.device.gateway import cuda
+from grailbench.reachability.gpu.fused_batch import Room, usual
+from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
+
+gateway.require()
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
+MANY = settings(max_examples=10 if gateway.simulated else 150)
+MOST_PAIRS = 60 if gateway.simulated else 3000
+
+TEAMS = 1 if gateway.simulated else 4
+FEW = dict(teams=TEAMS, blocks=2, late_blocks=2)
+ROOMY = Room(size=1024, budget=10**6, late_size=2048, late_budget=10**6, **FEW)
+LATE = Room(size=2 * team.WIDTH, budget=6, late_size=1024, late_budget=10**6, **FEW)
+SWEPT = Room(size=2 * team.WIDTH, budget=0, late_size=2 * crew.WIDTH, late_budget=0, **FEW)
+ROOMS = [ROOMY, LATE, SWEPT, usual()]
+some_filters = st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS])
+
+
+def pairs_of(vertices, seed):
+    u, v = np.divmod(np.random.default_rng(seed).permutation(vertices**2)[:MOST_PAIRS], vertices)
+    return u, v
+
+
+@MANY
+@given(
+    graph=digraphs().filter(lambda g: 0 < g[0] <= 40),
+    dim=st.sampled_from([1, 2, 3]),
+    filters=some_filters,
+    room=st.sampled_from(ROOMS),
+    seed=st.integers(0, 99),
+)
+def test_answers_are_the_oracles(graph, dim, filters, room, seed):
+    dag, reach = dag_of(*graph), closure(*graph)
+    searcher = searcher_on(dag, Params(dim=dim, filters=filters, seed=seed), room)
+    u, v = pairs_of(graph[0], seed)
+    expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    assert searcher.search(dag.component[u], dag.component[v]).tolist() == expected
+
+
+def layered(layers, fan):
+    """Layers of `fan` vertices; each but the last of a layer is linked to its two neighbours in the next."""
+    return layers * fan, [
+        (layer * fan + i, (layer + 1) * fan + (i + shift) % fan)
+        for layer in range(layers - 1)
+        for i in range(fan)
+        for shift in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(("room", "stage"), [(ROOMY, "opened"), (LATE, "unsettled"), (SWEPT, "swept")])
+def test_every_stage_answers_what_the_one_before_left(room, stage):
+    graph = layered(6, 7)
+    dag, reach = dag_of(*graph), closure(*graph)
+    searcher = searcher_on(dag, Params(dim=1), room)
+    u, v = pairs_of(graph[0], 5)
+    found = searcher.search(u.astype(np.int32), v.astype(np.int32))
+    assert found.tolist() == [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    stages = ["opened", "unsettled", "swept"]
+    reached = [getattr(searcher, name) > 0 for name in stages]
+    assert reached == [k <= stages.index(stage) for k in range(3)]
+
+
+def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
+    dag = dag_of(*layered(6, 20))
+    ids = np.arange(dag.vertices, dtype=np.int32)
+    u, v = (ends[:: 7 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
+    for filters in ((), FILTERS):
+        params = Params(dim=2, filters=filters, count=True)
+        index = implementation("sequential").build(dag, params, NoTimer())
+        index.query_batch(u, v, NoTimer())
+        searcher = searcher_on(dag, params)
+        searcher.search(u, v)
+        assert searcher.opened == index.counters["searches"] > 0
+
+
+def test_batches_of_other_sizes_and_on_the_device_answer_alike():
+    dag = dag_of(*layered(5, 6))
+    searcher = searcher_on(dag, Params(dim=1))
+    u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
+    whole = searcher.search(u, v)
+    assert searcher.search(u[:7], v[:7]).tolist() == whole[:7].tolist()
+    assert searcher.search(u[:0], v[:0]).tolist() == []
+    answers = cuda.to_device(np.full(u.size, 7, np.uint8))
+    searcher.search_device(cuda.to_device(u), cuda.to_device(v), answers)
+    assert answers.copy_to_host().tolist() == whole.astype(int).tolist()
+    assert searcher.search(u, v).tolist() == whole.tolist()
+
+
+@pytest.mark.gpu
+@pytest.mark.mirror
+@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
+def test_real_graphs_are_answered_as_the_cpu_does(mirror):
+    from grailbench.bench.queries import QuerySpec, query_set
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.registry import sets
+
+    wanted = [dataset for part in sets().values() for dataset in part]
+    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
+    assert len(names) >= 17
+    for name in names:
+        opened = open_graph(name)
+        params = Params(dim=2, filters=FILTERS)
+        index = implementation("sequential").build(opened.dag, params, NoTimer())
+        for kind in ("random", "balanced"):
+            queries = query_set(QuerySpec.parse(kind, 100_000, 1), opened.dag, opened.sha256)
+            expected = index.query_batch(queries.u, queries.v, NoTimer())
+            for room in (usual(), LATE, SWEPT):
+                found = searcher_on(opened.dag, params, room).search(queries.u, queries.v)
+                assert np.array_equal(found, expected), f"{name}, {kind}, {room}"
