@@ -145,8 +145,12 @@ def test_what_cannot_be_shown_is_said_so(tmp_path, monkeypatch):
 
     monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")
     run = store(tmp_path / "run", [row | {"host_peak_bytes": None, "device_peak_bytes": None} for row in evaluation()])
-    for name, says in (("computation-8", "no ncu.csv"), ("computation-5", "no processes of their own")):
-        assert says in plots.write(str(run), [name], form="svg")[0].read_text()
+    cpu = store(tmp_path / "cpu", [row for row in evaluation() if row["impl"] != "gpu-path"])
+    for where, name, says in (
+        (run, "computation-8", "no ncu.csv"), (run, "computation-5", "no processes of their own"),
+        (cpu, "computation-7", "no GPU implementation"),
+    ):  # fmt: skip
+        assert says in plots.write(str(where), [name], form="svg")[0].read_text()
 
 
 # ------------------------------------------------------------------ claims

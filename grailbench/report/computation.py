@@ -234,7 +234,9 @@ def frames(cells: Iterable[Cell], profile: Path | None = None) -> Frames:
     if taken:
         if not made["computation-5"].value.notna().any():
             notes["computation-5"] = "Unavailable: the run's cells had no processes of their own (process = 'own')."
-        if "read" not in set(made["computation-7"].part):
+        if made["computation-7"].empty:
+            notes["computation-7"] = "Unavailable: no GPU implementation of the run has timed phases."
+        elif "read" not in set(made["computation-7"].part):
             notes["computation-7"] = "Reading was not timed in this run."
         if profile is None:
             notes["computation-8"] = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."

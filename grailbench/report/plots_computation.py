@@ -134,8 +134,7 @@ def _shares(figure: Figure) -> Iterator[Callable]:
             axes.grid(axis="y", visible=False)
             axes.set_title(str(series))
 
-    if names:
-        yield draw
+    yield draw if names else _unavailable
 
 
 # ------------------------------------------------------------------ figure 8
