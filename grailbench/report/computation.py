@@ -7,6 +7,7 @@ graphs that are not to be had. All are marked as generated, and no average mixes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -79,6 +80,12 @@ class Point:
         return None if label is None else label + sum(self.apart.values())
 
     @property
+    def batch(self) -> int | None:
+        """How many queries were to be asked, as the query set's name says."""
+        found = re.match(r"random-(\d+)-", self.cell.query_set)
+        return int(found[1]) if found else self.cell.queries
+
+    @property
     def apart(self) -> dict[str, float]:
         """Means of the phases apart, by name."""
         phases = self.cell.phases.items() if self.cell.sound else ()
@@ -111,6 +118,20 @@ def points(cells: Iterable[Cell]) -> list[Point]:
     order = {series: i for i, series in enumerate(series_of(point for _, point in found))}
     found.sort(key=lambda each: (*each[0], order[each[1].series], each[1].d, each[1].cell.seed or 0))
     return [point for _, point in found]
+
+
+def chosen(found: Iterable[Point]) -> list[Point]:
+    """One point a graph, series and d, for what does not depend on the queries: a sound one, of the largest batch."""
+    best: dict[tuple, Point] = {}
+    for point in found:
+        key = (point.dataset, point.series, point.d)
+        if key not in best or _worth(point) > _worth(best[key]):
+            best[key] = point
+    return list(best.values())
+
+
+def _worth(point: Point) -> tuple:
+    return point.cell.sound, point.cell.order in (None, "random"), point.batch or 0
 
 
 def series_of(found: Iterable[Point]) -> list[Series]:
@@ -162,11 +183,11 @@ def memory(found: list[Point]) -> pandas.DataFrame:
 
 
 def queries(found: list[Point]) -> pandas.DataFrame:
-    """Figure 6, one row a cell: `HEAD`, trials, queries, positives, ms of the batch (`value`, a mean)."""
+    """Figure 6, one row a cell: `HEAD`, trials, queries (asked, or to be asked), positives, ms of the batch (`value`, a
+    mean). A graph has as many batches as the run."""
     rows = []
     for p in found:
-        cell = p.cell
-        counted = {"trials": cell.trials, "queries": cell.queries, "positives": cell.positives}
+        counted = {"trials": p.cell.trials, "queries": p.batch, "positives": p.cell.positives}
         rows.append(_head(p) | counted | {"value": p.query_ms})
     return _frame(rows, "trials", "queries", "positives", "value")
 
@@ -223,11 +244,12 @@ def frames(cells: Iterable[Cell], profile: Path | None = None) -> Frames:
     cells = list(cells)
     taken = of_paper(cells)
     found = points(cells) if taken else []
+    once = chosen(found)
     made = {
-        "computation-4": labeling(found),
-        "computation-5": memory(found),
+        "computation-4": labeling(once),
+        "computation-5": memory(once),
         "computation-6": queries(found),
-        "computation-7": shares(found),
+        "computation-7": shares(once),
         "computation-8": pandas.DataFrame(columns=stalls.COLUMNS) if profile is None else stalls.read(profile),
     }
     notes = dict.fromkeys(made, "")
@@ -280,13 +302,14 @@ CLAIMS = (
     Claim("memory", "benchmark", "about 1.32", 1.32, 1.32),
     Claim("memory", "home-made", "about 2.44", 2.44, 2.44),
 )
+FEWER = "other batches of queries"
 #: how a claim can be read, by what it is of: name to the ms or bytes of a point
 _READINGS = {
     "labeling": {
         "with transfer and allocation": lambda p: p.labeling_ms,
         "device resident": lambda p: p.label_ms,
     },
-    "query": {f"{PRINTED_QUERIES:,} queries": lambda p: p.query_ms},
+    "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.query_ms),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
         "host and device peaks": lambda p: _both(p.cell) if p.cell.sound else None,
@@ -343,29 +366,33 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
     if not of_paper(cells):
         return []
     found = points(cells)
-    base = {_key(p): p for p in found if p.series == Series(REFERENCE)}
     out = []
     for claim in CLAIMS:
-        for series in (s for s in series_of(found) if s.impl.startswith("gpu")):
-            own = [p for p in found if p.series == series and p.set == claim.set]
+        own = [p for p in (found if claim.what == "query" else chosen(found)) if p.set == claim.set]
+        for series in (s for s in series_of(own) if s.impl.startswith("gpu")):
             for generated in (False, True):
-                group = [p for p in own if p.cell.generated == generated]
-                if group:
-                    out += [_check(claim, series, group, base, reading) for reading in _READINGS[claim.what]]
+                for reading in _READINGS[claim.what]:
+                    group = [p for p in own if p.cell.generated == generated and _asked(p, reading)]
+                    out += _check(claim, series, generated, group, reading)
     return out
 
 
-def _key(point: Point) -> tuple:
-    return point.dataset, point.d, point.cell.query_set, point.cell.order
+def _asked(point: Point, reading: str) -> bool:
+    """Whether a point's batch is one that a reading is of; readings of labels and memory take any."""
+    if not reading.endswith("queries"):
+        return True
+    return (point.batch == PRINTED_QUERIES) == (reading != FEWER)
 
 
-def _check(claim: Claim, series: Series, group: list[Point], base: dict[tuple, Point], reading: str) -> Check:
+def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> list[Check]:
+    """The check of one series, if it has a cell in the group."""
     value = _READINGS[claim.what][reading]
     reference = (lambda p: p.cell.host_peak_bytes if p.cell.sound else None) if claim.what == "memory" else value
+    base = {_key(p, claim): p for p in group if p.series == Series(REFERENCE)}
     worse: list[float | None] = []  # GPU over sequential
-    graphs, unmatched = set(), 0
-    for point in group:
-        other = base.get(_key(point))
+    graphs, unmatched, own = set(), 0, [p for p in group if p.series == series]
+    for point in own:
+        other = base.get(_key(point, claim))
         theirs = None if other is None else reference(other)
         ours = value(point)
         if not theirs:
@@ -376,7 +403,12 @@ def _check(claim: Claim, series: Series, group: list[Point], base: dict[tuple, P
     mean = statistics.geometric_mean(worse)
     ratio = None if mean is None else mean.value if claim.what == "memory" else 1 / mean.value
     lost = sum(each is None for each in worse)
-    return Check(claim, series.name, reading, group[0].cell.generated, ratio, len(graphs), len(worse), lost, unmatched)
+    check = Check(claim, series.name, reading, generated, ratio, len(graphs), len(worse), lost, unmatched)
+    return [check] if own else []
+
+
+def _key(point: Point, claim: Claim) -> tuple:
+    return point.dataset, point.d, point.cell.order, point.cell.query_set if claim.what == "query" else None
 
 
 def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grailbench.report import figures_style as style
 from grailbench.report.computation import SETS
 from grailbench.report.figures import Figure
+from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.sheet import BAD, Sheet, chunks
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
     if not frame.value.notna().any() and figure.note:
         yield _unavailable
         return
+    frame = frame.assign(graph=[_graph(row) for row in frame.itertuples()])
     pairs = sorted(set(frame.d))
     kinds = ["series", "memory"] if "memory" in frame else ["series"]
     columns = list(frame.groupby(kinds, sort=False))
     sets = [name for name in SETS if (frame.set == name).any()]
-    graphs = {name: list(dict.fromkeys(frame.dataset[frame.set == name])) for name in sets}
+    graphs = {name: list(dict.fromkeys(frame.graph[frame.set == name])) for name in sets}
     bounds = {name: _bounds(frame[frame.set == name]) for name in sets}
     most = max(len(found) for found in graphs.values())
     left, right, above, below = _MARGINS
@@ -62,6 +64,12 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
         yield draw
 
 
+def _graph(row) -> str:
+    """The graph of a row, and its batch where that is not the paper's."""
+    batch = getattr(row, "queries", None)
+    return row.dataset if batch in (None, PRINTED_QUERIES) else f"{row.dataset}, {batch:,}"
+
+
 def _bounds(frame: pandas.DataFrame) -> tuple[float, float]:
     values = [value for value in frame.value if value is not None and value > 0]
     return style.log_range(values) if values else (0.5, 2.0)
@@ -80,7 +88,7 @@ def _group(axes: Axes, frame: pandas.DataFrame, graphs: list[str], pairs: list[i
     width = 0.84 / len(pairs)
     for row in frame.itertuples():
         i = pairs.index(row.d)
-        x = graphs.index(row.dataset) + (i - (len(pairs) - 1) / 2) * width
+        x = graphs.index(row.graph) + (i - (len(pairs) - 1) / 2) * width
         if row.value == row.value and row.value is not None and row.value > 0:
             axes.bar(
                 x, row.value - low, width, low, color=style.LIGHT[style.colour(i)], edgecolor="white", linewidth=0.3,
@@ -91,7 +99,7 @@ def _group(axes: Axes, frame: pandas.DataFrame, graphs: list[str], pairs: list[i
                 x, low * (high / low) ** 0.02, _WORDS.get(row.status, row.status.upper()), rotation=90, ha="center",
                 va="bottom", fontsize=5, color=BAD, fontweight="bold",
             )  # fmt: skip
-    labels = [style.clip(graph, 22) for graph in graphs]
+    labels = [style.clip(graph, 26) for graph in graphs]
     axes.set_xticks(range(len(graphs)), labels=labels, rotation=40, ha="right", rotation_mode="anchor", fontsize=6.5)
     axes.grid(axis="x", visible=False)
 
