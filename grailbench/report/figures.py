@@ -100,8 +100,8 @@ FIGURES = {
     ),
     "computation-6": (
         "Query times (Computation 2020, figure 6)",
-        "Mean ms of a batch of 100,000 random queries, or of as many as stand behind the graph's name, by label pairs d, "
-        "on log axes; filter on the CPU, transfers and search.",
+        "Mean ms of a batch of 100,000 random queries, or of as many as stand behind the graph's name, by label pairs "
+        "d, on log axes; filter on the CPU, transfers and search.",
     ),
     "computation-7": (
         "Share of the steps (Computation 2020, figure 7)",
