@@ -9,6 +9,7 @@ from pathlib import Path
 from grailbench.datasets.imported import check_name
 from grailbench.errors import InputError
 from grailbench.graph import generate
+from grailbench.graph.csr import Graph
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 
@@ -39,24 +40,21 @@ def records(
     if not names:
         raise InputError("nothing to generate", remedy="name look-alikes, 'random' or 'citations'; --list shows them")
     if model == "random":
-        yield _record(lambda: stored_random(vertices, degree, seed, name), None)
+        yield _record(lambda: made_random(vertices, degree, seed, name), None)
         return
     if model == "citations":
-        yield _record(lambda: stored_citations(vertices, degree, window, seed, name), None)
+        yield _record(lambda: made_citations(vertices, degree, window, seed, name), None)
         return
     for each in names:
         generate.profile_of(each)
     for each in names:
-        yield _record(lambda each=each: generate.stored(each, seed), each if compared else None)
+        yield _record(lambda each=each: generate.made(each, seed), each if compared else None)
 
 
 def _record(make, compare_as: str | None) -> dict:
-    from grailbench.graph.store import load_graph
-
     start = time.perf_counter()
-    path = make()
+    path, graph = make()
     seconds = time.perf_counter() - start
-    graph, _ = load_graph(path)
     record = {"name": path.stem, "path": str(path), "vertices": graph.vertices, "edges": graph.edges}
     record |= {"seconds": round(seconds, 3), "basis": None, "differences": []}
     if compare_as is not None:
@@ -69,24 +67,24 @@ def _record(make, compare_as: str | None) -> dict:
     return record
 
 
-def stored_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> Path:
-    """Generate a random DAG, store it in `cache/generated` as `name` and return where.
+def made_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> tuple[Path, Graph]:
+    """Generate a random DAG, store it in `cache/generated` as `name`, and return where and the graph.
 
     Raises InputError when the name is that of a known graph, ends in '-like' or is none for a file.
     """
     name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
     check_name(name, beside="imported")
     graph = generate.random_dag(vertices, degree, generate.checked_seed(seed))
-    return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed})
+    return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
 
 
-def stored_citations(vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None) -> Path:
-    """As `stored_random`, for synthetic citations (`generate.citations`)."""
+def made_citations(vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None) -> tuple[Path, Graph]:
+    """As `made_random`, for synthetic citations (`generate.citations`)."""
     name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
     check_name(name, beside="imported")
     graph = generate.citations(vertices, degree, window, generate.checked_seed(seed))
     spec = {"citations": {"vertices": vertices, "degree": degree, "window": window}, "seed": seed}
-    return generate.save(name, graph, spec)
+    return generate.save(name, graph, spec), graph
 
 
 def listing() -> Iterator[dict]:

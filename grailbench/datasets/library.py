@@ -65,23 +65,30 @@ def open_graph(name: str) -> BenchGraph:
     A look-alike that was not generated yet is generated and stored. Raises InputError when nothing has the
     name, when a dataset was not fetched, or when a file changed since.
     """
-    dataset, path, kind = _located(name)
-    return _stored(name, kind, path) if dataset is None else _real(dataset)
+    from grailbench.graph.store import stored_dag
+
+    dataset, path, graph, kind = _located(name)
+    if dataset is not None:
+        return _real(dataset)
+    dag, meta = stored_dag(path, graph)
+    return BenchGraph(name, meta.get("title", name), kind, kind, meta["sha256"], None, dag)
 
 
-def _located(name: str) -> tuple[Dataset | None, Path | None, str]:
-    """A dataset, or the path of a stored graph, and the kind of graph."""
+def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]:
+    """A dataset, or the path of a stored graph, and the kind of graph; a look-alike that is generated now comes along,
+    so that its edges need not be read back."""
     if name in registry():
-        return registry()[name], None, "real"
+        return registry()[name], None, None, "real"
     for kind, folder in _STORED.items():
         if (path := _stored_path(folder, name)) is not None:
-            return None, path, kind
+            return None, path, None, kind
     if (dataset := find(name)) is not None:
-        return dataset, None, "real"
+        return dataset, None, None, "real"
     from grailbench.graph import generate
 
     if name in generate.look_alikes():
-        return None, generate.stored(name), "synthetic"
+        path, graph = generate.made(name)
+        return None, path, graph, "synthetic"
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 
@@ -116,11 +123,11 @@ class RawGraph:
 def open_raw(name: str) -> RawGraph:
     """The raw graph of that name: whatever `open_graph` opens. Raises InputError as it does."""
     from grailbench.graph.readers import read_graph
-    from grailbench.graph.store import load_graph
+    from grailbench.graph.store import load_graph, read_meta
 
-    dataset, path, kind = _located(name)
+    dataset, path, graph, kind = _located(name)
     if dataset is None:
-        graph, meta = load_graph(path)
+        graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
         return RawGraph(name, meta.get("title", name), kind, meta["sha256"], None, graph)
     found = _held(dataset)
     graph = read_graph(found.path, found.form.format)
@@ -268,10 +275,3 @@ def _held(dataset: Dataset) -> Held:
 def _stored_path(folder: str, name: str) -> Path | None:
     path = paths.cache_dir() / folder / f"{name}.npz"
     return path if Path(name).name == name and path.is_file() else None
-
-
-def _stored(name: str, kind: Literal["synthetic", "imported"], path: Path) -> BenchGraph:
-    from grailbench.graph.store import stored_dag
-
-    dag, meta = stored_dag(path)
-    return BenchGraph(name, meta.get("title", name), kind, kind, meta["sha256"], None, dag)

@@ -105,10 +105,11 @@ def read_meta(path: str | os.PathLike) -> dict:
         return _meta(archive, path, "graph")
 
 
-def stored_dag(path: str | os.PathLike) -> tuple[Dag, dict]:
-    """The condensed form of a graph that `save_graph` wrote, and its meta; its edges are read only if needed."""
+def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag, dict]:
+    """The condensed form of a graph that `save_graph` wrote, and its meta; its edges are read only if needed, and not
+    where `graph` is what was written."""
     meta = read_meta(path)
-    return cached_dag(meta["sha256"], lambda: load_graph(path)[0]), meta
+    return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
 
 
 def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
