@@ -13,6 +13,7 @@ from grailbench.bench import memory, results
 from grailbench.bench.guard import Outcome, guarded
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
+from grailbench.bench.verify import Checks
 from grailbench.errors import TooLittleMemory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc")
@@ -27,14 +28,14 @@ class Silent:
 def apart(toys, diamond, tmp_path):
     """Runs toys on the diamond, each cell in a process of its own; returns what came of it."""
 
-    def measure(*impls, action=run, **block):
+    def measure(*impls, action=run, checks=Checks(), **block):  # noqa: B008 - frozen
         impls = [i if i in ("dfs", "sequential") else f"toy:{i}" for i in impls]
         block = {
             "datasets": [diamond], "implementations": impls, "count": 50, "trials": 3, "process": "own",
         } | block  # fmt: skip
         plan = make_plan(Config.model_validate({"experiment": [block]}))
         where = {} if action is verify else {"out": tmp_path / "run"}
-        return action(plan, Silent(), fetch=False, **where)
+        return action(plan, Silent(), fetch=False, checks=checks, **where)
 
     return measure
 
@@ -98,6 +99,16 @@ def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
         "out of memory", "failed", "skipped", "ok",
     ]  # fmt: skip
     assert "ZeroDivisionError" in (done.folder / "errors.txt").read_text()
+
+
+def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):
+    toys = ("right", "wrong", "killed", "labels", "forever", "dfs")
+    done = apart(*toys, time_limit=4, checks=Checks(jobs=4), trials=2)
+    assert {name: status for name, (status, _) in ends(done.rows).items()} == {
+        "right": "ok", "dfs": "ok", "wrong": "wrong", "labels": "wrong",
+        "killed": "out of memory", "forever": "timeout",
+    }  # fmt: skip
+    assert len(queries(done.rows, "toy:right")) == len(queries(done.rows, "dfs")) == 2
 
 
 def test_wrong_answers_and_labels_are_found_apart_too(apart):

@@ -16,9 +16,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
+from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
@@ -60,6 +62,7 @@ class Nursery:
                 pass_fds=[its.fileno()],
             )
         self._socket = mine
+        self._turn = Lock()
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[Apart] = []
         named = tuple((cls.__module__, cls.__qualname__) for cls in classes)
@@ -90,8 +93,12 @@ class Nursery:
         self._process.wait()
 
     def _ask(self, question):
-        self._connection.send(question)
-        return self._answer()
+        with self._turn:
+            try:
+                self._connection.send(question)
+            except OSError:
+                return Outcome("failed", "the process that opened the graph has ended")
+            return self._answer()
 
     def _answer(self):
         try:
@@ -105,7 +112,8 @@ class Nursery:
 class Apart:
     """A cell in a process of its own, as the run sees it. read_ms: what opening its graph took there."""
 
-    def __init__(self, connection: Connection, pid: int, epitaph: Callable[[], tuple[int, int]], read_ms: float):
+    def __init__(self, connection: Connection, pid: int, epitaph: Callable, read_ms: float):
+        """epitaph: tells, once the process has ended, its wait status and the bytes it had at most, or an `Outcome`."""
         self._connection, self._pid, self._epitaph, self.read_ms = connection, pid, epitaph, read_ms
         self._over = False
 
@@ -119,7 +127,8 @@ class Apart:
             return self._connection.recv()
         except (EOFError, OSError):
             self._over = True
-            return _fate(*self._epitaph())
+            told = self._epitaph()
+            return told if isinstance(told, Outcome) else _fate(*told)
 
     def close(self) -> None:
         """End the cell's process, whatever it does; a second time does nothing."""
@@ -180,13 +189,16 @@ def _open(opening: _Opening):
     """The graph, what cells are given of it by workload, and the ms that it took to come from the cache."""
     from grailbench.bench.problems import problem
     from grailbench.contract import implementations, register
-    from grailbench.errors import InputError
+    from grailbench.errors import GrailbenchError, InputError
 
     known = implementations(opening.problem)
     for module, name in opening.classes:
         cls = getattr(import_module(module), name)
         if cls.name not in known:
             register(cls)
+        if "gpu" in cls.needs:
+            with suppress(GrailbenchError):  # what is missing a cell will say
+                import_module("grailbench.device.gateway")  # makes no context, and spares each cell a second
     solved = problem(opening.problem)
     began = perf_counter_ns()
     graph = solved.open(opening.graph)

@@ -15,6 +15,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,7 +158,7 @@ def run(
     machine can run no implementation of the plan, or the simulator is on, which has no times.
     """
     _require(plan)
-    if device.simulating() and any("gpu" in _implementation(cell).needs for cell in plan.cells):
+    if device.simulating() and any(map(_on_gpu, plan.cells)):
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
     folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
     with results.only_writer(folder):
@@ -231,6 +232,10 @@ def _require(plan: Plan) -> None:
 
 def _implementation(cell: Cell) -> type:
     return implementation(cell.impl, cell.problem)
+
+
+def _on_gpu(cell: Cell) -> bool:
+    return "gpu" in _implementation(cell).needs
 
 
 def _steps(cell: Cell) -> int:
@@ -398,11 +403,12 @@ class _Sitting:
 
     def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
         """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
+        ahead = self._attempts_at_once(graph, checkers, tasks)
         for task in tasks:
             if task.over:
                 continue
             self.watcher.step(task.cell, "verifying", 0)
-            outcome = self._attempt(task, graph, checkers)
+            outcome = ahead[task.key].result() if task.key in ahead else self._attempt(task, graph, checkers)
             self.watcher.step(task.cell, "verified")
             if outcome.status == "ok":
                 checker, attempt = checkers[task.cell.queries.name], outcome.value
@@ -458,6 +464,16 @@ class _Sitting:
                     self._give_up(task, Outcome("wrong", reason), graph)
                 else:
                     self._append(self._trial_rows(task, trial, outcome.value, graph, checkers))
+
+    def _attempts_at_once(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
+        """The passes to be verified of cells in processes of their own, by key, as many at once as `checks.jobs`."""
+        able = [task for task in tasks if task.home is not None and not task.over and not _on_gpu(task.cell)]
+        if self.checks.jobs == 1 or len(able) < 2:
+            return {}
+        pool = ThreadPoolExecutor(self.checks.jobs, thread_name_prefix="grailbench-verify")
+        ahead = {task.key: pool.submit(self._attempt, task, graph, checkers) for task in able}
+        pool.shutdown(wait=False)
+        return ahead
 
     def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
         """The pass that is verified, wherever the cell lives; its value is a `contract.Attempt`."""

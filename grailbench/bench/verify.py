@@ -29,12 +29,14 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Checks:
-    """How thoroughly to check: closure up to `closure_limit` vertices, else a sample of `sample` queries."""
+    """How thoroughly to check: closure up to `closure_limit` vertices, else a sample of `sample` queries; and how many
+    cells in processes of their own make the pass that is verified at once (`jobs`; those on a GPU one at a time)."""
 
     sample: int = SAMPLE
     closure_limit: int = CLOSURE_LIMIT
     free_seconds: float = FREE_SECONDS
     most_seconds: float = MOST_SECONDS
+    jobs: int = 1
 
 
 class Checker(Workload):

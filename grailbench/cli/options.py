@@ -62,6 +62,14 @@ _CHECKS = (
         show_default=True,
         help="Queries to check by search on graphs too large for the closure.",
     ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Cells in processes of their own that are verified at once, but for those on a GPU; none is timed then.",
+    ),
     click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing."),
 )
 _COMPARISON = (

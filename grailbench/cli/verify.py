@@ -11,7 +11,7 @@ from grailbench.cli import options
 @options.matrix
 @options.checks
 @options.as_json
-def command(as_json, sample, no_fetch, simulate, **flags):
+def command(as_json, sample, jobs, no_fetch, simulate, **flags):
     """Check the answers and labels of every cell, and time nothing.
 
     The oracle is the whole transitive closure up to 50,000 vertices. Beyond, it is an unguided search on a
@@ -32,7 +32,7 @@ def command(as_json, sample, no_fetch, simulate, **flags):
     plan, _ = runner.plan_of(options.fields(flags))
     with console.Screen(as_json) as screen:
         done = runner.verify(
-            plan, screen, fetch=not no_fetch, checks=Checks(sample=sample), simulate=simulate
+            plan, screen, fetch=not no_fetch, checks=Checks(sample=sample, jobs=jobs), simulate=simulate
         )
     if not as_json:
         console.out().print(console.summary_table(done.plan, done.rows, timing=False))

@@ -78,7 +78,9 @@ def made_random(vertices: int, degree: float, seed: int = 1, name: str | None = 
     return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
 
 
-def made_citations(vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None) -> tuple[Path, Graph]:
+def made_citations(
+    vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None
+) -> tuple[Path, Graph]:
     """As `made_random`, for synthetic citations (`generate.citations`)."""
     name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
     check_name(name, beside="imported")
