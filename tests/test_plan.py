@@ -192,3 +192,17 @@ def test_thesis_config_has_every_column_of_its_tables():
     assert 16 in {c.threads for c in plan.cells}
     assert all(c.trials == 20 for c in plan.by_dataset()["kegg"])
     assert set(plan.by_dataset()) >= {"uniprotenc_150", "cit-patents", "citeseer-large", "xmark", "yago"}
+
+
+def test_devices_are_cells_of_their_own_only_where_an_implementation_obeys_them(monkeypatch):
+    from grailbench.bench.results import cell_of
+    from grailbench.reachability.cpu.grail import Sequential
+
+    one = planned({"implementations": ["sequential"], "devices": [1, 2]})
+    assert [cell.devices for cell in one.cells] == [None]
+    assert "devices" not in one.cells[0].identity()
+    monkeypatch.setattr(Sequential, "axes", Sequential.axes | {"devices"})
+    two = planned({"implementations": ["sequential"], "devices": [1, 2]})
+    assert [(cell.devices, cell.params.devices) for cell in two.cells] == [(1, 1), (2, 2)]
+    assert two.cells[1].label().endswith("2 GPUs")
+    assert len({cell_of(cell.columns()) for cell in (*one.cells, *two.cells)}) == 3

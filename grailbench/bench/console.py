@@ -98,6 +98,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
+        notes += [f"{cell.devices} GPUs"] if (cell.devices or 1) > 1 else []
         notes = [cell.problem, *notes] if cell.problem != USUAL else notes
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
         counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
@@ -126,9 +127,11 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
         times.append("ready ms")
     rates = [solved.rate] if timing and solved.rate else []
     axes = {"d": "dim", "search": "search", "filters": "filters", "threads": "threads"}
+    if any((row.get("devices") or 1) > 1 for row in rows):
+        axes["GPUs"] = "devices"
     if solved.name != USUAL:
         axes = {head: axis for head, axis in axes.items() if any(row[axis] is not None for row in rows)}
-    numbers = ["d", "threads", "trials", *times, *rates, solved.answer]
+    numbers = ["d", "threads", "GPUs", "trials", *times, *rates, solved.answer]
     heads = ["dataset", "impl", *axes, "query set", *(["trials", *times, *rates] if timing else [])]
     title = "medians of the trials" if timing else ""
     table = _table(": ".join(part for part in (solved.name if named else "", title) if part))

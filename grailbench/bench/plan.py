@@ -1,8 +1,8 @@
 """From a config file or flags to the exact list of cells that a run executes.
 
 A config is TOML: `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
-`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, order, query set, seed). Axes
-that an implementation does not obey (`Implementation.axes`) collapse, so that no cell is measured twice.
+`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, order, query set, seed).
+Axes that an implementation does not obey (`Implementation.axes`) collapse, so that no cell is measured twice.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Experiment(BaseModel):
     dim, search, order  see `reachability.index.Params`
     filters           'level,tree,hubs', some of them, or 'none'
     threads           0 is all cores
+    devices           GPUs of this host that share the queries
     queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two (sources, for
                       problems that have some); as many as the problem says, unless told
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
@@ -86,6 +87,7 @@ class Experiment(BaseModel):
     filters: _Many[Annotated[str, BeforeValidator(_filter_names)]] = ["none"]
     order: _Many[Literal["lexicographic", "random"]] = ["random"]
     threads: _Many[Annotated[int, Field(ge=0)]] = [0]
+    devices: _Many[PositiveInt] = [1]
     queries: _Many[str] = ["random"]
     count: PositiveInt
     trials: PositiveInt = 20
@@ -152,11 +154,12 @@ class Cell:
     fallback: str | None = None
     stands_for: str | None = None
     problem: str = USUAL
+    devices: int | None = None
 
     @property
     def params(self) -> Params:
         """What the implementation is given."""
-        axes = {name: getattr(self, name) for name in ("dim", "search", "filters", "threads", "order")}
+        axes = {name: getattr(self, name) for name in ("dim", "search", "filters", "threads", "order", "devices")}
         given = {name: value for name, value in axes.items() if value is not None}
         return problem(self.problem).params(seed=self.seed, **given)
 
@@ -173,6 +176,7 @@ class Cell:
             "seed": self.seed,
             "query_set": self.queries.name,
             "problem": self.problem,
+            "devices": self.devices,
         }
 
     def label(self) -> str:
@@ -183,6 +187,7 @@ class Cell:
         words += [self.filters] if self.filters not in (None, "none") else []
         words += [self.order] if self.order not in (None, "random") else []
         words += [f"{self.threads} thread{'s' if self.threads > 1 else ''}"] if self.threads is not None else []
+        words += [f"{self.devices} GPUs"] if (self.devices or 1) > 1 else []
         words += [self.queries.name] if self.queries.kind not in ("random", "all") else []
         return " ".join(words)
 
@@ -193,8 +198,9 @@ class Cell:
         return {**self._told(), **{name: getattr(self, name) for name in kept}, **own}
 
     def _told(self) -> dict:
-        """The columns, as they were when there was one problem: keys and digests of older runs hold."""
-        return {name: value for name, value in self.columns().items() if (name, value) != ("problem", USUAL)}
+        """The columns, without those that say what goes without saying: keys and digests of older runs hold."""
+        unsaid = (("problem", USUAL), ("devices", None))
+        return {name: value for name, value in self.columns().items() if (name, value) not in unsaid}
 
     def identity(self) -> dict:
         """What makes two cells the same measurement, whatever their number of trials."""
@@ -259,9 +265,10 @@ def _expand(experiment: Experiment):
                 ("filters", experiment.filters),
                 ("threads", [Params(threads=count).workers for count in experiment.threads]),
                 ("order", experiment.order),
+                ("devices", experiment.devices),
             )
         ]
-        for dim, search, filters, threads, order, spec in itertools.product(*collapsed, specs):
+        for dim, search, filters, threads, order, devices, spec in itertools.product(*collapsed, specs):
             yield Cell(
                 dataset=name,
                 impl=chosen.name,
@@ -279,6 +286,7 @@ def _expand(experiment: Experiment):
                 process=experiment.process,
                 fallback=experiment.fallback,
                 problem=solved.name,
+                devices=devices,
             )
 
 

@@ -41,7 +41,7 @@ FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
     "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
     "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
-    *MEMORY, "problem", "rate", "roots", "read_ms",
+    *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
 )  # fmt: skip
 
 
@@ -219,8 +219,9 @@ _CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "see
 
 def cell_of(row: dict) -> str:
     """The columns that name a row's cell, as one string. Rows without a problem are of reachability."""
-    problem = row.get("problem") or "reachability"
-    return json.dumps([row[name] for name in _CELL] + ([] if problem == "reachability" else [problem]))
+    problem, devices = row.get("problem") or "reachability", row.get("devices")
+    more = ([] if problem == "reachability" else [problem]) + ([] if devices is None else [f"{devices} devices"])
+    return json.dumps([row[name] for name in _CELL] + more)
 
 
 def finished(rows: list[dict]) -> Counter:
@@ -243,7 +244,8 @@ def load_run(run: str | os.PathLike) -> tuple[pandas.DataFrame, dict]:
     folder = find_run(run)
     rows, _ = read_rows(folder)
     frame = pandas.DataFrame(current(rows), columns=list(FIELDS))
-    for name in ("dim", "threads", "trial", "planned", "positives", "queries", "seed", "index_bytes", "roots", *MEMORY):
+    whole = ("dim", "threads", "devices", "trial", "planned", "positives", "queries", "seed", "index_bytes", "roots")
+    for name in (*whole, *MEMORY):
         frame[name] = frame[name].astype("Int64")
     return frame, read_json(folder / ENVIRONMENT)
 

@@ -28,6 +28,7 @@ _MATRIX = (
     _many("--filters", metavar="LIST", text="'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]"),
     _many("--order", click.Choice(["lexicographic", "random"]), text="Child order; may repeat. [default: random]"),
     _many("--threads", click.IntRange(0), "T", "Worker threads, 0 for all cores; may repeat. [default: 0]"),
+    _many("--devices", click.IntRange(1), "N", "GPUs of this host that share the queries; may repeat. [default: 1]"),
     _many(
         "--queries", metavar="KIND", text="random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"
     ),

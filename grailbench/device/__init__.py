@@ -7,6 +7,7 @@ Importing the package itself imports none either, so `simulate` can still choose
                with barriers of the whole grid                 csr        a DAG's adjacency on the device
     scan       prefix sums (Kogge-Stone)                       frontier   queues of the Enterprise BFS
     warp       what the lanes of a warp do together
+    several    threads for several GPUs
     team       a warp that works on one thing              crew       a block that does
     simulator  repairs to numba's simulator
 

@@ -43,6 +43,7 @@ class Params(contract.Params):
              'hubs' (64 vertices of large degree, who reaches them and whom they reach)
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
+    devices  GPUs of this host that share the queries
     seed     of everything random
     count    build the variant that counts its work (`Index.counters`), which is never the one that is timed
     """
@@ -51,6 +52,7 @@ class Params(contract.Params):
     search: str = "dfs"
     filters: tuple[str, ...] = ()
     order: str = "random"
+    devices: int = 1
 
     def __post_init__(self):
         super().__post_init__()
@@ -60,6 +62,8 @@ class Params(contract.Params):
             raise InputError(f"search {self.search!r}: choose dfs or bfs")
         if self.order not in ("lexicographic", "random"):
             raise InputError(f"order {self.order!r}: choose lexicographic or random")
+        if self.devices < 1:
+            raise InputError(f"devices {self.devices}: at least one is needed")
         for name in self.filters:
             if name not in FILTERS:
                 raise InputError(f"filter {name!r}: choose among {', '.join(FILTERS)}")

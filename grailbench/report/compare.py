@@ -406,8 +406,8 @@ def _beside(reference: Measured, cell: Measured) -> bool:
 
 def _likeness(one: Measured, other: Measured) -> int:
     """The number of axes in which two configurations agree."""
-    axes = ("dim", "search", "filters", "threads", "order")
-    return sum(one.columns[name] == other.columns[name] for name in axes)
+    axes = ("dim", "search", "filters", "threads", "order", "devices")
+    return sum(one.columns.get(name) == other.columns.get(name) for name in axes)
 
 
 def group_of(cell: Measured) -> str | None:

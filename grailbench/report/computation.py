@@ -139,7 +139,7 @@ def series_of(found: Iterable[Point]) -> list[Series]:
     first = (REFERENCE, "parallel", PAPER)
     rank = {name: i for i, name in enumerate(first)}
     each = dict.fromkeys(point.series for point in found)
-    return sorted(each, key=lambda s: (rank.get(s.impl, len(rank)), s.impl, s.filters, s.threads))
+    return sorted(each, key=lambda s: (rank.get(s.impl, len(rank)), s.impl, s.filters, s.threads, s.devices))
 
 
 # ------------------------------------------------------------------ frames

@@ -245,7 +245,7 @@ def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
             ]  # fmt: skip
             lines.append([
                 cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters,
-                str(cell.threads or ""),
+                f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
                 f"{under}/{phase}" if under else phase, *times,
                 "" if cell.positives is None else f"{cell.positives}",
                 f"{cell.status}: {cell.reason}" if cell.reason else cell.status,

@@ -30,6 +30,7 @@ class Feed:
             and (self.dim is None or cell.dim == self.dim)
             and (self.search is None or cell.search == self.search)
             and not cell.filters
+            and (cell.devices or 1) == 1
             and cell.random
         )
 
@@ -113,14 +114,16 @@ class Series:
     filters: str = ""
     search: str | None = None
     threads: int = 0
+    devices: int = 1
 
     @classmethod
     def of(cls, cell: Cell, searching: bool) -> Series:
         """The series of a cell; labels do not depend on the search."""
-        return cls(cell.impl, cell.filters, cell.search if searching else None, cell.threads)
+        return cls(cell.impl, cell.filters, cell.search if searching else None, cell.threads, cell.devices or 1)
 
     @property
     def name(self) -> str:
         """'parallel dfs, 16 threads', 'gpu-fused level,tree'."""
         words = " ".join(word for word in (self.impl, self.search, self.filters) if word)
-        return f"{words}, {self.threads} thread{'s' if self.threads > 1 else ''}" if self.threads else words
+        words += f", {self.threads} thread{'s' if self.threads > 1 else ''}" if self.threads else ""
+        return f"{words}, {self.devices} GPUs" if self.devices > 1 else words

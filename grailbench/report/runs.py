@@ -55,6 +55,7 @@ class Measured:
         words += [get("filters") if get("filters") not in (None, "none") else None]
         words += [get("order") if get("order") not in (None, "random") else None]
         words += [get("threads") and f"{get('threads')} thread{'s' if get('threads') > 1 else ''}"]
+        words += [f"{get('devices')} GPUs" if (get("devices") or 1) > 1 else None]
         words += [None if str(get("query_set")).startswith("random-") else get("query_set")]
         return " ".join(word for word in words if word)
 

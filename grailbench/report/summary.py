@@ -56,7 +56,8 @@ class Cell:
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
     itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
     those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
-    `read_ms`, None where they were not measured, as in `grailbench.bench.results.FIELDS`.
+    `read_ms`, None where they were not measured, as in `grailbench.bench.results.FIELDS`. `devices`: GPUs that shared
+    the queries, None where the implementation has no such choice.
     """
 
     dataset: str
@@ -84,6 +85,7 @@ class Cell:
     host_peak_bytes: int | None = None
     device_peak_bytes: int | None = None
     read_ms: float | None = None
+    devices: int | None = None
 
     @property
     def trials(self) -> int:
@@ -101,6 +103,8 @@ class Cell:
             parts.append(f"{self.order} order")
         if self.threads:
             parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
+        if (self.devices or 1) > 1:
+            parts.append(f"{self.devices} GPUs")
         return " ".join(parts)
 
     @property
@@ -135,7 +139,7 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
     """
     grouped: dict[tuple, list[dict]] = {}
     for row in _records(rows):
-        grouped.setdefault(tuple(row[key] for key in _KEYS), []).append(row)
+        grouped.setdefault(tuple(row[key] for key in (*_KEYS, "devices")), []).append(row)
     return [_cell(key, group, planned) for key, group in grouped.items()]
 
 
@@ -177,7 +181,8 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
     if status == "ok" and wanted is not None and top < wanted:
         status, reason = "incomplete", f"{top} of {wanted} trials"
     return Cell(
-        *key,
+        *key[:-1],
+        devices=key[-1],
         kind=_first(rows, "kind"),
         stands_for=_first(rows, "stands_for"),
         queries=_first(rows, "queries"),
@@ -239,6 +244,7 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "host_peak_bytes": _int(get("host_peak_bytes")),
             "device_peak_bytes": _int(get("device_peak_bytes")),
             "read_ms": None if get("read_ms") is None else float(get("read_ms")),
+            "devices": _int(get("devices")),
         }
 
 

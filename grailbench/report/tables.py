@@ -167,7 +167,9 @@ class _Ours:
         self.phase = "query" if self.searching else "label"
         printed = _in_print(name)
         found = {Series.of(cell, self.searching) for cell in cells if self._fits(cell) and printed(cell)}
-        self.series = sorted(found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads))
+        self.series = sorted(
+            found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads, s.devices)
+        )
 
     def _fits(self, cell: Cell) -> bool:
         """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
