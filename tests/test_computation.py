@@ -200,12 +200,17 @@ def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert {line["verdict"] for line in lines if line["table"] == "claims"} == {"met", "not met"}
 
 
-def test_page_has_the_claims_and_the_data_of_the_figures(report):
+def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):
+    from test_html import Page
+
     from grailbench.report import html
 
-    page = html.page(report, {})
-    assert "Claims of Computation 2020" in page
-    assert 'download="computation-4.csv"' in page
+    page = Page(html.page(report, {}))
+    assert {f"computation-{n}.csv" for n in range(4, 8)} <= {a["download"] for a in page.all("a", **{"class": "csv"})}
+    for words in ("gpu-path device: home-made", "OUT OF MEMORY d=5", "no ncu.csv of Nsight Compute"):
+        assert words in "".join(page.words)
+    whole = html.page(report, {}, profile=profile(tmp_path, WIDE))
+    assert "long_scoreboard" in whole
 
 
 # ------------------------------------------------------------------ batches of several sizes

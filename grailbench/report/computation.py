@@ -27,6 +27,8 @@ PAPER = "gpu-path"  #: the paper's pipeline
 REFERENCE = "sequential"
 SETS = {"benchmark": "computation-1", "home-made": "computation-2"}
 MIB = 1 << 20
+#: of the values of figures 4 to 6
+UNITS = {"computation-4": "s", "computation-5": "MiB", "computation-6": "ms"}
 #: phases apart that are no part of labeling
 _NOT_LABELING = ("query", "ready", "label")
 
@@ -190,6 +192,12 @@ def queries(found: list[Point]) -> pandas.DataFrame:
         counted = {"trials": p.cell.trials, "queries": p.batch, "positives": p.cell.positives}
         rows.append(_head(p) | counted | {"value": p.query_ms})
     return _frame(rows, "trials", "queries", "positives", "value")
+
+
+def batch_label(row) -> str:
+    """The graph of a row of a frame, and its batch where that is not the paper's."""
+    batch = getattr(row, "queries", None)
+    return row.dataset if batch in (None, PRINTED_QUERIES) else f"{row.dataset}, {batch:,}"
 
 
 def shares(found: list[Point]) -> pandas.DataFrame:

@@ -16,7 +16,7 @@ from grailbench import __version__
 from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, figures, html_svg, html_tables, render, statistics
+from grailbench.report import computation, figures, html_svg, html_tables, render, stalls, statistics
 from grailbench.report import figures_style as style
 from grailbench.report.document import CLAIMS, FOLDER, Report
 from grailbench.report.figures import Figure
@@ -42,11 +42,17 @@ _PAGES = {
 def of_run(report: Report, folder: Path, file: str = "", reference: str | None = None) -> Path:
     """Write the page of the run in `folder`; `file` '' is the run's report/report.html. Raises as `write`."""
     environment = results.read_json(folder / results.ENVIRONMENT)
-    return write(report, environment, Path(file) if file else folder / FOLDER / FILE, reference)
+    path = Path(file) if file else folder / FOLDER / FILE
+    return write(report, environment, path, reference, profile=stalls.of_run(folder))
 
 
 def write(
-    report: Report, environment: Mapping, path: Path, reference: str | None = None, phase: str = "query"
+    report: Report,
+    environment: Mapping,
+    path: Path,
+    reference: str | None = None,
+    phase: str = "query",
+    profile: Path | None = None,
 ) -> Path:
     """Write the page to `path`, atomically. Raises InputError when the name does not end in .html (a run was meant),
     when it cannot be written, and for a reference that is none."""
@@ -54,7 +60,7 @@ def write(
         raise InputError(
             "the name of an HTML file ends in .html", path=path, remedy="a run goes before: report RUN --html"
         )
-    text = page(report, environment, reference, phase)
+    text = page(report, environment, reference, phase, profile)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as file:
@@ -64,9 +70,16 @@ def write(
     return path
 
 
-def page(report: Report, environment: Mapping, reference: str | None = None, phase: str = "query") -> str:
-    """The whole file as text. Raises InputError for a reference that `figures.choose_reference` refuses."""
-    drawn = figures.of_report(report.cells, report.tables, reference, phase)
+def page(
+    report: Report,
+    environment: Mapping,
+    reference: str | None = None,
+    phase: str = "query",
+    profile: Path | None = None,
+) -> str:
+    """The whole file as text. `profile`: a CSV of Nsight Compute. Raises InputError for one that cannot be read, and
+    for a reference that `figures.choose_reference` refuses."""
+    drawn = figures.of_report(report.cells, report.tables, reference, phase, profile)
     sections = [
         ("summary", "Summary", _summary(report, environment, drawn)),
         ("printed", "Printed against measured", _printed(report, drawn["printed"])),
@@ -227,11 +240,9 @@ def _speedup(figure: Figure, times: Figure) -> Safe:
 
 
 def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
-    """The claims, and the data of the paper's figures, which `grailbench plot` draws."""
+    """The claims, and the paper's figures."""
     if not report.claims:
         return Safe("")
-    paper = [figure for name, figure in drawn.items() if name.startswith("computation-") and not figure.frame.empty]
-    data = [tag("p", f"{each.title}: ", download(f"{each.name}.csv", each.csv), class_="data") for each in paper]
     headers, lines, notes = computation.check_grid(report.claims)
     rows = [[html_tables.text(cell) for cell in line] for line in lines]
     return safe(
@@ -239,9 +250,29 @@ def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
             html_tables.table(CLAIMS, [(header, False) for header in headers], rows),
             tag("ul", [tag("li", note) for note in notes], class_="notes"),
             tag("p", "Data: ", download("claims.csv", computation.checks_csv(report.claims)), class_="data"),
-            data,
+            [_of_paper(figure) for name, figure in drawn.items() if name.startswith("computation-")],
         ]
     )
+
+
+def _of_paper(figure: Figure) -> Safe:
+    """A figure of Computation 2020; one that cannot be drawn says why."""
+    title = tag("h3", figure.title)
+    if figure.name in computation.UNITS and figure.frame.value.notna().any():
+        panels, names = html_svg.pair_panels(figure.frame, computation.UNITS[figure.name])
+        return safe([title, _figure(figure, html_svg.legend(names), panels)])
+    if figure.name == "computation-7" and not figure.frame.empty:
+        panels, names = html_svg.share_panels(figure.frame)
+        return safe([title, _figure(figure, html_svg.bar_legend(names), panels)])
+    if figure.name == "computation-8" and not figure.frame.empty:
+        rows = [
+            [html_tables.text(row.reason), html_tables.text(row.word), html_tables.text(row.meaning),
+             html_tables.number(row.share, f"{row.share:.1%}")]
+            for row in figure.frame.itertuples()
+        ]  # fmt: skip
+        headers = [("Stall reason", False), ("The paper's word", False), ("Meaning", False), ("Share", True)]
+        return safe([title, _figure(figure, html_tables.table(figure.title, headers, rows))])
+    return safe([title, tag("p", figure.note, class_="note")])
 
 
 def _peers(report: Report) -> Safe:

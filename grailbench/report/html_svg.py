@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
+from grailbench.report.computation import batch_label
 from grailbench.report.figures import graph_label, series_label, short
 from grailbench.report.html_markup import Safe, safe, tag
 
@@ -290,17 +291,79 @@ def weight_panels(frame: pandas.DataFrame) -> tuple[Safe, list[str]]:
     names = list(dict.fromkeys(frame.phase))
     panels = []
     for title, group in frame[frame.level == "data set"].groupby("name", sort=False):
-        parts, said = [], []
-        for i, (source, own) in enumerate(group.groupby("source", sort=False)):
-            parts.append(tag("text", source, x=0, y=34 * i + 12, class_="tick"))
-            x = 0.0
-            for row in own.itertuples():
-                hint = f"{title}, {source}, {row.phase}: {row.share:.0%}"
-                parts.append(_part(x, 34 * i + 17, row.share * WIDTH, 14, names.index(row.phase), hint))
-                x += row.share * WIDTH
-            said.append(f"{source} " + ", ".join(f"{row.phase} {row.share:.0%}" for row in own.itertuples()))
-        panels.append(_panel(str(title), 34 * len(said) + 4, parts, f"Stacked bars of {title}: {'; '.join(said)}."))
+        bars = [
+            (str(source), list(zip(own.phase, own.share, strict=True)))
+            for source, own in group.groupby("source", sort=False)
+        ]
+        panels.append(_whole_bars(str(title), bars, names))
     return tag("div", panels, class_="panels bars"), names
+
+
+def share_panels(frame: pandas.DataFrame) -> tuple[Safe, list[str]]:
+    """One panel a series of Computation 2020's figure 7: bars of the steps and of everything; and the parts' names."""
+    names = list(dict.fromkeys(frame.part))
+    panels = []
+    for series, group in frame.groupby("series", sort=False):
+        bars = [
+            (f"{name}{', generated' if generated else ''}: {of}", list(zip(own.part, own.share, strict=True)))
+            for (name, generated, of), own in group.groupby(["set", "generated", "of"], sort=False)
+        ]
+        panels.append(_whole_bars(str(series), bars, names))
+    return tag("div", panels, class_="panels bars"), names
+
+
+def _whole_bars(title: str, bars: list[tuple[str, list[tuple[str, float]]]], names: list[str]) -> Safe:
+    """Bars as long as the panel, cut by shares: name, then part and share of each."""
+    parts, said = [], []
+    for i, (label, shares) in enumerate(bars):
+        parts.append(tag("text", _clip(label, WIDTH), x=0, y=34 * i + 12, class_="tick"))
+        x = 0.0
+        for name, share in shares:
+            hint = f"{title}, {label}, {name}: {share:.0%}"
+            parts.append(_part(x, 34 * i + 17, share * WIDTH, 14, names.index(name), hint))
+            x += share * WIDTH
+        said.append(f"{label} " + ", ".join(f"{name} {share:.0%}" for name, share in shares))
+    return _panel(title, 34 * len(bars) + 4, parts, f"Stacked bars of {title}: {'; '.join(said)}.")
+
+
+def pair_panels(frame: pandas.DataFrame, unit: str) -> tuple[Safe, list[str]]:
+    """Figures 4 to 6 of Computation 2020: a panel a set and series, a line a graph, a mark a number of label pairs on a
+    log axis that the panels of a set share; and the names of the marks. Lost cells are named at the line's end."""
+    pairs = sorted(set(frame.d))
+    kinds = ["set", "series", *(["memory"] if "memory" in frame else [])]
+    bounds = {name: style.log_range(list(own)) for name, own in frame[frame.value > 0].groupby("set").value}
+    panels = [
+        _pair_panel(f"{' '.join(key[1:])}: {key[0]}", part, pairs, bounds[key[0]], unit)
+        for key, part in frame.groupby(kinds, sort=False)
+        if key[0] in bounds
+    ]
+    return tag("div", panels, class_="panels"), [f"d = {d}" for d in pairs]
+
+
+def _pair_panel(title: str, part: pandas.DataFrame, pairs: list[int], bounds: tuple[float, float], unit: str) -> Safe:
+    graphs = list(dict.fromkeys(batch_label(row) for row in part.itertuples()))
+    left, right, top, line = _gutter(graphs), 20, 8, 22
+    bottom = top + line * len(graphs)
+    px = _log_scale(bounds, left, WIDTH - right)
+    parts = _verticals(px, bounds, bottom, top)
+    for i, graph in enumerate(graphs):
+        y = top + line * (i + 0.5)
+        parts.append(tag("path", d=f"M{left} {y:.1f}H{WIDTH - right}", class_="grid"))
+        parts.append(tag("text", _clip(graph, left - 8), x=left - 6, y=y + 4, class_="tick end"))
+        own = [row for row in part.itertuples() if batch_label(row) == graph]
+        for row in own:
+            if row.value is not None and row.value > 0:
+                hint = f"{graph}, d = {row.d}: {short(row.value)} {unit}"
+                parts.append(mark(px(row.value), y, pairs.index(row.d), not row.generated, hint))
+        words: dict[str, list[str]] = {}
+        for row in own:
+            if row.status not in ("ok", "incomplete"):
+                words.setdefault(row.status.upper(), []).append(str(row.d))
+        text = "; ".join(f"{word} d={','.join(d)}" for word, d in words.items())
+        if text:
+            shown = safe([tag("title", text), _clip(text, WIDTH - left)])
+            parts.append(tag("text", shown, x=WIDTH - right, y=y - 3, class_="tick end bad"))
+    return _panel(title, bottom + 22, parts, f"{title}: {unit} by label pairs of {len(graphs)} graphs on a log axis.")
 
 
 def _part(x: float, y: float, wide: float, high: float, index: int, hint: str | None = None) -> Safe:

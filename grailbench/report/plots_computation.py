@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
-from grailbench.report.computation import SETS
+from grailbench.report.computation import SETS, UNITS, batch_label
 from grailbench.report.figures import Figure
-from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.sheet import BAD, Sheet, chunks
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 ACROSS = 4  #: panels side by side
 _MARGINS = 0.62, 0.12, 0.34, 0.98  # of a panel in inches: left, right, above, below
 _WORDS = {"out of memory": "OOM", "timeout": "TIMEOUT"}
-_UNITS = {"computation-4": "s", "computation-5": "MiB", "computation-6": "ms"}
 
 
 def drawable(figure: Figure) -> bool:
@@ -35,7 +33,7 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
     if not frame.value.notna().any() and figure.note:
         yield _unavailable
         return
-    frame = frame.assign(graph=[_graph(row) for row in frame.itertuples()])
+    frame = frame.assign(graph=[batch_label(row) for row in frame.itertuples()])
     pairs = sorted(set(frame.d))
     kinds = ["series", "memory"] if "memory" in frame else ["series"]
     columns = list(frame.groupby(kinds, sort=False))
@@ -59,15 +57,9 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
                     letter = chr(ord("a") + row * len(chunk) + column)
                     axes.set_title(f"({letter}) {' '.join(key)}: {name}", fontsize=8.5)
                     if column == 0:
-                        axes.set_ylabel(_UNITS[figure.name])
+                        axes.set_ylabel(UNITS[figure.name])
 
         yield draw
-
-
-def _graph(row) -> str:
-    """The graph of a row, and its batch where that is not the paper's."""
-    batch = getattr(row, "queries", None)
-    return row.dataset if batch in (None, PRINTED_QUERIES) else f"{row.dataset}, {batch:,}"
 
 
 def _bounds(frame: pandas.DataFrame) -> tuple[float, float]:
