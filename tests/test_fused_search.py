@@ -143,6 +143,18 @@ def test_a_fleet_answers_as_one_device_does(devices):
     assert fleet.each(lambda device, searcher: device) == list(range(devices))
 
 
+def test_the_time_on_the_device_is_told_sweeps_and_all():
+    from grailbench.bench.timing import PhaseTimer
+
+    dag = dag_of(*layered(4, 5))
+    u, v = (ends.astype(np.int32) for ends in pairs_of(20, 1))
+    for searcher in (searcher_on(dag, Params(dim=1), SWEPT), Fleet(1, lambda: searcher_on(dag, Params(dim=1)))):
+        timer = PhaseTimer()
+        with timer.phase("query"):
+            searcher.search(u, v, timer)
+        assert timer.phases["", "query"] > timer.phases["query", "on_device"] > 0
+
+
 def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
     from grailbench.device import several
 

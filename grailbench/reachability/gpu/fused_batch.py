@@ -10,6 +10,7 @@ from grailbench.device import crew, team
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, launch_cooperative
+from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
 from grailbench.reachability.gpu.fused_filter import COUNTS, LATE, LOST, OPEN, Records, Todo, sieve
 from grailbench.reachability.gpu.fused_search import (
@@ -20,6 +21,7 @@ from grailbench.reachability.gpu.fused_search import (
     explore_late_kernel,
 )
 from grailbench.reachability.gpu.fused_sweep import GROUP, sweep
+from grailbench.reachability.index import Timer
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Room:
     blocks: int = 8
     size: int = 256
     budget: int = 8192
-    late_blocks: int = 8
+    late_blocks: int = 4
     late_size: int = 1 << 15
     late_budget: int = 1 << 18
 
@@ -70,6 +72,7 @@ class _Batch:
         self._inward, self._outward = self._device[:inward], self._device[8 * k :]
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
         self.answers = self._device[inward:]
+        self.span = Span()
         self.settle = settle(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
@@ -112,11 +115,14 @@ class Searcher:
 
     @property
     def bytes(self) -> int:
-        """Device bytes that searching takes beyond the index and the batch."""
+        """Device bytes of the rooms in global memory; those of a batch (33 a query) and of sweeps come on top."""
         return 12 * self._queues.size
 
-    def search(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host."""
+    def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None) -> np.ndarray:
+        """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
+
+        A timer is told the device's milliseconds between the transfers: phase `on_device`.
+        """
         k = sources.shape[0]
         if k == 0:
             return np.zeros(0, np.bool_)
@@ -125,11 +131,18 @@ class Searcher:
             self._batch = _Batch(k, self._settler)
         batch = self._batch
         batch.bring(sources, targets)
-        batch.settle()
+        with batch.span:
+            batch.settle()
         batch.take()
-        if self._count(batch.host_counts):
-            self._sweep(int(batch.host_counts[LOST]), batch.answers)
+        lost = self._count(batch.host_counts)
+        if timer is not None:
+            timer.record("on_device", batch.span.ms)
+        if lost:
+            with batch.span:
+                self._sweep(lost, batch.answers)
             batch.take()
+            if timer is not None:
+                timer.record("on_device", batch.span.ms)
         return batch.host_answers.copy()
 
     def search_device(self, sources, targets, answers) -> None:
