@@ -1,5 +1,6 @@
 """A run verifies before it times, interleaves, keeps every row, survives interrupts and kills, and resumes."""
 
+import gc
 import json
 import os
 import signal
@@ -79,6 +80,14 @@ def test_a_cell_has_label_and_query_rows_for_every_trial(measured):
         assert [row["trial"] for row in times(done.rows, phase)] == [0, 1, 2]
     assert [(row["phase"], row["under"]) for row in done.rows[:3]] == [("label", ""), ("spoil", "query"), ("query", "")]
     assert notes.steps == notes.total == 1 + 1 + 3
+
+
+def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Notes, "step", lambda self, cell, doing, steps=1: seen.append((doing, gc.get_freeze_count())))
+    measured("right")
+    assert min(count for doing, count in seen if doing.startswith("trial")) > 10_000
+    assert gc.get_freeze_count() == 0
 
 
 def test_rows_say_everything_about_their_cell(measured):

@@ -222,6 +222,7 @@ def _live(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) ->
             what = connection.recv()
             if what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
+                passes.settle()
             else:
                 if cell.from_edges and edges is None:
                     outcome = guarded(lambda: passes.edges_of(graph))

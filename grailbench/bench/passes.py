@@ -36,6 +36,13 @@ def _peaks() -> dict[str, int | None]:
     return {"host_peak_bytes": memory.host_peak(), "device_peak_bytes": memory.device_peak()}
 
 
+def settle() -> None:
+    """What this process holds now, compilers and kernels above all, is not looked at before every trial."""
+    gc.unfreeze()  # of the graph before
+    gc.collect()
+    gc.freeze()
+
+
 def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     """One timed pass, with `from_edges` also from edges; nothing that it built outlives the call."""
     impl, params = implementation(cell.impl, cell.problem), cell.params

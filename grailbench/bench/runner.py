@@ -252,13 +252,6 @@ def interrupted(folder: Path) -> str:
     return f"interrupted: finished trials are kept in {folder}\ngo on with: grailbench run --resume={spoken(folder)}"
 
 
-def _freeze() -> None:
-    """What lives now, compilers and kernels above all, is not looked at before every trial."""
-    gc.unfreeze()  # of the graph before
-    gc.collect()
-    gc.freeze()
-
-
 def _last_words(writer: results.Writer, folder: Path) -> Callable[[], None]:
     def speak():
         writer.sync()
@@ -340,7 +333,7 @@ class _Sitting:
                 return
             edges = self._edges(graph, tasks)
             self._warm_up(graph, checkers, tasks, edges)
-            _freeze()
+            passes.settle()
             self._trials(graph, checkers, tasks, edges)
             self.watcher.timed(graph)
 
