@@ -521,6 +521,8 @@ def test_whatever_is_done_to_a_file_gives_an_input_error_or_ids_in_range(folder,
         ("a.unknown", "\n% c\n\n# c\n 0 1\n", "edges"),
         ("a.graph", "2 1\n2\n1\n", "metis"),
         ("a.tsv", "", "edges"),
+        ("a.txt", "2 1 directed\n0 1 1\n", "tuwien"),
+        ("a.tuwien", "2 1 1\n0 1 1\n", "tuwien"),
     ],
 )
 def test_format_is_told_from_content_and_name(tmp_path, name, content, format):
@@ -547,7 +549,7 @@ def test_too_little_memory_is_said_as_such(folder, monkeypatch):
 
 
 def test_unknown_format_names_the_known(tmp_path):
-    with pytest.raises(InputError, match="gra, edges, mtx, metis, npz"):
+    with pytest.raises(InputError, match="gra, edges, mtx, metis, tuwien, npz"):
         read_graph(tmp_path, "dot")
 
 

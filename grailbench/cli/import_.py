@@ -6,7 +6,7 @@ import json
 
 import click
 
-FORMATS = ("gra", "edges", "mtx", "metis", "npz")
+FORMATS = ("gra", "edges", "mtx", "metis", "tuwien", "npz")
 
 
 @click.command("import")
@@ -24,6 +24,7 @@ def command(path, name, format, replace, as_json):
       edges  'source target [weight [time]]' a line; SNAP and KONECT headers are checked
       mtx    Matrix Market, coordinate; symmetric gives both directions
       metis  METIS, undirected: both directions
+      tuwien 'vertices edges directed' on the first line, then 'source destination weight' a line
       npz    CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
 
     A file that is cut off, or that disagrees with its own header, is refused, with its line.

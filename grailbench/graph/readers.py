@@ -24,6 +24,7 @@ FORMATS = {
     "edges": "edge list: plain, SNAP or KONECT",
     "mtx": "Matrix Market, coordinate",
     "metis": "METIS, undirected",
+    "tuwien": "the closure report's: 'vertices edges directed', then 'source destination weight' a line",
     "npz": "CSR arrays offsets and targets, or scipy.sparse.save_npz",
 }
 _SUFFIXES = {
@@ -32,6 +33,7 @@ _SUFFIXES = {
     ".mm": "mtx",
     ".graph": "metis",
     ".metis": "metis",
+    ".tuwien": "tuwien",
     ".npz": "npz",
     ".edges": "edges",
     ".edgelist": "edges",
@@ -42,10 +44,11 @@ _SUFFIXES = {
 _SIGNATURES = (
     (re.compile(rb"PK\x03\x04"), "npz"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
+    (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
 )
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
-_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "npz": "npz"}
+_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "tuwien": "tuwien", "npz": "npz"}
 _HEAD = 1 << 16
 
 

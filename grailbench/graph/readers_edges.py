@@ -85,7 +85,7 @@ def read_edges(path: Path, text: np.ndarray) -> tuple[Graph, str]:
     """The graph in an edge list (uint8[size]), and what was done to its ids. Raises InputError."""
     header = _edge_header(path, text)
     state = new_state(0, 1)
-    status, sources, targets = parse(_parse, text, state, 0, MAX_VERTICES - 1, 0, 2)
+    status, sources, targets = parse(parse_edges, text, state, 0, MAX_VERTICES - 1, 0, 2)
     if status != DONE:
         raise _edge_fault(path, text, state, status)
     if header.edges is not None and header.edges != sources.size:
@@ -99,7 +99,7 @@ def read_edges(path: Path, text: np.ndarray) -> tuple[Graph, str]:
         raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
     vertices, sources, targets, done = _numbered(path, text, header, sources, targets)
     if header.undirected:
-        sources, targets = _both_ways(sources, targets)
+        sources, targets = both_ways(sources, targets)
         done += "; undirected: each edge in both directions"
     return Graph(vertices, sources, targets), done
 
@@ -176,7 +176,7 @@ def _ranks(sources: np.ndarray, targets: np.ndarray, greatest: int):
     return known.size, lambda ids: np.searchsorted(known, ids).astype(VERTEX)
 
 
-def _both_ways(sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def both_ways(sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Every edge and its reverse; a self-loop once."""
     other = sources != targets
     return np.concatenate((sources, targets[other])), np.concatenate((targets, sources[other]))
@@ -186,7 +186,7 @@ def _line_of_edge(text: np.ndarray, edge: int) -> int:
     """The line of the edge with this rank: the parser stops there when it has room for no more."""
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
-    _parse(text, state, room, room.copy(), 0, MAX_VERTICES - 1, 0, 2)
+    parse_edges(text, state, room, room.copy(), 0, MAX_VERTICES - 1, 0, 2)
     return int(state[LINE])
 
 
@@ -208,10 +208,10 @@ def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int) ->
 
 def read_mtx(path: Path, text: np.ndarray) -> tuple[Graph, str]:
     """The graph in a Matrix Market text (uint8[size]), and what was done to its ids. Raises InputError."""
-    columns, both_ways = _banner(path, text)
+    columns, symmetric = _banner(path, text)
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
-    status, sources, targets = parse(_parse, text, state, 1, vertices, columns, columns)
+    status, sources, targets = parse(parse_edges, text, state, 1, vertices, columns, columns)
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
     if sources.size != entries:
@@ -222,8 +222,8 @@ def read_mtx(path: Path, text: np.ndarray) -> tuple[Graph, str]:
             remedy=REFETCH if sources.size < entries else "correct the size line",
         )
     done = "indices taken down by one"
-    if both_ways:
-        sources, targets = _both_ways(sources, targets)
+    if symmetric:
+        sources, targets = both_ways(sources, targets)
         done += "; symmetric: each entry in both directions"
     return Graph(vertices, sources, targets), done
 
@@ -287,7 +287,7 @@ def _in_number(byte):
 
 
 @njit(PARSER.format("int64, int64, int64, int64"), cache=True)
-def _parse(text, state, sources, targets, first, last, fewest, most):
+def parse_edges(text, state, sources, targets, first, last, fewest, most):
     """Edge lines from state[POS] on; returns a status code.
 
     Ids of first..last are allowed and stored less `first`; `fewest` to `most` numbers may follow an edge. On

@@ -1,0 +1,302 @@
+"""The eight kinds of graph of the closure report (Fenz et al. 2022, figure 4), by name, size and seed.
+
+Names are specs: KIND-VERTICES, for `custom` and `erdos-renyi` KIND-VERTICES-DENSITY, and `-seedS` for a seed other
+than 1: `path-100`, `erdos-renyi-10000-0.1`, `random-tree-1000-seed7`. The report shows four of the kinds in a lost
+figure only, and says of the others no more than their names; what is chosen here is in docs/decisions.md.
+
+    path         0 -> 1 -> ... -> n-1
+    cycle        a path, and n-1 -> 0
+    star         0 -> v for every other v
+    complete     every ordered pair of different vertices
+    custom       weakly connected: a random recursive tree with edges of random direction, then uniform random pairs, in
+                 all round(density n (n-1)) different edges, and never fewer than n-1
+    erdos-renyi  G(n, p): every ordered pair of different vertices with probability p, independently
+    random-tree  a uniform random labelled tree (Pruefer 1918), its edges leading away from vertex 0
+    scale-free   Bollobas, Borgs, Chayes and Riordan, Directed scale-free graphs, SODA 2003, with networkx's defaults:
+                 alpha 0.41, beta 0.54, gamma 0.05, delta_in 0.2, delta_out 0, from a cycle of three
+
+`custom` of probability and density is the share of the n (n-1) ordered pairs that are edges. All are pure functions of
+spec and seed (`graph.hashing`), the same on every machine. `scale-free` has self-loops and repeated edges.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import MAX_VERTICES, Graph
+from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
+
+KINDS = ("path", "cycle", "star", "complete", "custom", "erdos-renyi", "random-tree", "scale-free")
+DENSE = ("custom", "erdos-renyi")  #: the kinds that take a density
+_SPEC = re.compile(rf"({'|'.join(KINDS)})-(\d{{1,10}})(?:-((?:0|1)(?:\.\d+)?))?(?:-seed(\d{{1,19}}))?")
+_MOST_PAIRS = 2**32  # kinds that look at every pair stop here: 65,536 vertices
+_PERMUTATION, _PAIRS = 0, 1
+_ALPHA, _BETA, _DELTA_IN, _DELTA_OUT = 0.41, 0.54, 0.2, 0.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One graph of the report's generator: `kind` of KINDS, `density` in [0, 1] for those of DENSE, else None."""
+
+    kind: str
+    vertices: int
+    density: float | None = None
+    seed: int = 1
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise InputError(f"no kind of graph is named {self.kind!r}", remedy=f"one of {', '.join(KINDS)}")
+        if (self.density is None) != (self.kind not in DENSE):
+            needs = "needs a density" if self.density is None else "has no density"
+            raise InputError(f"{self.kind} {needs}", remedy="such as erdos-renyi-1000-0.1 and path-1000")
+        if self.density is not None and not 0 <= self.density <= 1:
+            raise InputError(f"density {self.density}: a number from 0 to 1")
+        least = 3 if self.kind == "scale-free" else 1
+        if not least <= self.vertices <= MAX_VERTICES:
+            raise InputError(f"{self.kind} of {self.vertices} vertices; between {least} and {MAX_VERTICES} fit")
+        if self.kind in (*DENSE, "complete") and self.vertices**2 > _MOST_PAIRS:
+            raise InputError(f"{self.kind} looks at every pair of vertices: at most {int(_MOST_PAIRS**0.5)} vertices")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"seed {self.seed}: a number from 0 to 2**63 - 1")
+
+    @property
+    def name(self) -> str:
+        """The spec, in its one spelling."""
+        density = "" if self.density is None else f"-{self.density:.12f}".rstrip("0").rstrip(".")
+        return f"{self.kind}-{self.vertices}{density}{'' if self.seed == 1 else f'-seed{self.seed}'}"
+
+    def graph(self) -> Graph:
+        """Generate it, raw."""
+        n, (first, second) = self.vertices, _MAKERS[self.kind](self)
+        return Graph.from_edges(n, first, second)
+
+
+def parse_shape(name: str) -> Shape | None:
+    """The shape that a name stands for, None when it is no such name. Raises InputError for one that cannot be."""
+    found = _SPEC.fullmatch(name)
+    if found is None:
+        return None
+    kind, vertices, density, seed = found.groups()
+    return Shape(kind, int(vertices), None if density is None else float(density), 1 if seed is None else int(seed))
+
+
+def _path(shape: Shape):
+    ids = np.arange(shape.vertices, dtype=np.int32)
+    return ids[:-1], ids[1:]
+
+
+def _cycle(shape: Shape):
+    ids = np.arange(shape.vertices, dtype=np.int32)
+    return (ids, np.roll(ids, -1)) if shape.vertices > 1 else (ids[:0], ids[:0])
+
+
+def _star(shape: Shape):
+    return np.zeros(shape.vertices - 1, np.int32), np.arange(1, shape.vertices, dtype=np.int32)
+
+
+def _complete(shape: Shape):
+    n = shape.vertices
+    sources = np.repeat(np.arange(n, dtype=np.int32), n - 1)
+    targets = np.tile(np.arange(n - 1, dtype=np.int32), n)
+    return sources, targets + (targets >= sources)
+
+
+def _erdos_renyi(shape: Shape):
+    n, p = shape.vertices, shape.density
+    if p == 1:
+        return _complete(shape)
+    sizes = np.empty(n, np.int64)
+    limit, key = np.uint64(int(p * 2.0**64)), stream(shape.seed, _PAIRS)
+    _er_rows(n, limit, key, sizes, None, None)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    sources, targets = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.int32)
+    _er_rows(n, limit, key, offsets, sources, targets)
+    return sources, targets
+
+
+def _custom(shape: Shape):
+    n = shape.vertices
+    pairs = n * (n - 1)
+    m = min(max(round(shape.density * pairs), n - 1), pairs)
+    order = permutation(n, stream(shape.seed, _PERMUTATION))
+    return _connected(n, m, order, stream(shape.seed, _PAIRS))
+
+
+def _random_tree(shape: Shape):
+    return _pruefer(shape.vertices, stream(shape.seed, _PAIRS))
+
+
+def _scale_free(shape: Shape):
+    thresholds = np.array([int(_ALPHA * 2.0**64), int((_ALPHA + _BETA) * 2.0**64)], np.uint64)
+    return _bollobas(shape.vertices, thresholds, _DELTA_IN, _DELTA_OUT, stream(shape.seed, _PAIRS))
+
+
+_MAKERS = {
+    "path": _path,
+    "cycle": _cycle,
+    "star": _star,
+    "complete": _complete,
+    "custom": _custom,
+    "erdos-renyi": _erdos_renyi,
+    "random-tree": _random_tree,
+    "scale-free": _scale_free,
+}
+
+
+@njit(cache=True)
+def _er_rows(n, limit, key, rows, sources, targets):
+    """Without `sources`: rows[u], int64[n], gets the size of row u. With: rows[u] is where row u begins; filled."""
+    for u in range(n):
+        row_key = mix64(key + np.uint64(u) * GAMMA)
+        at = np.int64(0) if sources is None else rows[u]
+        for v in range(n):
+            if v != u and draw(row_key, v) < limit:
+                if sources is not None:
+                    sources[at] = u
+                    targets[at] = v
+                at += 1
+        if sources is None:
+            rows[u] = at
+
+
+@njit(cache=True, inline="always")
+def _take(bits, n, u, v):
+    """Set the bit of a pair; whether it was clear."""
+    at = np.int64(u) * n + v
+    word, bit = at >> 6, np.uint64(1) << np.uint64(at & 63)
+    fresh = (bits[word] & bit) == np.uint64(0)
+    bits[word] |= bit
+    return fresh
+
+
+@njit(cache=True)
+def _connected(n, m, order, key):
+    """m different edges that connect n vertices weakly, in row order. order: int32[n], a permutation."""
+    pairs = np.int64(n) * (n - 1)
+    tree = np.zeros((np.int64(n) * n >> 6) + 1, np.uint64)
+    counter = np.int64(0)
+    for i in range(1, n):
+        u, v = order[below(draw(key, counter), i)], order[i]
+        if draw(key, counter + 1) & np.uint64(1):
+            u, v = v, u
+        counter += 2
+        _take(tree, n, u, v)
+    # Beyond one half, what is left out is drawn instead: never more than two draws in mean for one pair.
+    inverted = m - (n - 1) > (pairs - (n - 1)) // 2
+    drawn = tree.copy()
+    missing = pairs - m if inverted else m - (n - 1)
+    while missing > 0:
+        u, v = below(draw(key, counter), n), below(draw(key, counter + 1), n - 1)
+        v += v >= u
+        counter += 2
+        if _take(drawn, n, u, v):
+            missing -= 1
+    sources, targets = np.empty(m, np.int32), np.empty(m, np.int32)
+    at = np.int64(0)
+    for u in range(n):
+        for v in range(n):
+            place = np.int64(u) * n + v
+            word, bit = place >> 6, np.uint64(1) << np.uint64(place & 63)
+            in_tree, in_drawn = (tree[word] & bit) != 0, (drawn[word] & bit) != 0
+            if u != v and (in_tree or in_drawn != inverted):
+                sources[at] = u
+                targets[at] = v
+                at += 1
+    return sources, targets
+
+
+@njit(cache=True)
+def _pruefer(n, key):
+    """The tree of a uniform Pruefer sequence, edges away from vertex 0 in order of breadth-first search."""
+    sources, targets = np.empty(max(n - 1, 0), np.int32), np.empty(max(n - 1, 0), np.int32)
+    if n < 2:
+        return sources, targets
+    code = np.empty(max(n - 2, 0), np.int32)
+    degree = np.ones(n, np.int32)
+    for i in range(n - 2):
+        code[i] = below(draw(key, i), n)
+        degree[code[i]] += 1
+    offsets = np.zeros(n + 1, np.int64)
+    offsets[1:] = np.cumsum(degree)
+    beside, filled = np.empty(2 * (n - 1), np.int32), offsets[:n].copy()
+    least = 0
+    while degree[least] != 1:
+        least += 1
+    leaf = least
+    for i in range(n - 1):
+        parent = code[i] if i < n - 2 else np.int32(n - 1)
+        beside[filled[leaf]] = parent
+        beside[filled[parent]] = leaf
+        filled[leaf] += 1
+        filled[parent] += 1
+        degree[parent] -= 1
+        if parent < least and degree[parent] == 1:
+            leaf = parent
+        else:
+            least += 1
+            while least < n and degree[least] != 1:
+                least += 1
+            leaf = least
+    order, seen = np.empty(n, np.int32), np.zeros(n, np.bool_)
+    order[0], seen[0] = 0, True
+    found, at = 1, 0
+    while at < found:
+        u = order[at]
+        at += 1
+        for k in range(offsets[u], offsets[u + 1]):
+            v = beside[k]
+            if not seen[v]:
+                seen[v] = True
+                sources[found - 1] = u
+                targets[found - 1] = v
+                order[found] = v
+                found += 1
+    return sources, targets
+
+
+@njit(cache=True, inline="always")
+def _by_degree(ends, edges, vertices, delta, key, counter):
+    """A vertex in proportion to how often it stands in `ends`, plus delta. Takes two draws."""
+    share = np.float64(draw(key, counter) >> np.uint64(11)) * 2.0**-53 * (edges + delta * vertices)
+    return (
+        ends[below(draw(key, counter + 1), edges)]
+        if share < edges
+        else np.int32(below(draw(key, counter + 1), vertices))
+    )
+
+
+@njit(cache=True)
+def _bollobas(n, thresholds, delta_in, delta_out, key):
+    room = 4 * n
+    sources, targets = np.empty(room, np.int32), np.empty(room, np.int32)
+    for u in range(3):
+        sources[u], targets[u] = u, (u + 1) % 3
+    vertices, edges, counter = 3, 3, np.int64(0)
+    while vertices < n:
+        if edges == room:
+            room *= 2
+            longer = np.empty(room, np.int32)
+            longer[:edges] = sources
+            sources = longer
+            longer = np.empty(room, np.int32)
+            longer[:edges] = targets
+            targets = longer
+        which = draw(key, counter)
+        if which < thresholds[0]:  # a new vertex, with an edge to an old one
+            u, v = np.int32(vertices), _by_degree(targets, edges, vertices, delta_in, key, counter + 1)
+            vertices += 1
+        elif which < thresholds[1]:  # an edge between old ones
+            u = _by_degree(sources, edges, vertices, delta_out, key, counter + 1)
+            v = _by_degree(targets, edges, vertices, delta_in, key, counter + 3)
+        else:  # a new vertex, with an edge from an old one
+            u, v = _by_degree(sources, edges, vertices, delta_out, key, counter + 1), np.int32(vertices)
+            vertices += 1
+        sources[edges], targets[edges] = u, v
+        edges += 1
+        counter += 5
+    return sources[:edges].copy(), targets[:edges].copy()

@@ -1,0 +1,154 @@
+"""The closure report's eight kinds of graph: each has what its name promises, and is a function of its spec."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grailbench.errors import InputError
+from grailbench.graph.generate.shapes import DENSE, KINDS, Shape, parse_shape
+
+sizes = st.integers(3, 60)
+densities = st.sampled_from([0, 0.02, 0.1, 0.5, 0.77, 1])
+
+
+def pairs(graph):
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+
+
+def as_networkx(shape):
+    found = nx.MultiDiGraph(pairs(shape.graph()))
+    found.add_nodes_from(range(shape.vertices))
+    return found
+
+
+def some(kind, vertices, density=0.1, seed=1):
+    return Shape(kind, vertices, density if kind in DENSE else None, seed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "edges"),
+    [
+        ("path", [(0, 1), (1, 2), (2, 3)]),
+        ("cycle", [(0, 1), (1, 2), (2, 3), (3, 0)]),
+        ("star", [(0, 1), (0, 2), (0, 3)]),
+        ("complete", [(u, v) for u in range(4) for v in range(4) if u != v]),
+    ],
+)
+def test_simple_kinds_are_what_they_are_called(kind, edges):
+    assert pairs(Shape(kind, 4).graph()) == edges
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "scale-free"])
+def test_one_vertex_has_no_edge(kind):
+    assert some(kind, 1).graph().edges == 0
+
+
+@given(n=sizes, density=densities, seed=st.integers(0, 99))
+def test_custom_is_connected_and_has_its_edges_once(n, density, seed):
+    found = pairs(Shape("custom", n, density, seed).graph())
+    assert len(found) == len(set(found)) == max(round(density * n * (n - 1)), n - 1)
+    assert all(u != v for u, v in found)
+    assert nx.is_weakly_connected(nx.DiGraph(found))
+
+
+@given(n=st.integers(1, 60), density=densities, seed=st.integers(0, 99))
+def test_erdos_renyi_has_no_loop_and_no_pair_twice(n, density, seed):
+    found = pairs(Shape("erdos-renyi", n, density, seed).graph())
+    assert len(found) == len(set(found))
+    assert all(u != v for u, v in found)
+    assert density not in (0, 1) or len(found) == density * n * (n - 1)
+
+
+def test_erdos_renyi_has_as_many_edges_as_its_probability_says():
+    edges, expected = Shape("erdos-renyi", 1000, 0.1).graph().edges, 0.1 * 999_000
+    assert abs(edges - expected) < 5 * (expected * 0.9) ** 0.5
+
+
+@given(n=sizes, seed=st.integers(0, 99))
+def test_a_random_tree_leads_away_from_vertex_0(n, seed):
+    found = as_networkx(Shape("random-tree", n, seed=seed))
+    assert nx.is_arborescence(found)
+    assert found.in_degree(0) == 0
+
+
+def test_random_trees_are_uniform():
+    """The 16 labelled trees of 4 vertices: 12 paths and 4 stars; each as often as the others, within 5 sigma."""
+    counts = {}
+    for seed in range(3200):
+        tree = frozenset(frozenset(pair) for pair in pairs(Shape("random-tree", 4, seed=seed).graph()))
+        counts[tree] = counts.get(tree, 0) + 1
+    assert len(counts) == 16
+    assert max(abs(count - 200) for count in counts.values()) < 5 * 200**0.5
+
+
+@given(n=sizes, seed=st.integers(0, 99))
+def test_scale_free_is_weakly_connected_and_uses_every_vertex(n, seed):
+    found = as_networkx(Shape("scale-free", n, seed=seed))
+    assert found.number_of_nodes() == n
+    assert nx.is_weakly_connected(found)
+
+
+def test_scale_free_has_the_hubs_and_edges_of_networkx():
+    ours, theirs = as_networkx(Shape("scale-free", 5000)), nx.scale_free_graph(5000, seed=1)
+    assert ours.number_of_edges() == pytest.approx(theirs.number_of_edges(), rel=0.1)
+    top = [max(degree for _, degree in graph.in_degree()) for graph in (ours, theirs)]
+    assert 0.4 < top[0] / top[1] < 2.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_spec_and_the_seed_make_the_graph(kind):
+    shape = some(kind, 40, seed=5)
+    again = parse_shape(shape.name)
+    assert again == shape
+    assert pairs(again.graph()) == pairs(shape.graph())
+    if kind in ("custom", "erdos-renyi", "random-tree", "scale-free"):
+        assert pairs(some(kind, 40, seed=6).graph()) != pairs(shape.graph())
+
+
+def test_arrays_of_a_seed_never_change():
+    """Known sums: whoever changes a generator changes what stored runs were measured on."""
+    weigh = np.arange(1, 40)
+    found = {}
+    for kind in ("custom", "erdos-renyi", "random-tree", "scale-free"):
+        graph = some(kind, 40).graph()
+        found[kind] = (graph.edges, int(graph.sources[:39] @ weigh), int(graph.targets[:39] @ weigh))
+    assert found == KNOWN
+
+
+KNOWN = {
+    "custom": (156, 5524, 14754),
+    "erdos-renyi": (156, 4222, 13599),
+    "random-tree": (39, 13311, 14437),
+    "scale-free": (86, 6072, 846),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("path-100-0.1", "has no density"),
+        ("erdos-renyi-100", "needs a density"),
+        ("custom-10-1.5", "0 to 1"),
+        ("scale-free-2", "between 3"),
+        ("complete-70000", "at most 65536"),
+        ("path-0", "between 1"),
+        ("path-5-seed9999999999999999999", "2\\*\\*63"),
+    ],
+)
+def test_a_spec_that_cannot_be_is_refused(name, what):
+    with pytest.raises(InputError, match=what):
+        parse_shape(name)
+
+
+@pytest.mark.parametrize("name", ["kegg", "path", "path-", "tree-5", "path-5-seed", "erdos-renyi-5-.1"])
+def test_other_names_are_no_specs(name):
+    assert parse_shape(name) is None
+
+
+def test_names_have_one_spelling():
+    assert parse_shape("erdos-renyi-100-0.100").name == "erdos-renyi-100-0.1"
+    assert parse_shape("custom-100-1.0-seed1").name == "custom-100-1"
