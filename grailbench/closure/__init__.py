@@ -1,0 +1,1 @@
+"""Problem 3: the transitive closure of a directed graph, on the CPU and on the GPU."""

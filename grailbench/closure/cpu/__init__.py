@@ -1,0 +1,1 @@
+"""Closures on the CPU."""

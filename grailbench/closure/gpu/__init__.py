@@ -1,0 +1,1 @@
+"""Closures on the GPU; only what is called imports the device."""

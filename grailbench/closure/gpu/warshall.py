@@ -1,0 +1,163 @@
+"""Warshall's algorithm on packed bits, 64 pivots at a time, in one cooperative launch with one barrier a step.
+
+Step K closes the paths whose inner vertices lie among the 64 pivots K. With D the closure of the pivots' own 64 x 64
+bits (paths of no edge included) and R' = D R_K the pivots' rows after the step, every row u becomes R_u or'ed with
+the rows of R' that the word (u, K) of the matrix names. That product is read from tables (Arlazarov, Dinic, Kronrod and
+Faradzev, 1970): for each 4 of the 64 pivots the 16 unions of their rows, so 16 reads of shared memory stand for 64.
+
+Each block makes D, R' and the tables of its columns itself. Meanwhile others write the same rows and words; but whatever
+a block then reads lies between the value before the step and the one after it, and both give the same result, since
+D R' = R' and A' R' = A R' for A' = A D. So no second barrier is needed, and the outcome does not depend on who is first.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba import int64, uint64
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import launch_cooperative
+
+PIVOTS = 64
+_GROUPS, _UNIONS = 16, 16  # of 4 pivots each
+TILE = 2 if simulated else 16  #: words of a row that a block's tables span
+THREADS = 32 if simulated else 512
+REGISTERS = 128  #: what a block of 512 threads on a multiprocessor may have
+
+
+def padded(vertices: int) -> tuple[int, int]:
+    """Rows and words of a row that `close` needs for so many vertices."""
+    rows = -(-max(vertices, 1) // PIVOTS) * PIVOTS
+    return rows, -(-(rows // 64) // TILE) * TILE
+
+
+def device_bytes(vertices: int) -> int:
+    """Bytes of the matrix on the device."""
+    rows, width = padded(vertices)
+    return 8 * rows * width
+
+
+def close(matrix) -> None:
+    """Close a device matrix uint64[`padded`], the diagonal of vertices on cycles getting set; does not wait."""
+    launch_cooperative(_kernel(TILE), (matrix,), THREADS)
+
+
+@cache
+def _kernel(tile: int, registers: int = REGISTERS):
+    table_size, panel_size = _GROUPS * _UNIONS * tile, PIVOTS * tile
+
+    @cuda.jit(device=True)
+    def _tabulate(table, panel):
+        """The unions of each 4 rows of the panel. table: uint64[16 * 16 * tile], panel: uint64[64 * tile]; shared."""
+        for at in range(cuda.threadIdx.x, table_size, cuda.blockDim.x):
+            word, entry = at % tile, at // tile
+            first, chosen = (entry >> 4) * 4, entry & 15
+            found = uint64(0)
+            for k in range(4):
+                member = panel[(first + k) * tile + word]  # read before it is asked for: no read waits for a branch
+                if (chosen >> k) & 1:
+                    found |= member
+            table[at] = found
+
+    @cuda.jit(device=True)
+    def _union(table, chosen, word):
+        """The union of the panel's rows that the 64 bits `chosen` name, in one word."""
+        found = uint64(0)
+        for group in range(_GROUPS):
+            entry = int64((chosen >> uint64(4 * group)) & uint64(15))
+            found |= table[(group * _UNIONS + entry) * tile + word]
+        return found
+
+    @cuda.jit(device=True)
+    def _close_pivots(matrix, step, pivots):
+        """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring."""
+        thread = cuda.threadIdx.x
+        for k in range(thread, PIVOTS, cuda.blockDim.x):
+            pivots[k] = matrix[step * PIVOTS + k, step] | (uint64(1) << uint64(k))
+        cuda.syncthreads()
+        growing = True
+        while growing:  # at most 7 times; a row that grows while others read it only makes them quicker
+            changed = 0
+            for k in range(thread, PIVOTS, cuda.blockDim.x):
+                before = pivots[k]
+                found = before
+                for other in range(PIVOTS):
+                    reached = pivots[other]
+                    if (before >> uint64(other)) & uint64(1):
+                        found |= reached
+                if found != before:
+                    changed = 1
+                pivots[k] = found
+            growing = cuda.syncthreads_or(changed) != 0
+
+    @cuda.jit(**({} if simulated else {"max_registers": registers}))
+    def close_bits(matrix):
+        """matrix: uint64[64 * steps, multiple of tile], global. Cooperative; blockDim a multiple of the tile."""
+        grid = cuda.cg.this_grid()
+        table = cuda.shared.array(table_size, uint64)
+        panel = cuda.shared.array(panel_size, uint64)
+        pivots = cuda.shared.array(PIVOTS, uint64)
+        thread = cuda.threadIdx.x
+        lane, row, rows = thread % tile, thread // tile, cuda.blockDim.x // tile
+        steps, tiles = matrix.shape[0] // PIVOTS, matrix.shape[1] // tile
+        # A unit is 64 rows of one tile; each block takes an equal run of them, tile after tile.
+        share = (steps * tiles + cuda.gridDim.x - 1) // cuda.gridDim.x
+        first_unit = cuda.blockIdx.x * share
+        last_unit = min(first_unit + share, steps * tiles)
+        for step in range(steps):
+            if first_unit < last_unit:
+                _close_pivots(matrix, step, pivots)
+            unit = first_unit
+            while unit < last_unit:
+                strip = unit // steps
+                end = min(last_unit, (strip + 1) * steps)
+                word = strip * tile + lane
+                for k in range(row, PIVOTS, rows):
+                    panel[k * tile + lane] = matrix[step * PIVOTS + k, word]
+                cuda.syncthreads()
+                _tabulate(table, panel)
+                cuda.syncthreads()
+                for k in range(row, PIVOTS, rows):
+                    panel[k * tile + lane] = _union(table, pivots[k], lane)
+                cuda.syncthreads()
+                _tabulate(table, panel)
+                cuda.syncthreads()
+                u = (unit - strip * steps) * PIVOTS + row
+                stop = (end - strip * steps) * PIVOTS
+                chosen = before = uint64(0)
+                if u < stop:
+                    chosen, before = matrix[u, step], matrix[u, word]
+                while u < stop:
+                    following = u + rows
+                    next_chosen = next_before = uint64(0)
+                    if following < stop:  # asked for before this row's tables are read, so that they arrive in time
+                        next_chosen, next_before = matrix[following, step], matrix[following, word]
+                    if chosen != 0:
+                        found = before | _union(table, chosen, lane)
+                        if found != before:
+                            matrix[u, word] = found
+                    u, chosen, before = following, next_chosen, next_before
+                cuda.syncthreads()
+                unit = end
+            grid.sync()
+
+    return close_bits
+
+
+@cuda.jit
+def count_and_clear(matrix, vertices, total):
+    """Clear the diagonal of uint64[rows, width] and add the number of set bits to total, int64[1]."""
+    found = int64(0)
+    width = matrix.shape[1]
+    for at in range(cuda.grid(1), vertices * width, cuda.gridsize(1)):
+        u, word = at // width, at % width
+        bits = matrix[u, word]
+        if bits != 0:
+            if u >> 6 == word:
+                bits &= ~(uint64(1) << uint64(u & 63))
+                matrix[u, word] = bits
+            found += cuda.popc(bits)
+    if found:
+        cuda.atomic.add(total, 0, found)

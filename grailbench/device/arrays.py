@@ -1,0 +1,107 @@
+"""Arrays that are not what `cuda.to_device` gives: rows with a pitch, and arrays that a library owns.
+
+Pinned and mapped host memory are numba's own (`cuda.pinned_array`, `cuda.mapped_array`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.errors import MachineLacks
+
+_ALIGNMENT = 512  # bytes: what cudaMallocPitch aligns rows to
+
+
+class Pitched:
+    """Rows of a host matrix on the device, each starting at a multiple of 512 bytes (cudaMallocPitch, cudaMemcpy2D).
+
+    `array` is the device array [rows, pitch]; columns from `columns` on are padding and hold nothing.
+    """
+
+    def __init__(self, rows: int, columns: int, dtype):
+        self.columns, size = columns, np.dtype(dtype).itemsize
+        self.array = cuda.device_array((rows, self.pitch_of(columns, dtype)), dtype)
+        self._size = size
+
+    @staticmethod
+    def pitch_of(columns: int, dtype) -> int:
+        """Elements from one row's start to the next one's."""
+        size = np.dtype(dtype).itemsize
+        return -(-columns * size // _ALIGNMENT) * _ALIGNMENT // size
+
+    def upload(self, host: np.ndarray) -> None:
+        """Copy [rows, columns] in; has waited when it returns."""
+        self._copy(host, to_device=True)
+
+    def download(self, host: np.ndarray) -> None:
+        """Copy out to [rows, columns]; has waited when it returns."""
+        self._copy(host, to_device=False)
+
+    def _copy(self, host: np.ndarray, to_device: bool) -> None:
+        assert host.flags.c_contiguous and host.shape == (self.array.shape[0], self.columns)
+        if simulated:
+            device = self.array.copy_to_host()
+            if to_device:
+                device[:, : self.columns] = host
+                self.array.copy_to_device(device)
+            else:
+                host[:] = device[:, : self.columns]
+            return
+        from cuda.bindings import driver
+
+        copy = driver.CUDA_MEMCPY2D()
+        pitch, width = self.array.shape[1] * self._size, self.columns * self._size
+        on_device = driver.CUdeviceptr(self.array.device_ctypes_pointer.value)
+        host_type, device_type = driver.CUmemorytype.CU_MEMORYTYPE_HOST, driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+        if to_device:
+            copy.srcMemoryType, copy.srcHost, copy.srcPitch = host_type, host.ctypes.data, width
+            copy.dstMemoryType, copy.dstDevice, copy.dstPitch = device_type, on_device, pitch
+        else:
+            copy.srcMemoryType, copy.srcDevice, copy.srcPitch = device_type, on_device, pitch
+            copy.dstMemoryType, copy.dstHost, copy.dstPitch = host_type, host.ctypes.data, width
+        copy.WidthInBytes, copy.Height = width, host.shape[0]
+        (status,) = driver.cuMemcpy2D(copy)
+        if status != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"cuMemcpy2D: {status.name}")
+
+
+def require_library() -> None:
+    """Raise MachineLacks unless CuPy, which owns `Managed` arrays, is here; the simulator does without."""
+    if simulated:
+        return
+    try:
+        import cupy  # noqa: F401
+    except ImportError:
+        raise MachineLacks("CuPy is not installed (pip install 'grailbench[cupy]')") from None
+
+
+class Managed:
+    """A host array on the device, allocated, copied and freed by CuPy; `array` is what kernels take.
+
+    In the simulator numba's own arrays stand in.
+    """
+
+    def __init__(self, shape, dtype):
+        require_library()
+        if simulated:
+            self.array = self._owned = cuda.device_array(shape, dtype)
+        else:
+            import cupy
+
+            self._owned = cupy.empty(shape, dtype)
+            self.array = cuda.as_cuda_array(self._owned)
+
+    def upload(self, host: np.ndarray) -> None:
+        """Copy in; has waited when it returns."""
+        if simulated:
+            self._owned.copy_to_device(host)
+        else:
+            self._owned.set(host)
+
+    def download(self, host: np.ndarray) -> None:
+        """Copy out; has waited when it returns."""
+        if simulated:
+            self._owned.copy_to_host(host)
+        else:
+            self._owned.get(out=host)
