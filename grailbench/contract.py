@@ -93,6 +93,7 @@ HOMES = {
     "bfs": "grailbench.traversal.index",
     "sssp": "grailbench.traversal.index",
     "apsp": "grailbench.traversal.index",
+    "closure": "grailbench.closure.index",
 }
 _registry: dict[str, dict[str, type[Implementation]]] = {problem: {} for problem in HOMES}
 _loaded: set[str] = set()

@@ -326,11 +326,13 @@ def canonical(name: str) -> str:
     """
     from grailbench.datasets.library import available
     from grailbench.datasets.registry import registry, resolve
+    from grailbench.graph.generate import parse_shape
 
     # The order of the library: an imported graph may bear an alias, but no dataset's name.
     if name in registry() or name in available():
         return name
-    return resolve(name).name
+    shape = parse_shape(name)
+    return resolve(name).name if shape is None else shape.name
 
 
 def config_path(where: str) -> Path:

@@ -16,6 +16,7 @@ _WHERE = {
     "bfs": ("grailbench.traversal.problem", "Bfs"),
     "sssp": ("grailbench.traversal.problem", "Sssp"),
     "apsp": ("grailbench.traversal.problem", "Apsp"),
+    "closure": ("grailbench.closure.problem", "Closure"),
 }
 
 

@@ -122,7 +122,7 @@ def transpose(bits):
 def unpack(bits: np.ndarray) -> np.ndarray:
     """bool[n, n]: a matrix, for tests and small graphs."""
     n = bits.shape[0]
-    as_bytes = np.ascontiguousarray(bits).view(np.uint8).reshape(n, -1)
+    as_bytes = np.ascontiguousarray(bits).view(np.uint8).reshape(n, 8 * bits.shape[1])
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(bool)
 
 

@@ -1,7 +1,8 @@
 """Strong components of a packed relation, in a topological order, by two searches that never look at an edge twice.
 
-Kosaraju's algorithm (Sharir 1981). A search keeps the unvisited vertices as bits, so that the next child of u is the first
-bit of row u and unvisited: both searches together take O(n^2 / 64 + n) words, whatever the number of edges.
+Kosaraju's algorithm (Sharir 1981). A search keeps the unvisited vertices as bits, so that the next child of u is
+the first bit of row u and unvisited: both searches together take O(n^2 / 64 + n) words, whatever the number of
+edges.
 """
 
 from __future__ import annotations

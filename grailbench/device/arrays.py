@@ -1,7 +1,4 @@
-"""Arrays that are not what `cuda.to_device` gives: rows with a pitch, and arrays that a library owns.
-
-Pinned and mapped host memory are numba's own (`cuda.pinned_array`, `cuda.mapped_array`).
-"""
+"""Arrays that are not what `cuda.to_device` gives: rows with a pitch, mapped memory of the host, a library's arrays."""
 
 from __future__ import annotations
 
@@ -39,7 +36,10 @@ class Pitched:
         self._copy(host, to_device=False)
 
     def _copy(self, host: np.ndarray, to_device: bool) -> None:
-        assert host.flags.c_contiguous and host.shape == (self.array.shape[0], self.columns)
+        if not host.flags.c_contiguous or host.shape != (self.array.shape[0], self.columns):
+            raise ValueError(
+                f"a host array of shape {host.shape}, not {(self.array.shape[0], self.columns)}, contiguous"
+            )
         if simulated:
             device = self.array.copy_to_host()
             if to_device:
@@ -64,6 +64,15 @@ class Pitched:
         (status,) = driver.cuMemcpy2D(copy)
         if status != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"cuMemcpy2D: {status.name}")
+
+
+class Mapped:
+    """Pinned memory of the host that kernels read and write in place; `host` and `array` are the same elements."""
+
+    def __init__(self, size: int, dtype):
+        # The simulator's kernels take arrays of the host as they are.
+        self.array = np.empty(size, dtype) if simulated else cuda.mapped_array(size, dtype)
+        self.host = np.asarray(self.array)  # slices of numba's own subclass would not know their memory
 
 
 def require_library() -> None:

@@ -1,8 +1,9 @@
 """Condensation, then bit sets of what each component reaches, last component first.
 
 Components come in topological order (`closure.condense`), so when one is swept, all that it leads to are done. Its set
-starts as the union of its members' rows. The set of a component that a bit of it names is or'ed in, unless an earlier one
-held that bit already (Goralcikova and Koubek 1979): what is reached through another needs no union of its own.
+starts as the union of its members' rows. The set of a component that a bit of it names is or'ed in, unless an
+earlier one held that bit already (Goralcikova and Koubek 1979): what is reached through another needs no union of
+its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Warshall's algorithm on packed bits, 64 pivots at a time, with tables of unions (the method of the four Russians).
 
-Step K closes the paths whose inner vertices lie among the 64 pivots K, as in `closure.gpu.warshall`: the pivots' own rows
-are closed first, then every row u is or'ed with those of them that its word K names, read from tables of the 256 unions
-of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970). n^3 / 512 word operations for n^3 of Floyd-Warshall.
+Step K closes the paths whose inner vertices lie among the 64 pivots K, as in `closure.gpu.warshall`: the pivots'
+own rows are closed first, then every row u is or'ed with those of them that its word K names, read from tables of
+the 256 unions of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970). n^3 / 512 word operations for n^3 of
+Floyd-Warshall.
 
 Workers own columns. What one reads of another's words lies between the value before the step and the one after it, and
 either gives the same rows, so workers meet once a step and the outcome is the same for any number of them.

@@ -1,7 +1,7 @@
 """The report's Floyd-Warshall kernels on matrices of 32-bit integers (Fenz et al. 2022, sections 3.3 to 3.9).
 
-Reachability needs no distances: entry (i, j) of int32[n, n] is 1 when an edge is known, and step k turns (i, j) on where
-(i, k) and (k, j) are. Entries of row and column k do not change in step k, so its threads need no order.
+Reachability needs no distances: entry (i, j) of int32[n, n] is 1 when an edge is known, and step k turns (i, j) on
+where (i, k) and (k, j) are. Entries of row and column k do not change in step k, so its threads need no order.
 """
 
 from __future__ import annotations
@@ -127,12 +127,12 @@ def run_tiled(matrix, n: int) -> None:
 
 
 @cuda.jit
-def count_entries(matrix, n, total):
-    """Add the number of nonzero entries off the diagonal to total, int64[1]. matrix: int32[n or more, n or more]."""
+def count_entries(matrix, pitch, n, total):
+    """Add the number of nonzero entries off the diagonal to total, int64[1]. matrix: int32[rows * pitch], rows >= n."""
     found = 0
     for at in range(cuda.grid(1), n * n, cuda.gridsize(1)):
         i, j = at // n, at % n
-        if i != j and matrix[i, j]:
+        if i != j and matrix[i * pitch + j]:
             found += 1
     if found:
         cuda.atomic.add(total, 0, found)

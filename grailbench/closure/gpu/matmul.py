@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.device.gateway import cuda
 from grailbench.closure.gpu.floyd import EDGE
+from grailbench.device.gateway import cuda
 
 
 @cuda.jit

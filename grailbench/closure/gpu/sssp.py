@@ -1,15 +1,17 @@
-"""A search from every vertex, one after the other (Fenz et al. 2022, sections 2.3 and 3.10, after Harish and Narayanan).
+"""A search from every vertex, one after the other (Fenz et al. 2022, sections 2.3 and 3.10, after Harish and
+Narayanan).
 
-Vector E of the report is `targets`, E_idx `offsets`, C `found`, M `mask`. Only reachability is asked, so one kernel does,
-which updates `found` in place. The device holds O(|V| + |E|): a row of the closure goes to the host as soon as it is made.
+Vector E of the report is `targets`, E_idx `offsets`, C `found`, M `mask`. Only reachability is asked, so one kernel
+does, which updates `found` in place. The device holds O(|V| + |E|): a row of the closure goes to the host as soon
+as it is made.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from grailbench.device.gateway import cuda
 from grailbench.closure.gpu.floyd import THREADS
+from grailbench.device.gateway import cuda
 
 
 @cuda.jit
@@ -24,7 +26,8 @@ def _start(found, mask, source):
 def _relax(offsets, targets, found, mask, flag):
     """A thread a vertex: one that is marked is unmarked, and marks what it finds first; int32[1] flag says 'some'.
 
-    Two threads may mark one vertex; both write the same. A vertex marked in this launch may be taken in it or in the next.
+    Two threads may mark one vertex; both write the same. A vertex marked in this launch may be taken in it or in
+    the next.
     """
     u = cuda.grid(1)
     if u < found.shape[0] and mask[u]:

@@ -87,7 +87,8 @@ def _children(bits, component, starts, members):
 
 @cuda.jit
 def _sweep(component, starts, children, order, bounds, reach, closure, total):
-    """reach: uint64[k, words], scratch; closure: uint64[n, words], filled; total: int64[1], the closure's edges are added.
+    """reach: uint64[k, words], scratch; closure: uint64[n, words], filled; total: int64[1], the closure's edges are
+    added.
 
     component: int32[n]; the rest as in `Levels`. Cooperative.
     """

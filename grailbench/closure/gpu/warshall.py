@@ -5,16 +5,16 @@ bits (paths of no edge included) and R' = D R_K the pivots' rows after the step,
 the rows of R' that the word (u, K) of the matrix names. That product is read from tables (Arlazarov, Dinic, Kronrod and
 Faradzev, 1970): for each 4 of the 64 pivots the 16 unions of their rows, so 16 reads of shared memory stand for 64.
 
-Each block makes D, R' and the tables of its columns itself. Meanwhile others write the same rows and words; but whatever
-a block then reads lies between the value before the step and the one after it, and both give the same result, since
-D R' = R' and A' R' = A R' for A' = A D. So no second barrier is needed, and the outcome does not depend on who is first.
+Each block makes D, R' and the tables of its columns itself. Meanwhile others write the same rows and words; but
+whatever a block then reads lies between the value before the step and the one after it, and both give the same
+result, since D R' = R' and A' R' = A R' for A' = A D. So no second barrier is needed, and the outcome does not
+depend on who is first.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
 from numba import int64, uint64
 
 from grailbench.device.gateway import cuda, simulated

@@ -2,8 +2,9 @@
 
 A look-alike ('kegg-like') has the graph's vertices, edges, roots, levels, degrees and edges between levels exactly,
 and nearly its positive rate; `compare` says how nearly. `dag_01-like` and its fellows are random DAGs of the sizes
-of Computation 2020, table 2; dag_07 is missing there, its size is not known, and so it is here. Graphs come raw: no
-super-root, and with as many repeated edges as the file has.
+of Computation 2020, table 2; dag_07 is missing there, its size is not known, and so it is here. `shapes` has the kinds
+of the closure report ('erdos-renyi-1000-0.1'). Graphs come raw: no super-root, and with as many repeated edges as the
+file has.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.generate.citations import citations
 from grailbench.graph.generate.compare import Difference, compare
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
+from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import random_dag
 
 __all__ = [
@@ -28,9 +30,11 @@ __all__ = [
     "like",
     "look_alikes",
     "made",
+    "parse_shape",
     "profile_of",
     "random_dag",
     "stored",
+    "stored_shape",
 ]
 
 GENERATOR = 1  # raise it when the arrays of any seed change
@@ -94,6 +98,12 @@ def made(name: str, seed: int = 1) -> tuple[Path, Graph]:
     """As `stored`, and the graph itself."""
     graph = like(name, seed)
     return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed}), graph
+
+
+def stored_shape(shape: Shape) -> Path:
+    """Generate one of the closure report's graphs, unless it is stored already; returns where."""
+    path = paths.cache_dir() / "generated" / f"{shape.name}.npz"
+    return path if path.is_file() else save(shape.name, shape.graph(), {"shape": shape.name})
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:

@@ -1,0 +1,53 @@
+"""The closure that all others must equal: scipy's searches on small graphs, else the packed sweep, itself checked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.closure import bits as packed
+from grailbench.closure.condense import condense
+from grailbench.closure.cpu.sweep import sweep
+from grailbench.closure.index import Relation
+from grailbench.errors import CheckFailed
+
+SCIPY_STEPS = 2 * 10**8  #: vertices times edges up to which scipy searches from every vertex
+SEARCHES = 64  #: rows of a larger closure that are searched one by one
+
+
+def scipy_suffices(relation: Relation) -> bool:
+    """Whether scipy alone is the reference."""
+    return relation.vertices * (relation.vertices + relation.graph.edges) <= SCIPY_STEPS
+
+
+def reference(relation: Relation) -> np.ndarray:
+    """uint64[n, words]: the closure, the diagonal clear.
+
+    Raises CheckFailed should a row of the sweep differ from what scipy finds from its vertex.
+    """
+    if scipy_suffices(relation):
+        found = np.zeros((relation.vertices, packed.words(relation.vertices)), np.uint64)
+        for u, row in _searched(relation, range(relation.vertices)):
+            found[u] = row
+        return found
+    found = sweep(relation.bits, condense(relation.bits))
+    some = np.linspace(0, relation.vertices - 1, min(SEARCHES, relation.vertices)).astype(int)
+    for u, row in _searched(relation, dict.fromkeys(some.tolist())):
+        if not np.array_equal(found[u], row):
+            raise CheckFailed(f"the reference closure is wrong: row {u} differs from a search")
+    return found
+
+
+def _searched(relation: Relation, sources):
+    """Pairs (u, packed row of u) by scipy's breadth-first search."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    n = relation.vertices
+    offsets, targets = relation.rows
+    adjacency = csr_array((np.ones(targets.size, np.int8), targets, offsets), shape=(n, n))
+    padded = np.zeros(64 * packed.words(n), np.uint8)
+    for u in sources:
+        padded[:] = 0
+        padded[breadth_first_order(adjacency, u, return_predecessors=False)] = 1
+        padded[u] = 0
+        yield u, np.packbits(padded, bitorder="little").view(np.uint64)

@@ -1,0 +1,91 @@
+"""Closures on the CPU by name."""
+
+from __future__ import annotations
+
+from grailbench.closure import bits as packed
+from grailbench.closure.condense import condense
+from grailbench.closure.cpu import floyd, sweep, warshall
+from grailbench.closure.index import Closed, Implementation, Params, Relation, Solver, Timer, register
+
+
+class _Floyd(Solver):
+    def __init__(self, relation: Relation):
+        self._given = relation.matrix
+        self._matrix = self._given.copy()
+        self.held_bytes = self._matrix.nbytes
+
+    def solve(self, timer: Timer) -> Closed:
+        """On a fresh copy."""
+        self._matrix[:] = self._given
+        floyd.close(self._matrix)
+        n = self._matrix.shape[0]
+        return Closed(n, floyd.count(self._matrix), matrix=self._matrix)
+
+
+@register
+class Floyd(Implementation):
+    """Floyd-Warshall on 32-bit integers, one thread."""
+
+    name = "floyd-warshall"
+    source = "Fenz et al. 2022, section 3.1"
+
+    @classmethod
+    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
+        """Room for a copy of the matrix."""
+        return _Floyd(relation)
+
+
+class _Warshall(Solver):
+    def __init__(self, relation: Relation, workers: int):
+        self._given, self._workers = relation.bits, workers
+        self._bits = self._given.copy()
+        self.held_bytes = self._bits.nbytes
+
+    def solve(self, timer: Timer) -> Closed:
+        """On a fresh copy."""
+        self._bits[:] = self._given
+        warshall.close(self._bits, self._workers)
+        packed.clear_diagonal(self._bits)
+        return Closed(self._bits.shape[0], packed.count(self._bits), bits=self._bits)
+
+
+@register
+class Warshall(Implementation):
+    """Warshall on packed bits, 64 pivots at a time, with tables of unions."""
+
+    name = "warshall-bits"
+    source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
+    axes = frozenset({"threads"})
+
+    @classmethod
+    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
+        """Room for a copy of the bits."""
+        return _Warshall(relation, params.workers)
+
+
+class _Sweep(Solver):
+    def __init__(self, relation: Relation):
+        self._bits = relation.bits
+
+    def solve(self, timer: Timer) -> Closed:
+        """Condense and sweep."""
+        with timer.phase("condense"):
+            condensed = condense(self._bits)
+        with timer.phase("sweep"):
+            found = sweep.sweep(self._bits, condensed)
+        self.counters = {"components": condensed.count}
+        self.held_bytes = found.nbytes
+        return Closed(found.shape[0], packed.count(found), bits=found)
+
+
+@register
+class Sweep(Implementation):
+    """Strong components, then bit sets in reverse topological order, one thread."""
+
+    name = "condense-bits"
+    source = "Purdom 1970; Goralcikova and Koubek 1979"
+
+    @classmethod
+    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
+        """Nothing but the bits."""
+        return _Sweep(relation)

@@ -1,0 +1,132 @@
+"""`closure` as the harness sees it: raw graphs, one closure a trial, every bit of it checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from grailbench.closure import bits as packed
+from grailbench.closure.check import reference, scipy_suffices
+from grailbench.closure.index import Implementation, NoTimer, Relation
+from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
+from grailbench.errors import InputError
+
+
+class Closure(Problem):
+    """Phases: `prepare` (allocation on both sides, the input in the form that is wanted), `solve` (from host memory to
+    host memory, edges counted)."""
+
+    name = "closure"
+    asks = "vertices"
+    count = 1
+    phases = ("prepare", "solve")
+    usual = ("condense-bits", "warshall-bits")
+    answer = "edges of the closure"
+
+    def params(self, **axes) -> Params:
+        """Threads and seed; a closure has no other axis."""
+        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
+
+    def open(self, name: str):
+        """The raw graph of that name."""
+        from grailbench.datasets.library import open_raw
+
+        return open_raw(name)
+
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """All pairs there are."""
+        if text != "random":
+            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        return Spec("all")
+
+    def data(self, graph, spec: Spec) -> Relation:
+        """The graph, and whatever form of it somebody will ask for."""
+        return Relation(graph.graph)
+
+    def workload(self, spec: Spec, graph, data: Relation, checks) -> Workload:
+        """The one closure there is. Raises InputError when the graph has no vertex."""
+        if data.vertices == 0:
+            raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
+        return Whole(data)
+
+    def attempt(
+        self,
+        implementation: type[Implementation],
+        params: Params,
+        data: Relation,
+        asked: None,
+        peaks: Callable[[], dict],
+    ) -> Attempt:
+        """One closure, packed, and how many edges the implementation counted."""
+        solver = implementation.prepare(data, params, NoTimer())
+        closed = solver.solve(NoTimer())
+        memory = peaks()
+        return Attempt((closed.packed(), closed.edges), None, int(solver.held_bytes), dict(solver.counters), memory)
+
+    def trial(
+        self, implementation: type[Implementation], params: Params, data: Relation, asked: None, timer, edges=None
+    ) -> Trial:
+        """Prepare, then close."""
+        with timer.phase("prepare"):
+            solver = implementation.prepare(data, params, timer)
+        with timer.phase("solve"):
+            closed = solver.solve(timer)
+        return Trial(checksum(closed.packed()))
+
+
+class Whole(Workload):
+    """The closure of a graph, known once it was first asked for."""
+
+    def __init__(self, relation: Relation):
+        self._relation = relation
+        self._right: np.ndarray | None = None
+        self._edges = 0
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self._relation.vertices
+
+    @property
+    def method(self) -> str:
+        """How closures are checked."""
+        return "scipy" if scipy_suffices(self._relation) else "packed sweep, rows of it by searches"
+
+    def describe(self) -> str:
+        """'100 vertices, 9,900 edges in the closure'."""
+        known = "" if self._right is None else f", {self._edges:,} edges in the closure"
+        return f"{self.size:,} vertices{known}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """Every bit must be that of the reference, and the implementation's own count of edges must hold."""
+        if self._right is None:
+            self._right = reference(self._relation)
+            self._edges = int(packed.count(self._right))
+        found, edges = attempt.answers
+        fault = _fault(found, edges, self._right)
+        if fault:
+            return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
+        return Verdict(None, edges, checksum(found), attempt.index_bytes, attempt.counters, attempt.memory)
+
+
+def checksum(bits: np.ndarray) -> str:
+    """16 hex digits of uint64[n, words]."""
+    return hashlib.sha256(np.ascontiguousarray(bits).data).hexdigest()[:16]
+
+
+def _fault(found: np.ndarray, edges: int, right: np.ndarray) -> str | None:
+    if found.shape != right.shape or found.dtype != right.dtype:
+        return f"a closure of shape {found.shape} and dtype {found.dtype}, not {right.shape} and {right.dtype}"
+    wrong = found ^ right
+    differing = int(packed.count(wrong))
+    if differing:
+        u, word = (int(place[0]) for place in np.nonzero(wrong))
+        v = 64 * word + int(packed.lowest(wrong[u, word]))
+        reached = bool((right[u, word] >> np.uint64(v % 64)) & np.uint64(1))
+        return f"{differing} pairs are wrong, the first ({u}, {v}): there is {'a' if reached else 'no'} path"
+    expected = int(packed.count(right))
+    if edges != expected:
+        return f"{edges} edges were counted, and the closure has {expected}"
+    return None
