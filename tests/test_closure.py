@@ -231,3 +231,21 @@ def test_a_closure_from_a_matrix_and_from_bits_is_the_same():
     by_matrix, by_bits = solved("floyd-warshall", graph), solved("warshall-bits", graph)
     assert isinstance(by_matrix, Closed)
     assert np.array_equal(by_matrix.packed(), by_bits.packed())
+
+
+def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_path):
+    from grailbench.closure.export import export
+    from grailbench.graph.readers import read_graph
+
+    record = export("cycle-5", tmp_path / "c.tuwien", closure=True)
+    assert (record["vertices"], record["edges"]) == (5, 20)
+    assert edges_of(read_graph(tmp_path / "c.tuwien")) == [(u, v) for u in range(5) for v in range(5) if u != v]
+
+
+def test_the_shipped_config_plans_every_implementation_on_every_kind_of_random_graph():
+    from grailbench.bench.plan import load_config, make_plan
+
+    cells = make_plan(load_config("closure")).cells
+    assert {cell.impl for cell in cells} == set(implementations("closure"))
+    assert {cell.dataset.rsplit("-", 2)[0].rstrip("-0123456789") for cell in cells} >= {"custom", "erdos-renyi"}
+    assert all(cell.trials == 10 and cell.problem == "closure" for cell in cells)

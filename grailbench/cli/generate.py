@@ -1,4 +1,4 @@
-"""`grailbench generate`: look-alikes of the published graphs, random DAGs, synthetic citations."""
+"""`grailbench generate`: look-alikes, random DAGs, synthetic citations, the closure report's graphs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store
     them for runs.
 
+    Graphs of the closure report are NAMES too: KIND-VERTICES, where KIND is path, cycle, star, complete, random-tree or
+    scale-free, and KIND-VERTICES-DENSITY for custom and erdos-renyi. Runs make them when they need them.
+
     A look-alike has its graph's vertices, edges, levels and degrees exactly; how near the rest comes is printed.
     The same name and seed give the same graph on every machine.
 
@@ -34,6 +37,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate uniprotenc_150-like --no-compare
       grailbench generate random --vertices 250000 --degree 50 --seed 3 --name dense
       grailbench generate citations --vertices 3800000 --degree 4.6 --window 500000
+      grailbench generate erdos-renyi-1000-0.1 scale-free-1000
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.datasets import generating

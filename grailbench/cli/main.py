@@ -13,6 +13,7 @@ from grailbench.errors import GrailbenchError
 COMMANDS = {
     "fetch": "fetch",
     "import": "import_",
+    "export": "export",
     "generate": "generate",
     "list": "list_",
     "info": "info",

@@ -90,7 +90,8 @@ def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]
         path, graph = generate.made(name)
         return None, path, graph, "synthetic"
     if (shape := generate.parse_shape(name)) is not None:
-        return None, generate.stored_shape(shape), None, "synthetic"
+        path, graph = generate.made_shape(shape)
+        return None, path, graph, "synthetic"
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 

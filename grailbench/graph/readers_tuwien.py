@@ -80,10 +80,11 @@ def _header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
     raise InputError("the file ends before its first line of counts", path=path, line=line, remedy=REFETCH)
 
 
-def write_tuwien(path: str | os.PathLike, graph: Graph) -> None:
+def write_tuwien(path: str | os.PathLike, graph: Graph) -> int:
     """Write a graph in the report's format, directed, weights 1, edges in strict order, duplicates left out.
 
-    The file appears whole or not at all. Raises InputError when it cannot be written.
+    Returns the number of edges written. The file appears whole or not at all. Raises InputError when it cannot be
+    written.
     """
     from grailbench.graph.store import atomic_file
 
@@ -99,3 +100,4 @@ def write_tuwien(path: str | os.PathLike, graph: Graph) -> None:
                 stream.write("".join(f"{u} {v} 1\n" for u, v in rows).encode())
     except OSError as error:
         raise InputError(f"the file cannot be written: {error.strerror or error}", path=path) from None
+    return int(packed.size)

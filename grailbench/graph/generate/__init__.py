@@ -24,17 +24,18 @@ from grailbench.graph.generate.uniform import random_dag
 __all__ = [
     "HOME_MADE",
     "Difference",
+    "Shape",
     "citations",
     "compare",
     "differences",
     "like",
     "look_alikes",
     "made",
+    "made_shape",
     "parse_shape",
     "profile_of",
     "random_dag",
     "stored",
-    "stored_shape",
 ]
 
 GENERATOR = 1  # raise it when the arrays of any seed change
@@ -100,10 +101,10 @@ def made(name: str, seed: int = 1) -> tuple[Path, Graph]:
     return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed}), graph
 
 
-def stored_shape(shape: Shape) -> Path:
-    """Generate one of the closure report's graphs, unless it is stored already; returns where."""
-    path = paths.cache_dir() / "generated" / f"{shape.name}.npz"
-    return path if path.is_file() else save(shape.name, shape.graph(), {"shape": shape.name})
+def made_shape(shape: Shape) -> tuple[Path, Graph]:
+    """One of the closure report's graphs, generated and stored, and where."""
+    graph = shape.graph()
+    return save(shape.name, graph, {"shape": shape.name}), graph
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:
