@@ -113,6 +113,14 @@ def test_parallel_columns_say_their_threads():
     ]  # fmt: skip
 
 
+def test_implementation_without_the_tables_label_pairs_shows_its_own_and_says_so():
+    fused = trials(label=0.1, **(GPU | {"impl": "gpu-fused", "dim": 2}))
+    table = built("6.1", labels(), labels(dim=2), sequential(1, label=0.2), sequential(2, label=0.5), fused)
+    assert table.columns[-2:] == ("gpu-fused d=2", "sequential / gpu-fused d=2")
+    assert row(table).entries["sequential / gpu-fused d=2"].measured == pytest.approx(5.0)
+    assert not [column for column in table.columns if column.startswith("gpu d=2")]
+
+
 def test_batches_of_other_queries_give_no_ratio():
     fused = trials(query=0.5, query_set="random-1000-s1", queries=1000, **(GPU | {"impl": "gpu-fused"}))
     entries = row(built("6.4", sequential(2), fused)).entries

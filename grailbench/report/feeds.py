@@ -107,7 +107,7 @@ FEEDS = {
 class Series:
     """An implementation that print does not have, as columns beside print: its name, and what tells it from others.
 
-    Its filters are part of it: no two indexes are taken for one.
+    Its filters are part of it: no two indexes are taken for one. `dim` is None where it has the table's label pairs.
     """
 
     impl: str
@@ -115,6 +115,7 @@ class Series:
     search: str | None = None
     threads: int = 0
     devices: int = 1
+    dim: int | None = None
 
     @classmethod
     def of(cls, cell: Cell, searching: bool) -> Series:
@@ -124,6 +125,6 @@ class Series:
     @property
     def name(self) -> str:
         """'parallel dfs, 16 threads', 'gpu-fused level,tree'."""
-        words = " ".join(word for word in (self.impl, self.search, self.filters) if word)
+        words = " ".join(word for word in (self.impl, self.dim and f"d={self.dim}", self.search, self.filters) if word)
         words += f", {self.threads} thread{'s' if self.threads > 1 else ''}" if self.threads else ""
         return f"{words}, {self.devices} GPUs" if self.devices > 1 else words

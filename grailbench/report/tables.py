@@ -9,7 +9,7 @@ have columns that print has not: every other implementation of the run, in ms an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grailbench.errors import InputError
 from grailbench.report import published
@@ -157,7 +157,8 @@ def on_gpu(cells: Iterable[Cell]) -> bool:
 class _Ours:
     """The columns that tables 6.1-6.6 have beyond print: of the implementations that the run has on a table's graphs.
 
-    Each has two, ms and `sequential` / it; labels have what print counts as overhead and we time apart, too.
+    Each has two, ms and `sequential` / it, of as many label pairs as the table or, where it ran with none such, of the
+    fewest it has; labels have what print counts as overhead and we time apart, too.
     """
 
     def __init__(self, name: str, cells: Iterable[Cell]):
@@ -166,7 +167,11 @@ class _Ours:
         self.reference = _feeds(name)["Sequential DFS" if self.searching else "CPU ICT"]
         self.phase = "query" if self.searching else "label"
         printed = _in_print(name)
-        found = {Series.of(cell, self.searching) for cell in cells if self._fits(cell) and printed(cell)}
+        dims: dict[Series, set[int]] = {}
+        for cell in cells:
+            if self._fits(cell) and printed(cell):
+                dims.setdefault(Series.of(cell, self.searching), set()).add(cell.dim)
+        found = [s if self.dim in has else replace(s, dim=min(has)) for s, has in dims.items()]
         self.series = sorted(
             found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads, s.devices)
         )
@@ -175,7 +180,7 @@ class _Ours:
         """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
         plain = cell.impl == "sequential" and not cell.filters
         return (
-            cell.dim == self.dim and cell.random and not plain and not cell.impl.startswith(PREFIX)
+            cell.dim is not None and cell.random and not plain and not cell.impl.startswith(PREFIX)
             and (not self.searching or cell.search in (None, "dfs"))
         )  # fmt: skip
 
@@ -192,13 +197,14 @@ class _Ours:
     def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
         """The entries of one graph, from its cells."""
         blank = Entry(status="missing", measured_notes=() if own else (why,))
-        reference = _time(own, self.reference)
         found = {
             column: _time(own, Feed(THESIS_GPU, phase, self.dim)) if own else blank for column, phase in _APART.items()
         }
         for series in self.series:
-            fit = [cell for cell in own if self._fits(cell) and Series.of(cell, self.searching) == series]
-            entry = _timed(fit, Feed(series.impl, self.phase, self.dim)) if fit else blank
+            dim, known = series.dim or self.dim, replace(series, dim=None)
+            fit = [c for c in own if self._fits(c) and c.dim == dim and Series.of(c, self.searching) == known]
+            entry = _timed(fit, Feed(series.impl, self.phase, dim)) if fit else blank
+            reference = _time(own, replace(self.reference, dim=dim))
             found[series.name] = entry
             sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
             ratio = Entry(reference.measured / entry.measured, cell=entry.cell) if sound else blank
@@ -242,7 +248,8 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
         what = "DFS search" if ours.searching else "labeling"
         notes.append(
             "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
-            f"{what}, unfiltered, over that of X on the same machine; filters are named where X has them."
+            f"{what}, unfiltered, over that of X with as many label pairs on the same machine; filters, and label "
+            "pairs other than the table's, are named."
         )
     return notes
 
