@@ -390,4 +390,7 @@ def test_the_command_makes_citations_that_open_by_name():
     flags = ["citations", "--vertices", "200", "--degree", "3", "--window", "20", "--name", "papers", "--json"]
     result = CliRunner().invoke(command, flags, catch_exceptions=False)
     assert json.loads(result.output)["vertices"] == 200
+    named = "citations-n200-k3-w20-s1"  # made when it is first opened
+    assert open_graph(named).dag.offsets.tolist() == open_graph("papers").dag.offsets.tolist()
+    assert (paths.cache_dir() / "generated" / f"{named}.npz").is_file()
     assert open_graph("papers").dag.vertices == 201

@@ -326,10 +326,10 @@ def canonical(name: str) -> str:
     """
     from grailbench.datasets.library import available
     from grailbench.datasets.registry import registry, resolve
-    from grailbench.graph.generate import parse_shape
+    from grailbench.graph.generate import parse_citations, parse_shape
 
     # The order of the library: an imported graph may bear an alias, but no dataset's name.
-    if name in registry() or name in available():
+    if name in registry() or name in available() or parse_citations(name) is not None:
         return name
     shape = parse_shape(name)
     return resolve(name).name if shape is None else shape.name

@@ -92,6 +92,11 @@ def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]
     if (shape := generate.parse_shape(name)) is not None:
         path, graph = generate.made_shape(shape)
         return None, path, graph, "synthetic"
+    if (sizes := generate.parse_citations(name)) is not None:
+        from grailbench.datasets.generating import made_citations
+
+        path, graph = made_citations(*sizes, name)
+        return None, path, graph, "synthetic"
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.generate.citations import citations
+from grailbench.graph.generate.citations import citations, parse_citations
 from grailbench.graph.generate.compare import Difference, compare
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
@@ -32,6 +32,7 @@ __all__ = [
     "look_alikes",
     "made",
     "made_shape",
+    "parse_citations",
     "parse_shape",
     "profile_of",
     "random_dag",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numba import njit
 
@@ -10,6 +12,13 @@ from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 _ORDER, _ROWS, _CITING = 0, 1, 2  # streams of a seed
+_NAME = re.compile(r"citations-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-w(\d{1,10})-s(\d{1,18})")
+
+
+def parse_citations(name: str) -> tuple[int, float, int, int] | None:
+    """Vertices, degree, window and seed of 'citations-n3800000-k4.6-w500000-s1'; None when it is no such name."""
+    found = _NAME.fullmatch(name)
+    return None if found is None else (int(found[1]), float(found[2]), int(found[3]), int(found[4]))
 
 
 def citations(vertices: int, degree: float, window: int, seed: int = 1) -> Graph:
