@@ -17,6 +17,11 @@ SIMULATED_THREADS = 32  # each is a Python thread, and a warp is enough to run e
 _LEAST_THREADS = 32
 
 
+def kernel_of(registers: int | None = None):
+    """`cuda.jit`, with a bound on the registers a thread where one is given (the simulator knows none)."""
+    return cuda.jit if simulated or registers is None else cuda.jit(max_registers=registers)
+
+
 @dataclass(frozen=True)
 class Shape:
     """Blocks of a grid and threads of a block."""

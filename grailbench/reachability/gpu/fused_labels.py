@@ -1,0 +1,501 @@
+"""All label pairs of a DAG, and the words of its hubs, in one cooperative launch.
+
+Any spanning tree gives labels if containment is repaired (docs/algorithms.md). Here the tree of pair p takes for each
+vertex the deepest parent that a hash of (seed, p, parent) puts first; children lie in their parent's interval in an
+order that is affine in their row, other in each row and pair. All is a pure function of the graph and the seed. The steps:
+
+    1  parents     the least hash among the deepest parents, by atomic minimum
+    2  sizes       of subtrees, bottom-up, level by level
+    3  offsets     of siblings, by one prefix sum over the deep edges
+    4  ranks       top-down, and with them the backward words of the hubs
+    5  repair      bottom-up: least start and greatest end over the children, and the forward words
+
+Edges are shared out evenly, so that a hub stalls nobody. Levels with little to do are walked by one block, whose
+barrier costs a twentieth of the grid's.
+
+Importing this imports CUDA (`device.gateway`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
+from grailbench.device.leveled import DeviceLeveled
+from grailbench.device.warp import STEPS, WARP, above, below, every, first
+from grailbench.graph.hashing import draw, stream
+from grailbench.graph.leveled import Leveled
+
+NARROW = 2048  #: a level with no more edges and vertices is one block's work
+MOST_THREADS = 1024
+_NO_KEY = 2**31 - 1
+_LOW = np.uint64(0xFFFFFFFF)
+_M1, _M2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
+_W1, _W2 = (np.uint64(pow(int(m), -1, 2**32)) for m in (_M1, _M2))  # their inverses
+_13, _16, _26 = np.uint64(13), np.uint64(16), np.uint64(26)
+# Each is coprime to every row's length, and they differ modulo small lengths.
+STEPS_OF_ROWS = np.array(
+    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.int64
+)
+
+
+def record_width(dim: int) -> int:
+    """Lanes in a vertex's record of `dim` pairs: 2 dim + 3, rounded up so that none straddles two lines needlessly."""
+    lanes = 2 * dim + 3
+    return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
+
+
+class Labels(NamedTuple):
+    """What the labeling leaves on the device, vertices numbered by level.
+
+    lanes  int32[n * width]: a record a vertex: s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t, -r, zeros. [t, r] is the
+           interval of its subtree in the tree of pair 0, r its own rank there: u reaches v where t(u) <= r(v) <= r(u)
+    hubs   int64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`)
+    """
+
+    lanes: object
+    hubs: object
+    width: int
+    dim: int
+
+
+def salts(seed: int, dim: int) -> np.ndarray:
+    """uint64[2 dim], below 2**32: for pair p the salt of its parents at 2 p, of its sibling orders at 2 p + 1."""
+    key = stream(seed, 0x6675736564)
+    return np.array([int(draw(key, i)) >> 32 for i in range(2 * dim)], np.uint64)
+
+
+@cuda.jit(device=True)
+def mixed(vertex, salt):
+    """A bijection of 32 bits (murmur3's finalizer) on vertex ^ salt, as uint64."""
+    x = np.uint64(vertex) ^ salt
+    x = ((x ^ (x >> _16)) * _M1) & _LOW
+    x = ((x ^ (x >> _13)) * _M2) & _LOW
+    return x ^ (x >> _16)
+
+
+@cuda.jit(device=True)
+def priority(vertex, salt):
+    """int32: a vertex's place among possible parents, the least first."""
+    return np.int32(np.int64(mixed(vertex, salt)) - 2147483648)
+
+
+@cuda.jit(device=True)
+def unmixed(key, salt):
+    """int32: the vertex whose priority is `key`."""
+    x = np.uint64(np.int64(key) + 2147483648)
+    x = ((x ^ (x >> _16)) * _W2) & _LOW
+    x = ((x ^ (x >> _13) ^ (x >> _26)) * _W1) & _LOW
+    return np.int32((x ^ (x >> _16)) ^ salt)
+
+
+@cuda.jit(device=True)
+def element(position, length, vertex, salt, steps):
+    """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order."""
+    h = np.int64(mixed(vertex, salt))
+    return (position * (steps[h & 7] % length) + (h >> 3) % length) % length
+
+
+@cuda.jit(device=True)
+def share(begin, end, worker, workers):
+    """The part [a, b) of [begin, end) that a warp has: whole warps' widths, contiguous."""
+    each = -(-(end - begin) // (workers * WARP)) * WARP
+    a = begin + worker * each
+    return a, min(a + each, end)
+
+
+@cuda.jit(device=True)
+def sum_up(value, partial, thread, threads):
+    """Exclusive prefix sum of `value` over the block, and the block's total. All threads arrive.
+
+    partial: int64[>= warps] in shared memory, free again after the next barrier.
+    """
+    lane, warp, warps = thread % WARP, thread // WARP, threads // WARP
+    sum_ = value
+    for j in range(STEPS):
+        other = below(sum_, 1 << j)
+        if lane >= 1 << j:
+            sum_ += other
+    if lane == WARP - 1:
+        partial[warp] = sum_
+    cuda.syncthreads()
+    if simulated:
+        if thread == 0:
+            for i in range(1, warps):
+                partial[i] += partial[i - 1]
+    elif warp == 0:
+        of_warps = partial[lane] if lane < warps else np.int64(0)
+        for j in range(STEPS):
+            other = below(of_warps, 1 << j)
+            if lane >= 1 << j:
+                of_warps += other
+        if lane < warps:
+            partial[lane] = of_warps
+    cuda.syncthreads()
+    before = partial[warp - 1] if warp > 0 else np.int64(0)
+    return before + sum_ - value, partial[warps - 1]
+
+
+@cache
+def kernel(dim: int, registers: int | None = None):
+    """The kernel for `dim` label pairs, compiled to at most so many registers a thread."""
+    D, W = dim, record_width(dim)
+    MINS = 2 * dim
+    LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
+
+    @cuda.jit(device=True)
+    def add_sizes(begin, end, worker, workers, lane, sources, targets, salts, key, size):
+        """Step 2 on deep edges [begin, end): add each tree child's size to its parent's."""
+        a, b = share(begin, end, worker, workers)
+        run = cuda.local.array(D, np.int32)
+        value = cuda.local.array(D, np.int32)
+        current = np.int32(-1)
+        for p in range(D):
+            run[p] = 0
+        for k0 in range(a, b, WARP):
+            k = k0 + lane
+            u = np.int32(-1)
+            for p in range(D):
+                value[p] = 0
+            if k < b:
+                u = sources[k]
+                v = np.int64(targets[k]) * D
+                for p in range(D):
+                    if key[v + p] == priority(u, salts[2 * p]):
+                        value[p] = size[v + p]
+            u0 = first(u)
+            if every(u == u0):
+                if u0 != current:
+                    if current >= 0:
+                        for p in range(D):
+                            total = run[p]
+                            for j in range(STEPS):
+                                total += above(total, 1 << j)
+                            if lane == 0 and total:
+                                cuda.atomic.add(size, np.int64(current) * D + p, total)
+                            run[p] = 0
+                    current = u0
+                for p in range(D):
+                    run[p] += value[p]
+            else:
+                before = below(u, 1)
+                for p in range(D):
+                    total = value[p]
+                    for j in range(STEPS):
+                        other, whose = above(total, 1 << j), above(u, 1 << j)
+                        if lane + (1 << j) < WARP and whose == u:
+                            total += other
+                    if (lane == 0 or before != u) and u >= 0 and total:
+                        cuda.atomic.add(size, np.int64(u) * D + p, total)
+        if current >= 0:
+            for p in range(D):
+                total = run[p]
+                for j in range(STEPS):
+                    total += above(total, 1 << j)
+                if lane == 0 and total:
+                    cuda.atomic.add(size, np.int64(current) * D + p, total)
+
+    @cuda.jit(device=True)
+    def put(lanes, hubs, at, least, word):
+        """Lower the record of vertex `at` to `least`, lane by lane, and add the bits of `word`."""
+        for i in range(MINS):
+            if least[i] < lanes[np.int64(at) * W + i]:
+                cuda.atomic.min(lanes, np.int64(at) * W + i, least[i])
+        if word & ~hubs[2 * np.int64(at)]:
+            cuda.atomic.or_(hubs, 2 * np.int64(at), word)
+
+    @cuda.jit(device=True)
+    def gather_up(lane, least, word):
+        """Minima and union over the warp, in lane 0."""
+        for i in range(MINS):
+            for j in range(STEPS):
+                least[i] = min(least[i], above(least[i], 1 << j))
+        for j in range(STEPS):
+            word |= above(word, 1 << j)
+        return word
+
+    @cuda.jit(device=True)
+    def repair(begin, end, worker, workers, lane, sources, targets, lanes, hubs):
+        """Step 5 on edges [begin, end): each source's interval takes in its children's, and their forward words."""
+        a, b = share(begin, end, worker, workers)
+        run = cuda.local.array(MINS, np.int32)
+        value = cuda.local.array(MINS, np.int32)
+        bits = np.int64(0)
+        current = np.int32(-1)
+        for i in range(MINS):
+            run[i] = _NO_KEY
+        for k0 in range(a, b, WARP):
+            k = k0 + lane
+            u, word = np.int32(-1), np.int64(0)
+            for i in range(MINS):
+                value[i] = _NO_KEY
+            if k < b:
+                u = sources[k]
+                v = np.int64(targets[k])
+                for i in range(MINS):
+                    value[i] = lanes[v * W + i]
+                word = hubs[2 * v]
+            u0 = first(u)
+            if every(u == u0):
+                if u0 != current:
+                    if current >= 0:
+                        bits = gather_up(lane, run, bits)
+                        if lane == 0:
+                            put(lanes, hubs, current, run, bits)
+                        bits = np.int64(0)
+                        for i in range(MINS):
+                            run[i] = _NO_KEY
+                    current = u0
+                for i in range(MINS):
+                    run[i] = min(run[i], value[i])
+                bits |= word
+            else:
+                for j in range(STEPS):
+                    whose = above(u, 1 << j)
+                    same = lane + (1 << j) < WARP and whose == u
+                    for i in range(MINS):
+                        other = above(value[i], 1 << j)
+                        if same:
+                            value[i] = min(value[i], other)
+                    others = above(word, 1 << j)
+                    if same:
+                        word |= others
+                before = below(u, 1)
+                if (lane == 0 or before != u) and u >= 0:
+                    put(lanes, hubs, u, value, word)
+        if current >= 0:
+            bits = gather_up(lane, run, bits)
+            if lane == 0:
+                put(lanes, hubs, current, run, bits)
+
+    @cuda.jit(device=True)
+    def rank_vertices(begin, end, worker, workers, level, size, parent, offset, row_sum, shift, lanes):
+        """Step 4 for vertices [begin, end) of a level: where their intervals lie."""
+        for v in range(begin + worker, end, workers):
+            record = np.int64(v) * W
+            for p in range(D):
+                at = np.int64(v) * D + p
+                base = np.int32(0)
+                if v > 0:
+                    base = np.int32(shift[np.int64(parent[at]) * D + p] + offset[at])
+                shift[at] = np.int32(base - row_sum[at])
+                lanes[record + 2 * p] = base + 1
+                lanes[record + 2 * p + 1] = -(base + size[at])
+                if p == 0:
+                    lanes[record + T] = base + 1
+                    lanes[record + R] = -(base + size[at])
+            lanes[record + LEVEL] = level
+            for i in range(R + 1, W):
+                lanes[record + i] = 0
+
+    @cuda.jit(device=True)
+    def push_words(begin, end, worker, workers, sources, targets, hubs):
+        """Step 4 on edges [begin, end): targets take over the backward words of their sources."""
+        for k in range(begin + worker, end, workers):
+            word = hubs[2 * np.int64(sources[k]) + 1]
+            if word:
+                at = 2 * np.int64(targets[k]) + 1
+                if word & ~hubs[at]:
+                    cuda.atomic.or_(hubs, at, word)
+
+    @kernel_of(registers)
+    def label(
+        level_starts, wide, starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts,
+        key, size, parent, offset, row_sum, shift, sums, lanes, hubs,
+    ):  # fmt: skip
+        """See the module. wide: int8[3, depth], whether a level is the whole grid's work in steps 2, 4, 5."""
+        grid = cuda.cg.this_grid()
+        partial = cuda.shared.array(MOST_THREADS, np.int64)
+        steps = cuda.const.array_like(STEPS_OF_ROWS)
+        carry = cuda.local.array(D, np.int64)
+        thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
+        lane = thread % WARP
+        me, everyone = block * threads + thread, blocks * threads
+        warp, warps = thread // WARP, threads // WARP
+        my_warp, all_warps = block * warps + warp, blocks * warps
+        depth = level_starts.shape[0] - 1
+        n = level_starts[depth]
+        deep = deep_starts[n]
+
+        for i in range(me, np.int64(n) * D, everyone):
+            key[i] = _NO_KEY
+            size[i] = 1
+            row_sum[i] = 0
+        for i in range(me, 2 * np.int64(n), everyone):
+            hubs[i] = 0
+        grid.sync()
+
+        for i in range(me, chosen.shape[0], everyone):
+            if chosen[i] >= 0:
+                hubs[2 * np.int64(chosen[i])] = np.int64(1) << i
+                hubs[2 * np.int64(chosen[i]) + 1] = np.int64(1) << i
+        for k in range(me, deep, everyone):
+            u, v = deep_sources[k], np.int64(deep_targets[k]) * D
+            for p in range(D):
+                mine = priority(u, salts[2 * p])
+                if mine < key[v + p]:
+                    cuda.atomic.min(key, v + p, mine)
+        grid.sync()
+
+        for level in range(depth - 2, -1, -1):
+            begin, end = deep_starts[level_starts[level]], deep_starts[level_starts[level + 1]]
+            if wide[0, level]:
+                add_sizes(begin, end, my_warp, all_warps, lane, deep_sources, deep_targets, salts, key, size)
+                grid.sync()
+            else:
+                if block == 0:
+                    add_sizes(begin, end, warp, warps, lane, deep_sources, deep_targets, salts, key, size)
+                    cuda.syncthreads()
+                if level == 0 or wide[0, level - 1]:
+                    grid.sync()
+
+        each = -(-deep // blocks)
+        a, b = block * each, min((block + 1) * each, deep)
+        for p in range(D):
+            carry[p] = 0
+        for k in range(a + thread, b, threads):
+            u = deep_sources[k]
+            row = deep_starts[u]
+            length = np.int64(deep_starts[u + 1] - row)
+            for p in range(D):
+                at = row + element(np.int64(k - row), length, u, salts[2 * p + 1], steps)
+                v = np.int64(deep_targets[at]) * D + p
+                if key[v] == priority(u, salts[2 * p]):
+                    carry[p] += size[v]
+        for p in range(D):
+            before, total = sum_up(carry[p], partial, thread, threads)
+            if thread == 0:
+                sums[block * D + p] = total
+            cuda.syncthreads()
+        grid.sync()
+        for p in range(D):
+            mine = np.int64(0)
+            for i in range(thread, block, threads):
+                mine += sums[i * D + p]
+            before, total = sum_up(mine, partial, thread, threads)
+            carry[p] = total
+            cuda.syncthreads()
+        for k0 in range(a, b, threads):
+            k = k0 + thread
+            for p in range(D):
+                value = np.int64(0)
+                u, v, begins = np.int32(0), np.int64(-1), False
+                if k < b:
+                    u = deep_sources[k]
+                    row = deep_starts[u]
+                    length = np.int64(deep_starts[u + 1] - row)
+                    at = row + element(np.int64(k - row), length, u, salts[2 * p + 1], steps)
+                    begins = k == row
+                    child = np.int64(deep_targets[at]) * D + p
+                    if key[child] == priority(u, salts[2 * p]):
+                        v = child
+                        value = np.int64(size[child])
+                before, total = sum_up(value, partial, thread, threads)
+                before += carry[p]
+                carry[p] += total
+                if begins:
+                    row_sum[np.int64(u) * D + p] = np.int32(before)
+                if v >= 0:
+                    offset[v] = np.int32(before)
+                    parent[v] = u
+                cuda.syncthreads()
+        grid.sync()
+
+        for level in range(depth):
+            begin, end = level_starts[level], level_starts[level + 1]
+            first_edge, last_edge = np.int64(0), np.int64(0)
+            if level > 0:
+                first_edge, last_edge = np.int64(starts[level_starts[level - 1]]), np.int64(starts[begin])
+            if wide[1, level]:
+                rank_vertices(begin, end, me, everyone, level, size, parent, offset, row_sum, shift, lanes)
+                push_words(first_edge, last_edge, me, everyone, sources, targets, hubs)
+                grid.sync()
+            else:
+                if block == 0:
+                    rank_vertices(begin, end, thread, threads, level, size, parent, offset, row_sum, shift, lanes)
+                    push_words(first_edge, last_edge, thread, threads, sources, targets, hubs)
+                    cuda.syncthreads()
+                if level == depth - 1 or wide[1, level + 1]:
+                    grid.sync()
+
+        for level in range(depth - 2, -1, -1):
+            begin, end = starts[level_starts[level]], starts[level_starts[level + 1]]
+            if wide[2, level]:
+                repair(begin, end, my_warp, all_warps, lane, sources, targets, lanes, hubs)
+                grid.sync()
+            else:
+                if block == 0:
+                    repair(begin, end, warp, warps, lane, sources, targets, lanes, hubs)
+                    cuda.syncthreads()
+                if level > 0 and wide[2, level - 1]:
+                    grid.sync()
+
+    return label
+
+
+def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
+    """int8[3, depth]: whether a level is too much for one block, in steps 2, 4 and 5."""
+    edges = np.diff(graph.starts[graph.level_starts])
+    deep = np.diff(graph.deep_starts[graph.level_starts])
+    pushed = np.concatenate([[0], edges[:-1]])
+    down = np.maximum(pushed, np.diff(graph.level_starts))
+    return np.stack([deep > narrow, down > narrow, edges > narrow]).astype(np.int8)
+
+
+class Labeler:
+    """Labels one graph with `dim` pairs; device arrays are made once, `run` may be called again.
+
+    hubs: int32[h <= 64], the hubs by their numbers in `graph`. The rest is for tests and measurements: `small` forces
+    or forbids shared memory, `shape`, `narrow` and `registers` are of the grid's kernel.
+    """
+
+    def __init__(
+        self,
+        graph: Leveled,
+        device: DeviceLeveled,
+        hubs: np.ndarray,
+        dim: int,
+        seed: int,
+        small: bool | None = None,
+        shape: Shape | None = None,
+        narrow: int = NARROW,
+        registers: int | None = None,
+    ):
+        from grailbench.reachability.gpu import fused_small
+
+        n = graph.vertex.shape[0]
+        chosen = np.full(64, -1, np.int32)
+        chosen[: hubs.shape[0]] = hubs
+        chosen, salt = cuda.to_device(chosen), cuda.to_device(salts(seed, dim))
+        lanes = cuda.device_array(n * record_width(dim), np.int32)
+        words = cuda.device_array(2 * n, np.int64)
+        self.labels = Labels(lanes, words, record_width(dim), dim)
+        deep = device.deep_starts, device.deep_sources, device.deep_targets
+        if fused_small.fits(n) if small is None else small:
+            edge_starts = cuda.to_device(graph.starts[graph.level_starts].astype(np.int32))
+            args = (
+                device.level_starts, edge_starts, device.sources, device.targets, *deep, chosen, salt, lanes,
+                words.view(np.int32),
+            )  # fmt: skip
+            self.shape = Shape(dim + 2, SIMULATED_THREADS if simulated else fused_small.THREADS)
+            self._launch = Prepared(fused_small.kernel(dim), args, self.shape, fused_small.shared_bytes(n))
+            self.barriers = 0
+            return
+        wide = wide_levels(graph, narrow)
+        scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
+        rows = device.starts, device.sources, device.targets
+        sums = cuda.device_array(4096 * dim, np.int64)
+        args = (device.level_starts, cuda.to_device(wide), *rows, *deep, chosen, salt, *scratch, sums, lanes, words)
+        code = kernel(dim, registers)
+        self.shape = shape or cooperative_shape(code, args, per_multiprocessor=1)
+        self._launch = Prepared(code, args, self.shape)
+        self.barriers = int(wide.sum()) + 8
+
+    def run(self) -> Labels:
+        """Label; does not wait."""
+        self._launch.launch()
+        return self.labels

@@ -1,0 +1,212 @@
+"""The labels of `fused_labels` for a graph that fits shared memory: a block a pair and two for the hubs' words.
+
+Pairs and words do not depend on each other, so the blocks never wait for one another; a level costs a barrier of one
+block and a few reads of shared memory.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba import int32
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import kernel_of
+from grailbench.reachability.gpu.fused_labels import (
+    _NO_KEY,
+    STEPS_OF_ROWS,
+    element,
+    priority,
+    record_width,
+    sum_up,
+    unmixed,
+)
+
+THREADS = 1024
+_PARTIAL = THREADS if simulated else 32
+MOST_SHARED = 227 * 1024 - 8 * _PARTIAL
+_ARRAYS = 4
+
+
+def shared_bytes(vertices: int) -> int:
+    """Bytes of shared memory that a block takes."""
+    return 4 * _ARRAYS * vertices
+
+
+def fits(vertices: int) -> bool:
+    """Whether a graph of so many vertices can be labelled here."""
+    return shared_bytes(vertices) <= MOST_SHARED
+
+
+@cuda.jit(device=True)
+def fetched(k, end, some, others):
+    """Edge k, early: before the barrier that what it is used for waits at. Any, from `end` on."""
+    if k < end:
+        return some[k], others[k]
+    return np.int32(0), np.int32(0)
+
+
+@cache
+def kernel(dim: int):
+    """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
+    D, W = dim, record_width(dim)
+    LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
+
+    @cuda.jit(device=True)
+    def grow_tree(p, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps, thread, threads):
+        """Steps 1 to 3 of pair p: memory holds parents, sizes, offsets of siblings, and where rows begin."""
+        depth = level_starts.shape[0] - 1
+        n = level_starts[depth]
+        deep = deep_starts[n]
+        SIZE, OFFSET, ROW = n, 2 * n, 3 * n
+        for v in range(thread, n, threads):
+            memory[v] = _NO_KEY
+            memory[SIZE + v] = 1
+            memory[ROW + v] = 0
+        cuda.syncthreads()
+        salt, sibling_salt = salts[2 * p], salts[2 * p + 1]
+        for k in range(thread, deep, threads):
+            v, mine = deep_targets[k], priority(deep_sources[k], salt)
+            if mine < memory[v]:
+                cuda.atomic.min(memory, v, mine)
+        cuda.syncthreads()
+        for v in range(thread, n, threads):
+            memory[v] = unmixed(memory[v], salt) if v > 0 else 0
+        if thread == 0:
+            memory[SIZE] = n
+        cuda.syncthreads()
+        for level in range(depth - 1, 1, -1):
+            for v in range(level_starts[level] + thread, level_starts[level + 1], threads):
+                cuda.atomic.add(memory, SIZE + memory[v], memory[SIZE + v])
+            cuda.syncthreads()
+        carry = np.int64(0)
+        for k0 in range(0, deep, threads):
+            k = k0 + thread
+            value, u, v, begins = np.int64(0), np.int32(0), np.int32(-1), False
+            if k < deep:
+                u = deep_sources[k]
+                row = deep_starts[u]
+                length = np.int64(deep_starts[u + 1] - row)
+                child = deep_targets[row + element(np.int64(k - row), length, u, sibling_salt, steps)]
+                begins = k == row
+                if memory[child] == u:
+                    v = child
+                    value = np.int64(memory[SIZE + child])
+            before, total = sum_up(value, partial, thread, threads)
+            before += carry
+            carry += total
+            if begins:
+                memory[ROW + u] = np.int32(before)
+            if v >= 0:
+                memory[OFFSET + v] = np.int32(before)
+            cuda.syncthreads()
+
+    @cuda.jit(device=True)
+    def label_pair(p, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads):
+        """Steps 4 and 5 of pair p; starts take the place of parents, negated ends that of offsets."""
+        depth = level_starts.shape[0] - 1
+        n = level_starts[depth]
+        SIZE, END, SHIFT = n, 2 * n, 3 * n
+        for level in range(depth):
+            for v in range(level_starts[level] + thread, level_starts[level + 1], threads):
+                base = np.int32(0)
+                if v > 0:
+                    base = np.int32(memory[SHIFT + memory[v]] + memory[END + v])
+                memory[SHIFT + v] = np.int32(base - memory[SHIFT + v])
+                memory[v] = base + 1
+                memory[END + v] = -(base + memory[SIZE + v])
+                if p == 0:
+                    lanes[np.int64(v) * W + LEVEL] = level
+                    lanes[np.int64(v) * W + T] = base + 1
+                    lanes[np.int64(v) * W + R] = -(base + memory[SIZE + v])
+                    for i in range(R + 1, W):
+                        lanes[np.int64(v) * W + i] = 0
+            cuda.syncthreads()
+        begin, end = edge_starts[max(depth - 2, 0)], edge_starts[max(depth - 1, 0)]
+        k = begin + thread
+        u, v = fetched(k, end, sources, targets)
+        for level in range(depth - 2, 0, -1):
+            next_begin = edge_starts[level - 1]
+            while k < end:
+                least, last = memory[v], memory[END + v]
+                if least < memory[u]:
+                    cuda.atomic.min(memory, u, least)
+                if last < memory[END + u]:
+                    cuda.atomic.min(memory, END + u, last)
+                k += threads
+                u, v = fetched(k, end, sources, targets)
+            begin, end = next_begin, begin
+            k = begin + thread
+            u, v = fetched(k, end, sources, targets)
+            cuda.syncthreads()
+        for v in range(thread, n, threads):
+            lanes[np.int64(v) * W + 2 * p] = memory[v]
+            lanes[np.int64(v) * W + 2 * p + 1] = memory[END + v]
+
+    @cuda.jit(device=True)
+    def begin_words(n, chosen, memory, thread, threads):
+        """A hub's own bit; the low halves of all words lie before the high ones."""
+        for v in range(thread, 2 * n, threads):
+            memory[v] = 0
+        cuda.syncthreads()
+        for i in range(thread, chosen.shape[0], threads):
+            if chosen[i] >= 0:
+                memory[chosen[i] + (n if i >= 32 else 0)] = np.int32(np.int64(1) << (i & 31))
+        cuda.syncthreads()
+
+    @cuda.jit(device=True)
+    def spread(first, last, step, edge_starts, givers, takers, n, memory, thread, threads):
+        """Level by level from `first` to `last` (not met), words of takers take in those of givers along its edges."""
+        level = first
+        k, end = np.int32(0), np.int32(0)
+        if level != last:
+            k, end = edge_starts[level] + thread, edge_starts[level + 1]
+        u, v = fetched(k, end, givers, takers)
+        while level != last:
+            level += step
+            next_begin, next_end = np.int32(0), np.int32(0)
+            if level != last:
+                next_begin, next_end = edge_starts[level], edge_starts[level + 1]
+            while k < end:
+                low, high = memory[u], memory[n + u]
+                if low & ~memory[v]:
+                    cuda.atomic.or_(memory, v, low)
+                if high & ~memory[n + v]:
+                    cuda.atomic.or_(memory, n + v, high)
+                k += threads
+                u, v = fetched(k, end, givers, takers)
+            k, end = next_begin + thread, next_end
+            u, v = fetched(k, end, givers, takers)
+            cuda.syncthreads()
+
+    @kernel_of(64)
+    def label_small(
+        level_starts, edge_starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts, lanes, words
+    ):  # fmt: skip
+        """See the module. edge_starts int32[depth + 1]: where the edges of each level begin; words int32[4 n]."""
+        memory = cuda.shared.array(0, int32)
+        partial = cuda.shared.array(_PARTIAL, np.int64)
+        steps = cuda.const.array_like(STEPS_OF_ROWS)
+        thread, threads, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+        depth = level_starts.shape[0] - 1
+        n = level_starts[depth]
+        if block < D:
+            grow_tree(
+                block, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps, thread, threads
+            )
+            label_pair(block, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads)
+        elif block == D:
+            begin_words(n, chosen, memory, thread, threads)
+            spread(depth - 1, -1, -1, edge_starts, targets, sources, n, memory, thread, threads)
+            for v in range(thread, n, threads):
+                words[4 * v] = memory[v]
+                words[4 * v + 1] = memory[n + v]
+        else:
+            begin_words(n, chosen, memory, thread, threads)
+            spread(0, depth, 1, edge_starts, sources, targets, n, memory, thread, threads)
+            for v in range(thread, n, threads):
+                words[4 * v + 2] = memory[v]
+                words[4 * v + 3] = memory[n + v]
+
+    return label_small
