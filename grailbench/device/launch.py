@@ -87,7 +87,7 @@ class Prepared:
         handle = int(compiled._codelibrary.get_cufunc().handle)
         if shared_bytes > _PLAIN_SHARED:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            _check(driver.cuFuncSetAttribute(handle, attribute, shared_bytes))
+            _check(driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id))
         call = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
         if not compiled.cooperative:

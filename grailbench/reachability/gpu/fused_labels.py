@@ -32,6 +32,7 @@ from grailbench.graph.leveled import Leveled
 
 NARROW = 2048  #: a level with no more edges and vertices is one block's work
 MOST_THREADS = 1024
+THREADS, PER_MULTIPROCESSOR = 512, 2
 _NO_KEY = 2**31 - 1
 _LOW = np.uint64(0xFFFFFFFF)
 _M1, _M2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
@@ -98,6 +99,24 @@ def element(position, length, vertex, salt, steps):
     """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order."""
     h = np.int64(mixed(vertex, salt))
     return (position * (steps[h & 7] % length) + (h >> 3) % length) % length
+
+
+@cuda.jit(device=True)
+def low_half(two):
+    """The lower int32 of an int64."""
+    return np.int32(((two & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000)
+
+
+@cuda.jit(device=True)
+def high_half(two):
+    """The upper int32 of an int64."""
+    return np.int32(two >> 32)
+
+
+@cuda.jit(device=True)
+def joined_halves(low, high):
+    """The int64 of two int32."""
+    return (np.int64(high) << 32) | (np.int64(low) & 0xFFFFFFFF)
 
 
 @cuda.jit(device=True)
@@ -200,16 +219,20 @@ def kernel(dim: int, registers: int | None = None):
                     cuda.atomic.add(size, np.int64(current) * D + p, total)
 
     @cuda.jit(device=True)
-    def put(lanes, hubs, at, least, word):
-        """Lower the record of vertex `at` to `least`, lane by lane, and add the bits of `word`."""
+    def put(lanes, at, least, word):
+        """Lower the starts and negated ends of vertex `at` to `least`, lane by lane, and add the bits of `word`."""
+        record = np.int64(at) * W
         for i in range(MINS):
-            if least[i] < lanes[np.int64(at) * W + i]:
-                cuda.atomic.min(lanes, np.int64(at) * W + i, least[i])
-        if word & ~hubs[2 * np.int64(at)]:
-            cuda.atomic.or_(hubs, 2 * np.int64(at), word)
+            if least[i] < lanes[record + i]:
+                cuda.atomic.min(lanes, record + i, least[i])
+        low, high = low_half(word), high_half(word)
+        if low & ~lanes[record + T]:
+            cuda.atomic.or_(lanes, record + T, low)
+        if high & ~lanes[record + R]:
+            cuda.atomic.or_(lanes, record + R, high)
 
     @cuda.jit(device=True)
-    def gather_up(lane, least, word):
+    def gather_up(least, word):
         """Minima and union over the warp, in lane 0."""
         for i in range(MINS):
             for j in range(STEPS):
@@ -219,7 +242,7 @@ def kernel(dim: int, registers: int | None = None):
         return word
 
     @cuda.jit(device=True)
-    def repair(begin, end, worker, workers, lane, sources, targets, lanes, hubs):
+    def repair(begin, end, worker, workers, lane, sources, targets, lanes, twos):
         """Step 5 on edges [begin, end): each source's interval takes in its children's, and their forward words."""
         a, b = share(begin, end, worker, workers)
         run = cuda.local.array(MINS, np.int32)
@@ -236,16 +259,17 @@ def kernel(dim: int, registers: int | None = None):
             if k < b:
                 u = sources[k]
                 v = np.int64(targets[k])
-                for i in range(MINS):
-                    value[i] = lanes[v * W + i]
-                word = hubs[2 * v]
+                for p in range(D):
+                    two = twos[v * (W // 2) + p]
+                    value[2 * p], value[2 * p + 1] = low_half(two), high_half(two)
+                word = joined_halves(lanes[v * W + T], lanes[v * W + R])
             u0 = first(u)
             if every(u == u0):
                 if u0 != current:
                     if current >= 0:
-                        bits = gather_up(lane, run, bits)
+                        bits = gather_up(run, bits)
                         if lane == 0:
-                            put(lanes, hubs, current, run, bits)
+                            put(lanes, current, run, bits)
                         bits = np.int64(0)
                         for i in range(MINS):
                             run[i] = _NO_KEY
@@ -266,15 +290,18 @@ def kernel(dim: int, registers: int | None = None):
                         word |= others
                 before = below(u, 1)
                 if (lane == 0 or before != u) and u >= 0:
-                    put(lanes, hubs, u, value, word)
+                    put(lanes, u, value, word)
         if current >= 0:
-            bits = gather_up(lane, run, bits)
+            bits = gather_up(run, bits)
             if lane == 0:
-                put(lanes, hubs, current, run, bits)
+                put(lanes, current, run, bits)
 
     @cuda.jit(device=True)
-    def rank_vertices(begin, end, worker, workers, level, size, parent, offset, row_sum, shift, lanes):
-        """Step 4 for vertices [begin, end) of a level: where their intervals lie."""
+    def rank_vertices(begin, end, worker, workers, level, size, parent, offset, row_sum, shift, bases, lanes, hubs):
+        """Step 4 for vertices [begin, end) of a level: where their intervals lie.
+
+        Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
+        """
         for v in range(begin + worker, end, workers):
             record = np.int64(v) * W
             for p in range(D):
@@ -286,8 +313,10 @@ def kernel(dim: int, registers: int | None = None):
                 lanes[record + 2 * p] = base + 1
                 lanes[record + 2 * p + 1] = -(base + size[at])
                 if p == 0:
-                    lanes[record + T] = base + 1
-                    lanes[record + R] = -(base + size[at])
+                    bases[v] = base
+            word = hubs[2 * np.int64(v)]
+            lanes[record + T] = low_half(word)
+            lanes[record + R] = high_half(word)
             lanes[record + LEVEL] = level
             for i in range(R + 1, W):
                 lanes[record + i] = 0
@@ -305,9 +334,12 @@ def kernel(dim: int, registers: int | None = None):
     @kernel_of(registers)
     def label(
         level_starts, wide, starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts,
-        key, size, parent, offset, row_sum, shift, sums, lanes, hubs,
+        key, size, parent, offset, row_sum, shift, sums, lanes, twos, hubs,
     ):  # fmt: skip
-        """See the module. wide: int8[3, depth], whether a level is the whole grid's work in steps 2, 4, 5."""
+        """See the module. wide: int8[3, depth], whether a level is the whole grid's work in steps 2, 4, 5.
+
+        twos: int64[n * width / 2], the same memory as `lanes`. The super-root is not swept: it has all there is.
+        """
         grid = cuda.cg.this_grid()
         partial = cuda.shared.array(MOST_THREADS, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
@@ -323,7 +355,7 @@ def kernel(dim: int, registers: int | None = None):
 
         for i in range(me, np.int64(n) * D, everyone):
             key[i] = _NO_KEY
-            size[i] = 1
+            size[i] = 1 if i >= D else n
             row_sum[i] = 0
         for i in range(me, 2 * np.int64(n), everyone):
             hubs[i] = 0
@@ -341,7 +373,7 @@ def kernel(dim: int, registers: int | None = None):
                     cuda.atomic.min(key, v + p, mine)
         grid.sync()
 
-        for level in range(depth - 2, -1, -1):
+        for level in range(depth - 2, 0, -1):
             begin, end = deep_starts[level_starts[level]], deep_starts[level_starts[level + 1]]
             if wide[0, level]:
                 add_sizes(begin, end, my_warp, all_warps, lane, deep_sources, deep_targets, salts, key, size)
@@ -350,7 +382,7 @@ def kernel(dim: int, registers: int | None = None):
                 if block == 0:
                     add_sizes(begin, end, warp, warps, lane, deep_sources, deep_targets, salts, key, size)
                     cuda.syncthreads()
-                if level == 0 or wide[0, level - 1]:
+                if level == 1 or wide[0, level - 1]:
                     grid.sync()
 
         each = -(-deep // blocks)
@@ -411,28 +443,40 @@ def kernel(dim: int, registers: int | None = None):
             if level > 0:
                 first_edge, last_edge = np.int64(starts[level_starts[level - 1]]), np.int64(starts[begin])
             if wide[1, level]:
-                rank_vertices(begin, end, me, everyone, level, size, parent, offset, row_sum, shift, lanes)
+                rank_vertices(begin, end, me, everyone, level, size, parent, offset, row_sum, shift, key, lanes, hubs)
                 push_words(first_edge, last_edge, me, everyone, sources, targets, hubs)
                 grid.sync()
             else:
                 if block == 0:
-                    rank_vertices(begin, end, thread, threads, level, size, parent, offset, row_sum, shift, lanes)
+                    rank_vertices(begin, end, thread, threads, level, size, parent, offset, row_sum, shift, key, lanes, hubs)
                     push_words(first_edge, last_edge, thread, threads, sources, targets, hubs)
                     cuda.syncthreads()
                 if level == depth - 1 or wide[1, level + 1]:
                     grid.sync()
 
-        for level in range(depth - 2, -1, -1):
+        for level in range(depth - 2, 0, -1):
             begin, end = starts[level_starts[level]], starts[level_starts[level + 1]]
             if wide[2, level]:
-                repair(begin, end, my_warp, all_warps, lane, sources, targets, lanes, hubs)
+                repair(begin, end, my_warp, all_warps, lane, sources, targets, lanes, twos)
                 grid.sync()
             else:
                 if block == 0:
-                    repair(begin, end, warp, warps, lane, sources, targets, lanes, hubs)
+                    repair(begin, end, warp, warps, lane, sources, targets, lanes, twos)
                     cuda.syncthreads()
-                if level > 0 and wide[2, level - 1]:
+                if level == 1 or wide[2, level - 1]:
                     grid.sync()
+
+        for v in range(me, n, everyone):
+            record = np.int64(v) * W
+            word = joined_halves(lanes[record + T], lanes[record + R])
+            if v == 0:
+                for i in range(chosen.shape[0]):
+                    if chosen[i] >= 0:
+                        word |= np.int64(1) << i
+            hubs[2 * np.int64(v)] = word
+            base = key[v]
+            lanes[record + T] = base + 1
+            lanes[record + R] = -(base + size[np.int64(v) * D])
 
     return label
 
@@ -463,7 +507,7 @@ class Labeler:
         small: bool | None = None,
         shape: Shape | None = None,
         narrow: int = NARROW,
-        registers: int | None = None,
+        registers: int | None = 64,
     ):
         from grailbench.reachability.gpu import fused_small
 
@@ -489,9 +533,10 @@ class Labeler:
         scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
         rows = device.starts, device.sources, device.targets
         sums = cuda.device_array(4096 * dim, np.int64)
-        args = (device.level_starts, cuda.to_device(wide), *rows, *deep, chosen, salt, *scratch, sums, lanes, words)
+        twos = lanes.view(np.int64)
+        args = (device.level_starts, cuda.to_device(wide), *rows, *deep, chosen, salt, *scratch, sums, lanes, twos, words)
         code = kernel(dim, registers)
-        self.shape = shape or cooperative_shape(code, args, per_multiprocessor=1)
+        self.shape = shape or cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)
         self._launch = Prepared(code, args, self.shape)
         self.barriers = int(wide.sum()) + 8
 

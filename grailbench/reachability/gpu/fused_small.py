@@ -17,6 +17,7 @@ from grailbench.reachability.gpu.fused_labels import (
     _NO_KEY,
     STEPS_OF_ROWS,
     element,
+    low_half,
     priority,
     record_width,
     sum_up,
@@ -152,7 +153,7 @@ def kernel(dim: int):
         cuda.syncthreads()
         for i in range(thread, chosen.shape[0], threads):
             if chosen[i] >= 0:
-                memory[chosen[i] + (n if i >= 32 else 0)] = np.int32(np.int64(1) << (i & 31))
+                memory[chosen[i] + (n if i >= 32 else 0)] = low_half(np.int64(1) << (i & 31))
         cuda.syncthreads()
 
     @cuda.jit(device=True)
@@ -180,6 +181,15 @@ def kernel(dim: int):
             u, v = fetched(k, end, givers, takers)
             cuda.syncthreads()
 
+    @cuda.jit(device=True)
+    def every_hub(chosen):
+        """The halves of the word that has all hubs: the super-root's."""
+        low, high = np.int64(0), np.int64(0)
+        for i in range(32):
+            low |= np.int64(chosen[i] >= 0) << i
+            high |= np.int64(chosen[32 + i] >= 0) << i
+        return low_half(low), low_half(high)
+
     @kernel_of(64)
     def label_small(
         level_starts, edge_starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts, lanes, words
@@ -198,13 +208,16 @@ def kernel(dim: int):
             label_pair(block, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads)
         elif block == D:
             begin_words(n, chosen, memory, thread, threads)
-            spread(depth - 1, -1, -1, edge_starts, targets, sources, n, memory, thread, threads)
+            spread(max(depth - 2, 0), 0, -1, edge_starts, targets, sources, n, memory, thread, threads)
+            if thread == 0:
+                memory[0], memory[n] = every_hub(chosen)
+            cuda.syncthreads()
             for v in range(thread, n, threads):
                 words[4 * v] = memory[v]
                 words[4 * v + 1] = memory[n + v]
         else:
             begin_words(n, chosen, memory, thread, threads)
-            spread(0, depth, 1, edge_starts, sources, targets, n, memory, thread, threads)
+            spread(min(1, depth - 1), depth - 1, 1, edge_starts, sources, targets, n, memory, thread, threads)
             for v in range(thread, n, threads):
                 words[4 * v + 2] = memory[v]
                 words[4 * v + 3] = memory[n + v]
