@@ -18,6 +18,16 @@ def mixed(vertices, salt):
     return x ^ (x >> np.uint64(16))
 
 
+def sibling_order(length, h, tile=1024):
+    """int64[length]: the elements of a row by their place in the order that hash `h` gives."""
+    q, step, shift = np.arange(length), int(PRIMES[h & 7]), h >> 3
+    if length < 2 * tile:
+        return (q * (step % length) + shift % length) % length
+    tiles = length // tile
+    other = (q // tile * (step % tiles) + shift % tiles) % tiles
+    return np.where(q // tile == tiles, q, other * tile + (q * step + shift + other * 167) % tile)
+
+
 def tree(graph, salt, order_salt):
     """Parent, size and rank of every vertex: int64[n] each, ranks from 1; the super-root's parent is -1."""
     n = graph.vertex.shape[0]
@@ -31,10 +41,9 @@ def tree(graph, salt, order_salt):
     before = np.zeros(n, np.int64)
     for u in range(n):
         length = int(rows[u + 1] - rows[u])
-        h = int(mixed(u, order_salt))
         total = 0
-        for place in range(length):
-            v = dd[rows[u] + (place * (int(PRIMES[h & 7]) % length) + (h >> 3) % length) % length]
+        for place in sibling_order(length, int(mixed(u, order_salt))) if length else ():
+            v = dd[rows[u] + place]
             if parent[v] == u:
                 before[v] = before[u] + total
                 total += size[v]

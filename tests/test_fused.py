@@ -1,4 +1,4 @@
-"""`gpu-fused`: its labels are the twin's element by element, its hubs' words those of the CPU, its answers the oracle's.
+"""`gpu-fused`: labels are the twin's element by element, words of hubs those of the CPU, answers the oracle's.
 
 In the simulator blocks are tiny; on a GPU the same tests run with real blocks, on the real graphs too.
 """
@@ -6,7 +6,7 @@ In the simulator blocks are tiny; on a GPU the same tests run with real blocks, 
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-from fused_twin import records
+from fused_twin import records, sibling_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
@@ -15,7 +15,7 @@ from grailbench.device import gateway, leveled
 from grailbench.device.launch import Shape
 from grailbench.graph.leveled import by_level
 from grailbench.reachability import hubs
-from grailbench.reachability.gpu import fused_labels
+from grailbench.reachability.gpu import fused_hubs, fused_labels
 
 gateway.require()
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
@@ -25,8 +25,7 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
-    chosen = graph.rank[hubs.choose(dag)]
-    labeler = fused_labels.Labeler(graph, leveled.upload(graph), chosen, dim, seed, **how)
+    labeler = fused_labels.Labeler(graph, leveled.upload(graph, graph.parents()), dim, seed, **how)
     labels = labeler.run()
     lanes = labels.lanes.copy_to_host().reshape(dag.vertices, labels.width)
     return graph, lanes, labels.hubs.copy_to_host().view(np.uint64)
@@ -45,8 +44,38 @@ def labelled(dag, dim, seed, **how):
     ),
 )
 def test_labels_are_the_twins_and_words_those_of_the_cpu(graph, dim, seed, how):
-    dag = dag_of(*graph)
+    assert_as_the_twin(dag_of(*graph), dim, seed, how)
+
+
+@pytest.mark.parametrize("how", [{"small": True}, {"small": False}])
+def test_long_rows_are_ordered_tile_by_tile(how):
+    children = 2100
+    edges = [(0, v) for v in range(1, children)] + [(1, children), (children - 1, children)]
+    assert_as_the_twin(dag_of(children + 1, edges), 1, 5, how)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 2047, 2048, 2049, 5000])
+def test_a_sibling_order_is_a_permutation(length):
+    for h in (0, 12345, 2**32 - 1):
+        assert np.array_equal(np.sort(sibling_order(length, h)), np.arange(length))
+
+
+def assert_as_the_twin(dag, dim, seed, how):
     leveled_dag, lanes, words = labelled(dag, dim, seed, **how)
     expected = records(leveled_dag, fused_labels.salts(seed, dim), dim, lanes.shape[1])
     assert np.array_equal(lanes, expected)
     assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[leveled_dag.vertex])
+
+
+@MANY
+@given(graph=digraphs(), most=st.integers(1, 5), threads=st.sampled_from([1, 4]))
+def test_hubs_are_those_of_the_cpu(graph, most, threads):
+    dag = dag_of(*graph)
+    numbered = by_level(dag)
+    shape = Shape(1, threads if gateway.simulated else 32 * threads)
+    chooser = fused_hubs.Chooser(leveled.upload(numbered, numbered.parents()), shape, most, most)
+    chooser.launch()
+    expected = np.full(64, -1)
+    first = numbered.rank[hubs.choose(dag)][:most]
+    expected[: first.size] = first
+    assert np.array_equal(chooser.chosen.copy_to_host(), expected)

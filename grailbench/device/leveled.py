@@ -13,10 +13,11 @@ from grailbench.graph.leveled import Leveled
 class DeviceLeveled(NamedTuple):
     """`graph.leveled.Leveled` on the device, its offsets int32 where they fit.
 
-    rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets: as there.
+    vertex, rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets: as there.
     parent_starts, parents: its `parents()`, when they were asked for; else None.
     """
 
+    vertex: object
     rank: object
     level_starts: object
     starts: object
@@ -31,7 +32,7 @@ class DeviceLeveled(NamedTuple):
 
 def upload(graph: Leveled, parents: tuple[np.ndarray, np.ndarray] | None = None) -> DeviceLeveled:
     """Copy it to the device; `parents` as `graph.parents()` gives them, if they are wanted there."""
-    fields = graph[1:] + (() if parents is None else parents)
+    fields = tuple(graph) + (() if parents is None else parents)
     return DeviceLeveled(*(cuda.to_device(_narrow(field)) for field in fields))
 
 
@@ -46,4 +47,4 @@ def leveled_bytes(vertices: int, edges: int, deep: int, depth: int, parents: boo
     """Bytes on the device."""
     wide = 4 if edges < 2**31 else 8
     rows = (vertices + 1) * wide
-    return 4 * vertices + 4 * (depth + 1) + 2 * rows + 8 * edges + 8 * deep + parents * (rows + 4 * edges)
+    return 8 * vertices + 4 * (depth + 1) + 2 * rows + 8 * edges + 8 * deep + parents * (rows + 4 * edges)

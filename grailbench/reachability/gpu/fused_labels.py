@@ -2,7 +2,7 @@
 
 Any spanning tree gives labels if containment is repaired (docs/algorithms.md). Here the tree of pair p takes for each
 vertex the deepest parent that a hash of (seed, p, parent) puts first; children lie in their parent's interval in an
-order that is affine in their row, other in each row and pair. All is a pure function of the graph and the seed. The steps:
+order that is affine in their row, other in each row and pair. All is a pure function of the graph and the seed. Steps:
 
     1  parents     the least hash among the deepest parents, by atomic minimum
     2  sizes       of subtrees, bottom-up, level by level
@@ -30,6 +30,7 @@ from grailbench.device.warp import STEPS, WARP, above, below, every, first
 from grailbench.graph.hashing import draw, stream
 from grailbench.graph.leveled import Leveled
 
+TILE = 1024  #: elements of a long row that are ordered together, a power of two
 NARROW = 2048  #: a level with no more edges and vertices is one block's work
 MOST_THREADS = 1024
 THREADS, PER_MULTIPROCESSOR = 512, 2
@@ -96,9 +97,22 @@ def unmixed(key, salt):
 
 @cuda.jit(device=True)
 def element(position, length, vertex, salt, steps):
-    """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order."""
+    """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order.
+
+    A long row is ordered tile by tile, the tiles in an affine order and each in itself, so that what lies together is
+    read together.
+    """
     h = np.int64(mixed(vertex, salt))
-    return (position * (steps[h & 7] % length) + (h >> 3) % length) % length
+    step, shift = steps[h & 7], h >> 3
+    if length < 2 * TILE:
+        return (position * (step % length) + shift % length) % length
+    tiles = length // TILE
+    tile = position // TILE
+    if tile == tiles:
+        return position
+    tile = (tile * (step % tiles) + shift % tiles) % tiles
+    within = (position * step + shift + tile * 167) & (TILE - 1)
+    return tile * TILE + within
 
 
 @cuda.jit(device=True)
@@ -297,11 +311,12 @@ def kernel(dim: int, registers: int | None = None):
                 put(lanes, current, run, bits)
 
     @cuda.jit(device=True)
-    def rank_vertices(begin, end, worker, workers, level, size, parent, offset, row_sum, shift, bases, lanes, hubs):
+    def rank_vertices(begin, end, worker, workers, level, size, tree, bases, lanes, hubs):
         """Step 4 for vertices [begin, end) of a level: where their intervals lie.
 
         Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
         """
+        parent, offset, row_sum, shift = tree
         for v in range(begin + worker, end, workers):
             record = np.int64(v) * W
             for p in range(D):
@@ -437,18 +452,19 @@ def kernel(dim: int, registers: int | None = None):
                 cuda.syncthreads()
         grid.sync()
 
+        tree = parent, offset, row_sum, shift
         for level in range(depth):
             begin, end = level_starts[level], level_starts[level + 1]
             first_edge, last_edge = np.int64(0), np.int64(0)
             if level > 0:
                 first_edge, last_edge = np.int64(starts[level_starts[level - 1]]), np.int64(starts[begin])
             if wide[1, level]:
-                rank_vertices(begin, end, me, everyone, level, size, parent, offset, row_sum, shift, key, lanes, hubs)
+                rank_vertices(begin, end, me, everyone, level, size, tree, key, lanes, hubs)
                 push_words(first_edge, last_edge, me, everyone, sources, targets, hubs)
                 grid.sync()
             else:
                 if block == 0:
-                    rank_vertices(begin, end, thread, threads, level, size, parent, offset, row_sum, shift, key, lanes, hubs)
+                    rank_vertices(begin, end, thread, threads, level, size, tree, key, lanes, hubs)
                     push_words(first_edge, last_edge, thread, threads, sources, targets, hubs)
                     cuda.syncthreads()
                 if level == depth - 1 or wide[1, level + 1]:
@@ -493,7 +509,7 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
 class Labeler:
     """Labels one graph with `dim` pairs; device arrays are made once, `run` may be called again.
 
-    hubs: int32[h <= 64], the hubs by their numbers in `graph`. The rest is for tests and measurements: `small` forces
+    device: with its rows of parents. The rest is for tests and measurements: `small` forces
     or forbids shared memory, `shape`, `narrow` and `registers` are of the grid's kernel.
     """
 
@@ -501,7 +517,6 @@ class Labeler:
         self,
         graph: Leveled,
         device: DeviceLeveled,
-        hubs: np.ndarray,
         dim: int,
         seed: int,
         small: bool | None = None,
@@ -510,11 +525,10 @@ class Labeler:
         registers: int | None = 64,
     ):
         from grailbench.reachability.gpu import fused_small
+        from grailbench.reachability.gpu.fused_hubs import Chooser, Room
 
         n = graph.vertex.shape[0]
-        chosen = np.full(64, -1, np.int32)
-        chosen[: hubs.shape[0]] = hubs
-        chosen, salt = cuda.to_device(chosen), cuda.to_device(salts(seed, dim))
+        salt = cuda.to_device(salts(seed, dim))
         lanes = cuda.device_array(n * record_width(dim), np.int32)
         words = cuda.device_array(2 * n, np.int64)
         self.labels = Labels(lanes, words, record_width(dim), dim)
@@ -522,25 +536,30 @@ class Labeler:
         if fused_small.fits(n) if small is None else small:
             edge_starts = cuda.to_device(graph.starts[graph.level_starts].astype(np.int32))
             args = (
-                device.level_starts, edge_starts, device.sources, device.targets, *deep, chosen, salt, lanes,
-                words.view(np.int32),
+                device.level_starts, edge_starts, device.sources, device.targets, *deep, device.starts,
+                device.parent_starts, device.vertex, *Room.make(2), salt, lanes, words.view(np.int32),
             )  # fmt: skip
             self.shape = Shape(dim + 2, SIMULATED_THREADS if simulated else fused_small.THREADS)
-            self._launch = Prepared(fused_small.kernel(dim), args, self.shape, fused_small.shared_bytes(n))
+            self._launches = [Prepared(fused_small.kernel(dim), args, self.shape, fused_small.shared_bytes(n))]
             self.barriers = 0
             return
+        hubs = Chooser(device)
         wide = wide_levels(graph, narrow)
         scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
         rows = device.starts, device.sources, device.targets
         sums = cuda.device_array(4096 * dim, np.int64)
         twos = lanes.view(np.int64)
-        args = (device.level_starts, cuda.to_device(wide), *rows, *deep, chosen, salt, *scratch, sums, lanes, twos, words)
+        args = (
+            device.level_starts, cuda.to_device(wide), *rows, *deep, hubs.chosen, salt, *scratch, sums, lanes, twos,
+            words,
+        )  # fmt: skip
         code = kernel(dim, registers)
         self.shape = shape or cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)
-        self._launch = Prepared(code, args, self.shape)
+        self._launches = [hubs, Prepared(code, args, self.shape)]
         self.barriers = int(wide.sum()) + 8
 
     def run(self) -> Labels:
         """Label; does not wait."""
-        self._launch.launch()
+        for launch in self._launches:
+            launch.launch()
         return self.labels

@@ -13,6 +13,7 @@ from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import kernel_of
+from grailbench.reachability.gpu.fused_hubs import SHARED, chooser
 from grailbench.reachability.gpu.fused_labels import (
     _NO_KEY,
     STEPS_OF_ROWS,
@@ -26,7 +27,7 @@ from grailbench.reachability.gpu.fused_labels import (
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32
-MOST_SHARED = 227 * 1024 - 8 * _PARTIAL
+MOST_SHARED = 226 * 1024 - 8 * _PARTIAL - SHARED
 _ARRAYS = 4
 
 
@@ -53,10 +54,12 @@ def kernel(dim: int):
     """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
     D, W = dim, record_width(dim)
     LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
+    choose = chooser(alone=True)
 
     @cuda.jit(device=True)
-    def grow_tree(p, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps, thread, threads):
+    def grow_tree(p, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps):
         """Steps 1 to 3 of pair p: memory holds parents, sizes, offsets of siblings, and where rows begin."""
+        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
         depth = level_starts.shape[0] - 1
         n = level_starts[depth]
         deep = deep_starts[n]
@@ -150,7 +153,7 @@ def kernel(dim: int):
         """A hub's own bit; the low halves of all words lie before the high ones."""
         for v in range(thread, 2 * n, threads):
             memory[v] = 0
-        cuda.syncthreads()
+        cuda.syncthreads()  # also for `chosen`
         for i in range(thread, chosen.shape[0], threads):
             if chosen[i] >= 0:
                 memory[chosen[i] + (n if i >= 32 else 0)] = low_half(np.int64(1) << (i & 31))
@@ -192,9 +195,12 @@ def kernel(dim: int):
 
     @kernel_of(64)
     def label_small(
-        level_starts, edge_starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts, lanes, words
+        level_starts, edge_starts, sources, targets, deep_starts, deep_sources, deep_targets,
+        starts, parent_starts, ids, tallies, listed, chosen, salts, lanes, words,
     ):  # fmt: skip
-        """See the module. edge_starts int32[depth + 1]: where the edges of each level begin; words int32[4 n]."""
+        """See the module. edge_starts int32[depth + 1]: where the edges of each level begin; words int32[4 n];
+        tallies, listed, chosen: `fused_hubs.Room` for two blocks.
+        """
         memory = cuda.shared.array(0, int32)
         partial = cuda.shared.array(_PARTIAL, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
@@ -202,21 +208,21 @@ def kernel(dim: int):
         depth = level_starts.shape[0] - 1
         n = level_starts[depth]
         if block < D:
-            grow_tree(
-                block, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps, thread, threads
-            )
+            grow_tree(block, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps)
             label_pair(block, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads)
         elif block == D:
-            begin_words(n, chosen, memory, thread, threads)
+            choose(starts, parent_starts, ids, tallies[0], listed[0], chosen[0])
+            begin_words(n, chosen[0], memory, thread, threads)
             spread(max(depth - 2, 0), 0, -1, edge_starts, targets, sources, n, memory, thread, threads)
             if thread == 0:
-                memory[0], memory[n] = every_hub(chosen)
+                memory[0], memory[n] = every_hub(chosen[0])
             cuda.syncthreads()
             for v in range(thread, n, threads):
                 words[4 * v] = memory[v]
                 words[4 * v + 1] = memory[n + v]
         else:
-            begin_words(n, chosen, memory, thread, threads)
+            choose(starts, parent_starts, ids, tallies[1], listed[1], chosen[1])
+            begin_words(n, chosen[1], memory, thread, threads)
             spread(min(1, depth - 1), depth - 1, 1, edge_starts, sources, targets, n, memory, thread, threads)
             for v in range(thread, n, threads):
                 words[4 * v + 2] = memory[v]
