@@ -80,6 +80,7 @@ class Implementation(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  #: extras or hardware beyond the base install, such as 'peers'
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` it obeys
+    fixed: ClassVar[dict[str, str]] = {}  #: what its cells say of an axis that it does not obey but has, by name
 
     @classmethod
     def require(cls) -> None:

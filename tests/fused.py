@@ -7,6 +7,7 @@ from grailbench.device.gateway import cuda
 from grailbench.graph.leveled import by_level
 from grailbench.reachability.gpu.fused_batch import Searcher
 from grailbench.reachability.gpu.fused_filter import Records
+from grailbench.reachability.gpu.fused_labels import record_width
 from grailbench.reachability.gpu.fused_search import Adjacency
 from grailbench.reachability.index import NoTimer, implementation
 
@@ -15,12 +16,22 @@ def searcher_on(dag, params, room=None):
     """A `Searcher` with the labels and hubs that `sequential` makes of a DAG."""
     index = implementation("sequential").build(dag, params, NoTimer())
     graph = by_level(dag)
-    width = int(index.labels.width)
-    lanes = index.labels.lanes.reshape(-1, width)[graph.vertex].reshape(-1)
+    lanes = _with_ranks(index.labels)[graph.vertex].reshape(-1)
+    width = np.uint64(record_width(params.dim))
     hubs = np.zeros(1, np.uint64)
     if index.hubs is not None:
         hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
     there = leveled.upload(graph, graph.parents())
     adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-    records = Records(cuda.to_device(lanes), index.labels.width, index.labels.pairs, cuda.to_device(hubs))
+    records = Records(cuda.to_device(lanes), width, index.labels.pairs, cuda.to_device(hubs))
     return Searcher(there.rank, graph.level_starts, adjacency, records, room)
+
+
+def _with_ranks(labels):
+    """The records as `fused_labels` lays them out: the ranks beside the starts of pair 0's subtrees."""
+    dim = len(labels.pairs)
+    given = labels.lanes.reshape(-1, int(labels.width))
+    lanes = np.zeros((given.shape[0], record_width(dim)), np.int32)
+    lanes[:, : 2 * dim + 2] = given[:, : 2 * dim + 2]
+    lanes[:, 2 * dim + 2] = given[:, 1]
+    return lanes

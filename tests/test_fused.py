@@ -13,9 +13,12 @@ from strategies import dag_of, digraphs
 
 from grailbench.device import gateway, leveled
 from grailbench.device.launch import Shape
+from grailbench.errors import InputError
+from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.reachability import hubs
 from grailbench.reachability.gpu import fused_hubs, fused_labels
+from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
@@ -79,3 +82,47 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     first = numbered.rank[hubs.choose(dag)][:most]
     expected[: first.size] = first
     assert np.array_equal(chooser.chosen.copy_to_host(), expected)
+
+
+def test_the_index_checks_its_labels_and_answers():
+    vertices, edges = 30, [(u, v) for u in range(30) for v in range(u + 1, min(u + 4, 30))]
+    dag = dag_of(vertices, edges)
+    index = implementation("gpu-fused").build(dag, Params(count=True), NoTimer())
+    assert index.check_labels(dag) is None
+    u, v = (ends.ravel().astype(np.int32) for ends in np.indices((10, vertices)))
+    assert np.array_equal(index.query_batch(u, v, NoTimer()), u <= v)
+    assert index.counters["queries"] == 300
+    lanes = index._labels.lanes.copy_to_host()
+    lanes[-index._labels.width] = 0  # the last vertex reaches rank 0, and nobody above it knows
+    index._labels.lanes.copy_to_device(lanes)
+    assert "do not contain" in index.check_labels(dag)
+
+
+def test_a_dag_of_two_roots_is_refused():
+    dag = dag_of(2, [])
+    torn = Dag(
+        dag.offsets[:-1], dag.children[:0], np.zeros(2, np.int32), np.arange(2, dtype=np.int32), dag.component
+    )
+    with pytest.raises(InputError, match="2 vertices have no parent"):
+        implementation("gpu-fused").build(torn, Params(), NoTimer())
+
+
+@pytest.mark.gpu
+@pytest.mark.mirror
+@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
+def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(mirror):
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.registry import sets
+
+    wanted = [dataset for part in sets().values() for dataset in part]
+    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
+    assert len(names) >= 17
+    for name in names:
+        dag = open_graph(name).dag
+        index = implementation("gpu-fused").build(dag, Params(dim=2), NoTimer())
+        assert index.check_labels(dag) is None, name
+        numbered, lanes, words = labelled(dag, 2, 1, small=False)
+        assert np.array_equal(lanes.ravel(), index._labels.lanes.copy_to_host()), name
+        assert np.array_equal(words, index._labels.hubs.copy_to_host().view(np.uint64)), name
+        assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[numbered.vertex]), name

@@ -82,7 +82,7 @@ def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
     ids = np.arange(dag.vertices, dtype=np.int32)
     u, v = (ends[:: 7 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
     for filters in ((), FILTERS):
-        params = Params(dim=2, filters=filters, count=True)
+        params = Params(dim=1, filters=filters, count=True)
         index = implementation("sequential").build(dag, params, NoTimer())
         index.query_batch(u, v, NoTimer())
         searcher = searcher_on(dag, params)

@@ -258,7 +258,7 @@ def _expand(experiment: Experiment):
     for name, impl in itertools.product(names, experiment.implementations):
         chosen = implementation(impl, solved.name)
         collapsed = [
-            values if axis in chosen.axes else [None]
+            values if axis in chosen.axes else [chosen.fixed.get(axis)]
             for axis, values in (
                 ("dim", experiment.dim),
                 ("search", experiment.search),

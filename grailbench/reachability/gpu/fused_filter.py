@@ -20,13 +20,12 @@ _1, _2 = np.uint64(1), np.uint64(2)
 
 # What is compiled for the host cannot read a simulated array.
 contains = labels.contains.py_func if simulated else labels.contains
-cuts = labels.cuts.py_func if simulated else labels.cuts
 
 
 class Records(NamedTuple):
     """Labels and hubs on the device, by vertex number.
 
-    lanes int32[n * width], width uint64, pairs: as in `labels.Labels`
+    lanes int32[n * width], width uint64: as in `fused_labels.Labels`; pairs: a tuple of d zeros
     hubs uint64[2 n]: as in `hubs`; a single word where that filter is off
     """
 
@@ -54,6 +53,13 @@ def above(lanes, a, b, pairs):
     return (lanes[a + level] >= lanes[b + level]) & (lanes[b + level] > 0)
 
 
+@cuda.jit(device=True)
+def cut(lanes, a, b, pairs):
+    """Whether the record at `b` is of a vertex in the subtree of that at `a`, in the tree of pair 0."""
+    tree = _2 * np.uint64(len(pairs)) + _1
+    return (lanes[a + tree] <= -lanes[b + tree + _1]) & (lanes[a + tree + _1] <= lanes[b + tree + _1])
+
+
 @cuda.jit
 def sieve(sources, targets, rank, records, answers, todo, counts):
     """Answer what the filters settle and list the rest.
@@ -74,7 +80,7 @@ def sieve(sources, targets, rank, records, answers, todo, counts):
             found = u == v
             a, b = np.uint64(u) * width, np.uint64(v) * width
             if not found and not above(lanes, a, b, pairs) and contains(lanes, a, lanes, b, pairs):
-                found = cuts(lanes, a, lanes, b, pairs)
+                found = cut(lanes, a, b, pairs)
                 left = not found
                 if left and hubs.shape[0] > 1:
                     s, t = _2 * np.uint64(u), _2 * np.uint64(v)

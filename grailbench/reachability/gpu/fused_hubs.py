@@ -165,7 +165,7 @@ def kernel(most: int = MOST, few: int = FEW):
 
 
 class Room(NamedTuple):
-    """Device arrays for `rows` choices at once: scratch `tallies` and `listed`, and chosen int32[rows, 64], hub j at j."""
+    """Device arrays for `rows` choices: scratch `tallies`, `listed`, and chosen int32[rows, 64], hub j at j."""
 
     tallies: object
     listed: object

@@ -25,8 +25,9 @@ import numpy as np
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
-from grailbench.device.leveled import DeviceLeveled
+from grailbench.device.leveled import DeviceLeveled, leveled_bytes
 from grailbench.device.warp import STEPS, WARP, above, below, every, first
+from grailbench.graph.csr import Dag
 from grailbench.graph.hashing import draw, stream
 from grailbench.graph.leveled import Leveled
 
@@ -541,7 +542,7 @@ class Labeler:
             )  # fmt: skip
             self.shape = Shape(dim + 2, SIMULATED_THREADS if simulated else fused_small.THREADS)
             self._launches = [Prepared(fused_small.kernel(dim), args, self.shape, fused_small.shared_bytes(n))]
-            self.barriers = 0
+            self.work = {"label_launches": 1, "label_barriers": 0}
             return
         hubs = Chooser(device)
         wide = wide_levels(graph, narrow)
@@ -556,10 +557,27 @@ class Labeler:
         code = kernel(dim, registers)
         self.shape = shape or cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)
         self._launches = [hubs, Prepared(code, args, self.shape)]
-        self.barriers = int(wide.sum()) + 8
+        self.work = {"label_launches": 2, "label_barriers": _barriers(wide)}
+
+    def release(self) -> None:
+        """Let go of all device arrays but the labels."""
+        self._launches = []
 
     def run(self) -> Labels:
         """Label; does not wait."""
         for launch in self._launches:
             launch.launch()
         return self.labels
+
+
+def _barriers(wide: np.ndarray) -> int:
+    """Barriers of the grid in one labeling, those of the hubs' choice not counted."""
+    sweeps = wide[0, -2:0:-1], wide[1], wide[2, -2:0:-1]
+    return 5 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)
+
+
+def device_bytes(dag: Dag, dim: int) -> int:
+    """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
+    n, m = dag.vertices, dag.edges
+    index = 4 * n * record_width(dim) + 16 * n
+    return leveled_bytes(n, m, m, dag.depth, True) + index + 24 * n * dim + 64 * 2**20

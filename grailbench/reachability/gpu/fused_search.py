@@ -18,7 +18,7 @@ from numba import int32, int64
 
 from grailbench.device import crew, team
 from grailbench.device.gateway import cuda
-from grailbench.reachability.gpu.fused_filter import LATE, LATE_TICKET, LOST, OPEN, TICKET, above, contains, cuts
+from grailbench.reachability.gpu.fused_filter import LATE, LATE_TICKET, LOST, OPEN, TICKET, above, contains, cut
 from grailbench.reachability.hubs import joined, parted
 
 NO, YES, UNSETTLED = 0, 1, 2  # verdicts on a query
@@ -67,7 +67,7 @@ def _judge(c, u, v, backward, records):
     a, b = np.uint64(ancestor) * width, np.uint64(descendant) * width
     if not contains(lanes, a, lanes, b, pairs) or above(lanes, a, b, pairs):
         return _DROP
-    if cuts(lanes, a, lanes, b, pairs):
+    if cut(lanes, a, b, pairs):
         return _PROOF
     if hubs.shape[0] > 1:
         s, t = _2 * np.uint64(ancestor), _2 * np.uint64(descendant)

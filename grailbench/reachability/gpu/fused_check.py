@@ -1,0 +1,46 @@
+"""What is wrong with labels of `fused_labels`, found on the host, outside every timer."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from grailbench.graph.leveled import Leveled
+
+
+def fault(labels, graph: Leveled) -> str | None:
+    """What is wrong with the labels of a graph, or None.
+
+    labels: `fused_labels.Labels`. Checked are containment, levels and hubs' words on every edge; that the ranks of the
+    first tree are a permutation of 1..n and the root's subtree is everything, for containment alone also holds for
+    intervals too wide to be of use; and that no interval is narrower than its subtree.
+    """
+    lanes = labels.lanes.copy_to_host().reshape(-1, labels.width)
+    hubs = labels.hubs.copy_to_host().view(np.uint64)
+    n, dim = lanes.shape[0], labels.dim
+    u, v, lane = _first_violation(graph.sources, graph.targets, lanes, hubs, 2 * dim + 1)
+    if u >= 0:
+        kinds = [f"pair {i // 2}, {'end' if i % 2 else 'start'}" for i in range(2 * dim)] + ["level", "hubs"]
+        edge = f"edge {graph.vertex[u]} -> {graph.vertex[v]}"
+        return f"{edge}: the labels of the one do not contain those of the other ({kinds[lane]})"
+    starts, ranks = lanes[:, 2 * dim + 1], -lanes[:, 2 * dim + 2]
+    if not np.array_equal(np.sort(ranks), np.arange(1, n + 1)):
+        return f"the ranks in the first tree are no permutation of 1..{n}"
+    if (starts[0], ranks[0]) != (1, n):
+        return f"the root's subtree is [{starts[0]}, {ranks[0]}], not [1, {n}]"
+    narrow = np.flatnonzero((lanes[:, 0] > starts) | (-lanes[:, 1] < ranks))
+    if narrow.size:
+        return f"vertex {graph.vertex[narrow[0]]}: its interval does not contain its subtree"
+    return None
+
+
+@njit(cache=True)
+def _first_violation(sources, targets, lanes, hubs, upto):
+    for k in range(sources.shape[0]):
+        u, v = sources[k], targets[k]
+        for lane in range(upto):
+            if lanes[u, lane] > lanes[v, lane]:
+                return u, v, lane
+        if (hubs[2 * v] & ~hubs[2 * u]) | (hubs[2 * u + 1] & ~hubs[2 * v + 1]):
+            return u, v, upto
+    return -1, -1, -1
