@@ -9,9 +9,10 @@ import simulated as _simulated  # noqa: F401
 from fused_twin import records, sibling_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.device import gateway, leveled
+from grailbench.device import gateway, leveled, several
 from grailbench.device.launch import Shape
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
@@ -28,7 +29,7 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
-    labeler = fused_labels.Labeler(graph, leveled.upload(graph, graph.parents()), dim, seed, **how)
+    labeler = fused_labels.Labeler(graph, leveled.upload(graph, graph.parents()), range(dim), seed, **how)
     labels = labeler.run()
     lanes = labels.lanes.copy_to_host().reshape(dag.vertices, labels.width)
     return graph, lanes, labels.hubs.copy_to_host().view(np.uint64)
@@ -65,7 +66,7 @@ def test_a_sibling_order_is_a_permutation(length):
 
 def assert_as_the_twin(dag, dim, seed, how):
     leveled_dag, lanes, words = labelled(dag, dim, seed, **how)
-    expected = records(leveled_dag, fused_labels.salts(seed, dim), dim, lanes.shape[1])
+    expected = records(leveled_dag, fused_labels.salts(seed, range(dim)), dim, lanes.shape[1])
     assert np.array_equal(lanes, expected)
     assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[leveled_dag.vertex])
 
@@ -84,6 +85,21 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     assert np.array_equal(chooser.chosen.copy_to_host(), expected)
 
 
+@MANY
+@given(graph=digraphs().filter(lambda g: g[0] <= 40), dim=st.sampled_from([1, 2, 5]), seed=st.integers(0, 99))
+def test_answers_are_the_oracles_and_the_super_root_reaches_all(graph, dim, seed):
+    dag, reach = dag_of(*graph), closure(*graph)
+    index = implementation("gpu-fused").build(dag, Params(dim=dim, seed=seed), NoTimer())
+    assert index.check_labels(dag) is None
+    u, v = np.divmod(np.random.default_rng(seed).permutation(graph[0] ** 2)[:200], max(graph[0], 1))
+    found = index.query_batch(dag.component[u], dag.component[v], NoTimer())
+    assert found.tolist() == [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    everything = np.arange(dag.vertices, dtype=np.int32)
+    root = np.full(dag.vertices, dag.super_root, np.int32)
+    assert index.query_batch(root, everything, NoTimer()).all()
+    assert index.query_batch(everything, root, NoTimer()).tolist() == [False] * dag.super_root + [True]
+
+
 def test_the_index_checks_its_labels_and_answers():
     vertices, edges = 30, [(u, v) for u in range(30) for v in range(u + 1, min(u + 4, 30))]
     dag = dag_of(vertices, edges)
@@ -92,9 +108,10 @@ def test_the_index_checks_its_labels_and_answers():
     u, v = (ends.ravel().astype(np.int32) for ends in np.indices((10, vertices)))
     assert np.array_equal(index.query_batch(u, v, NoTimer()), u <= v)
     assert index.counters["queries"] == 300
-    lanes = index._labels.lanes.copy_to_host()
-    lanes[-index._labels.width] = 0  # the last vertex reaches rank 0, and nobody above it knows
-    index._labels.lanes.copy_to_device(lanes)
+    on_device = index._fleet.labels[0].lanes
+    lanes, _ = index._fleet.fetch()
+    lanes[-1, 0] = 0  # the last vertex reaches rank 0, and nobody above it knows
+    on_device.copy_to_device(lanes.ravel())
     assert "do not contain" in index.check_labels(dag)
 
 
@@ -123,6 +140,21 @@ def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(mirror):
         index = implementation("gpu-fused").build(dag, Params(dim=2), NoTimer())
         assert index.check_labels(dag) is None, name
         numbered, lanes, words = labelled(dag, 2, 1, small=False)
-        assert np.array_equal(lanes.ravel(), index._labels.lanes.copy_to_host()), name
-        assert np.array_equal(words, index._labels.hubs.copy_to_host().view(np.uint64)), name
+        for one, other in zip((lanes, words), index._fleet.fetch(), strict=True):
+            assert np.array_equal(one, other), name
         assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3])
+def test_several_gpus_label_and_answer_as_one(devices):
+    if several.count() < devices:
+        pytest.skip(f"needs {devices} GPUs")
+    dag = dag_of(40, [(u, v) for u in range(40) for v in (u + 1, u + 3, 2 * u + 1) if u < v < 40])
+    one, many = (implementation("gpu-fused").build(dag, Params(dim=2, devices=n), NoTimer()) for n in (1, devices))
+    assert len(many._fleet.labels) == devices
+    for device in range(devices):
+        for expected, found in zip(one._fleet.fetch(), many._fleet.fetch(device), strict=True):
+            assert np.array_equal(expected, found)
+    u, v = (ends.ravel().astype(np.int32) for ends in np.indices((9, 40)))
+    for k in (360, 7, 1, 0):
+        assert np.array_equal(one.query_batch(u[:k], v[:k], NoTimer()), many.query_batch(u[:k], v[:k], NoTimer()))

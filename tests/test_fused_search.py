@@ -16,7 +16,6 @@ from grailbench.device import crew, gateway, team
 from grailbench.device.gateway import cuda
 from grailbench.errors import MachineLacks
 from grailbench.reachability.gpu.fused_batch import Room, usual
-from grailbench.reachability.gpu.fused_fleet import Fleet
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()
@@ -127,32 +126,16 @@ def test_real_graphs_are_answered_as_the_cpu_does(mirror):
                 assert np.array_equal(found, expected), f"{name}, {kind}, {room}"
 
 
-@pytest.mark.parametrize("devices", [1, 2, 3])
-def test_a_fleet_answers_as_one_device_does(devices):
-    from grailbench.device import several
-
-    if several.count() < devices:
-        pytest.skip(f"needs {devices} GPUs")
-    graph = layered(5, 6)
-    dag, reach = dag_of(*graph), closure(*graph)
-    fleet = Fleet(devices, lambda: searcher_on(dag, Params(dim=2, filters=FILTERS)))
-    u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
-    for k in (len(u), 7, 2, 0):
-        expected = [b in reach[a] for a, b in zip(u[:k].tolist(), v[:k].tolist(), strict=True)]
-        assert fleet.search(u[:k], v[:k]).tolist() == expected
-    assert fleet.each(lambda device, searcher: device) == list(range(devices))
-
-
 def test_the_time_on_the_device_is_told_sweeps_and_all():
     from grailbench.bench.timing import PhaseTimer
 
     dag = dag_of(*layered(4, 5))
     u, v = (ends.astype(np.int32) for ends in pairs_of(20, 1))
-    for searcher in (searcher_on(dag, Params(dim=1), SWEPT), Fleet(1, lambda: searcher_on(dag, Params(dim=1)))):
-        timer = PhaseTimer()
-        with timer.phase("query"):
-            searcher.search(u, v, timer)
-        assert timer.phases["", "query"] > timer.phases["query", "on_device"] > 0
+    searcher = searcher_on(dag, Params(dim=1), SWEPT)
+    timer = PhaseTimer()
+    with timer.phase("query"):
+        searcher.search(u, v, timer)
+    assert timer.phases["", "query"] > timer.phases["query", "on_device"] > 0
 
 
 def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
@@ -160,4 +143,4 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
 
     monkeypatch.setattr(several, "count", lambda: 2)
     with pytest.raises(MachineLacks, match="3 GPUs are asked for, this host has 2"):
-        Fleet(3, None)
+        several.Team(3)

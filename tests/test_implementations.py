@@ -17,6 +17,7 @@ AXES = {
     "filters": st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS]),
     "order": st.sampled_from(["random", "lexicographic"]),
     "threads": st.sampled_from([1, 2, 3]),
+    "devices": st.just(1),
     "seed": st.integers(0, 1000),
 }
 MOST_PAIRS = 3_000

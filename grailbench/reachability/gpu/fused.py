@@ -14,17 +14,16 @@ from grailbench.reachability.index import FILTERS, Implementation, Index, Params
 
 
 class FusedIndex(Index):
-    """Graph, labels and hubs on the device, and what searches there."""
+    """Graph, labels and hubs on the devices, and what searches there."""
 
-    def __init__(self, graph: Leveled, labels, searcher, params: Params, work: dict[str, int]):
-        self._graph, self._labels, self._searcher = graph, labels, searcher
-        self._work = work if params.count else None
+    def __init__(self, graph: Leveled, fleet, params: Params):
+        self._graph, self._fleet, self._count = graph, fleet, params.count
         self._queries = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """From host to host: filter, then search what that leaves, then sweep what searches leave."""
-        answers = self._searcher.search(sources, targets)
-        if self._work is not None:
+        answers = self._fleet.search(sources, targets, timer)
+        if self._count:
             self._queries += sources.shape[0]
             self._positives += int(np.count_nonzero(answers))
         return answers
@@ -32,28 +31,27 @@ class FusedIndex(Index):
     @property
     def counters(self) -> dict[str, int]:
         """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
-        if self._work is None:
+        if not self._count:
             return {}
-        searcher = self._searcher
-        return self._work | {
+        return self._fleet.work | {
             "queries": self._queries,
             "positives": self._positives,
-            "queries_searched": searcher.opened,
-            "queries_searched_again": searcher.unsettled,
-            "queries_swept": searcher.swept,
-            "groups": searcher.groups,
+            "queries_searched": self._fleet.counted("opened"),
+            "queries_searched_again": self._fleet.counted("unsettled"),
+            "queries_swept": self._fleet.counted("swept"),
+            "groups": self._fleet.counted("groups"),
         }
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the records and the hubs' words; the graph on the device and rooms to search in are not counted."""
-        return self._labels.lanes.nbytes + self._labels.hubs.nbytes
+        """Bytes of the records and the hubs' words, of all devices; graphs and rooms to search in are not counted."""
+        return sum(labels.lanes.nbytes + labels.hubs.nbytes for labels in self._fleet.labels)
 
     def check_labels(self, dag: Dag) -> str | None:
         """What is wrong with the labels, or None (see `fused_check.fault`)."""
         from grailbench.reachability.gpu.fused_check import fault
 
-        return fault(self._labels, self._graph)
+        return fault(*self._fleet.fetch(), self._fleet.labels[0].dim, self._graph)
 
 
 @register
@@ -63,7 +61,7 @@ class Fused(Implementation):
     name = "gpu-fused"
     source = "grailbench (docs/algorithms.md)"
     needs = ("gpu",)
-    axes = frozenset({"dim"})
+    axes = frozenset({"dim", "devices"})
     fixed = {"filters": ",".join(FILTERS)}
 
     @classmethod
@@ -75,45 +73,17 @@ class Fused(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> FusedIndex:
-        """Renumber by level on the host, copy to the device, label there.
+        """Renumber by level on the host, copy to `params.devices` devices, label there.
 
-        Raises MachineLacks without a device or with too little memory, InputError for a DAG of several roots.
+        Raises MachineLacks without so many devices or with too little memory, InputError for a DAG of several roots.
         """
         cls.require()
-        from grailbench.device import leveled
-        from grailbench.device.describe import require_memory
-        from grailbench.device.gateway import cuda
-        from grailbench.device.timers import Phases
-        from grailbench.reachability.gpu import fused_labels
-        from grailbench.reachability.gpu.fused_batch import Searcher
-        from grailbench.reachability.gpu.fused_filter import Records
-        from grailbench.reachability.gpu.fused_search import Adjacency
+        from grailbench.reachability.gpu.fused_fleet import Fleet
 
         _require_one_root(dag)
-        what = f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU, d = {params.dim},"
-        require_memory(fused_labels.device_bytes(dag, params.dim), what)
         with timer.phase("renumber", apart=True):
             graph = by_level(dag)
-            parents = graph.parents()
-        with timer.phase("transfer", apart=True):
-            there = leveled.upload(graph, parents)
-            cuda.synchronize()
-        with timer.phase("allocate", apart=True):
-            labeler = fused_labels.Labeler(graph, there, params.dim, params.seed)
-            phases = Phases()
-            cuda.synchronize()
-        with phases.phase("on_device"):
-            labels = labeler.run()
-        phases.hand_over(timer.record)
-        with timer.phase("allocate", apart=True):
-            labeler.release()
-            adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-            records = Records(
-                labels.lanes, np.uint64(labels.width), (0,) * params.dim, labels.hubs.view(np.uint64)
-            )
-            searcher = Searcher(there.rank, graph.level_starts, adjacency, records)
-            cuda.synchronize()
-        return FusedIndex(graph, labels, searcher, params, labeler.work)
+        return FusedIndex(graph, Fleet(graph, params.dim, params.seed, params.devices, timer), params)
 
 
 def _require_one_root(dag: Dag) -> None:

@@ -8,16 +8,15 @@ from numba import njit
 from grailbench.graph.leveled import Leveled
 
 
-def fault(labels, graph: Leveled) -> str | None:
+def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
     """What is wrong with the labels of a graph, or None.
 
-    labels: `fused_labels.Labels`. Checked are containment, levels and hubs' words on every edge; that the ranks of the
-    first tree are a permutation of 1..n and the root's subtree is everything, for containment alone also holds for
-    intervals too wide to be of use; and that no interval is narrower than its subtree.
+    lanes int32[n, width], hubs uint64[2 n]: as in `fused_labels.Labels`, on the host. Checked are containment, levels
+    and hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n and the root's subtree is
+    everything, for containment alone also holds for intervals too wide to be of use; and that no interval is narrower
+    than its subtree.
     """
-    lanes = labels.lanes.copy_to_host().reshape(-1, labels.width)
-    hubs = labels.hubs.copy_to_host().view(np.uint64)
-    n, dim = lanes.shape[0], labels.dim
+    n = lanes.shape[0]
     u, v, lane = _first_violation(graph.sources, graph.targets, lanes, hubs, 2 * dim + 1)
     if u >= 0:
         kinds = [f"pair {i // 2}, {'end' if i % 2 else 'start'}" for i in range(2 * dim)] + ["level", "hubs"]

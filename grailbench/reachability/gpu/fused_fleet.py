@@ -1,4 +1,4 @@
-"""The search of `gpu-fused` on several GPUs: the graph and its index on each, the queries dealt out in equal parts."""
+"""`gpu-fused` on one GPU or several of a host: the graph on each, label pairs and queries dealt out among them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from grailbench.device import leveled
+from grailbench.device.describe import require_memory
+from grailbench.device.gateway import cuda, simulated
 from grailbench.device.several import Team
+from grailbench.device.timers import Span
+from grailbench.graph.leveled import Leveled
+from grailbench.reachability.gpu import fused_labels
 from grailbench.reachability.gpu.fused_batch import Searcher
+from grailbench.reachability.gpu.fused_filter import Records
+from grailbench.reachability.gpu.fused_labels import Labeler, Labels, record_width
+from grailbench.reachability.gpu.fused_search import Adjacency
 from grailbench.reachability.index import NoTimer, Timer
 
 
@@ -20,24 +29,148 @@ class _Sum(NoTimer):
         self.ms += ms
 
 
+@cuda.jit
+def _pick(lanes, width, first, columns):
+    """columns[v] = lanes `first` and `first + 1` of vertex v; int32[n * width], int32[2 n]."""
+    for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
+        columns[2 * v] = lanes[np.int64(v) * width + first]
+        columns[2 * v + 1] = lanes[np.int64(v) * width + first + 1]
+
+
+@cuda.jit
+def _put(lanes, width, first, columns):
+    """The reverse of `_pick`."""
+    for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
+        lanes[np.int64(v) * width + first] = columns[2 * v]
+        lanes[np.int64(v) * width + first + 1] = columns[2 * v + 1]
+
+
+@cuda.jit
+def _begin(lanes, width, at, given, given_width, given_at):
+    """Clear the records of `lanes` but for lane `at`, which is lane `given_at` of the given records."""
+    for v in range(cuda.grid(1), lanes.shape[0] // width, cuda.gridsize(1)):
+        for i in range(width):
+            lanes[np.int64(v) * width + i] = 0
+        lanes[np.int64(v) * width + at] = given[np.int64(v) * given_width + given_at]
+
+
+_GRID = (1, 4) if simulated else (1056, 256)
+
+
+class _Place:
+    """One GPU's part: the graph, the pairs it labels, at the end all labels and what searches them."""
+
+    def __init__(self, graph: Leveled, parents: tuple[np.ndarray, np.ndarray], dim: int, pairs: list[int], seed: int):
+        self._graph, self._parents, self._dim, self.pairs, self._seed = graph, parents, dim, pairs, seed
+
+    def upload(self) -> None:
+        self._there = leveled.upload(self._graph, self._parents)
+        cuda.synchronize()
+
+    def allocate(self) -> None:
+        self._labeler = Labeler(self._graph, self._there, self.pairs, self._seed)
+        self._span = Span()
+        self.work = self._labeler.work
+        cuda.synchronize()
+
+    def label(self) -> float:
+        with self._span:
+            self.labels = self._labeler.run()
+        return self._span.ms
+
+    def given(self) -> dict[int, np.ndarray]:
+        """Columns of the whole record that this GPU has, on the host, by the lane where they begin."""
+        lanes, width = self.labels.lanes, self.labels.width
+        n = self._graph.vertex.shape[0]
+        columns = cuda.device_array(2 * n, np.int32)
+        found = {}
+        for own, pair in enumerate(self.pairs):
+            _pick[_GRID](lanes, width, 2 * own, columns)
+            found[2 * pair] = columns.copy_to_host()
+            if pair == 0:
+                _pick[_GRID](lanes, width, 2 * len(self.pairs) + 1, columns)
+                found[2 * self._dim + 1] = columns.copy_to_host()
+        return found
+
+    def take(self, found: dict[int, np.ndarray]) -> None:
+        """Make the whole records of columns that all GPUs gave."""
+        n, width, own = self._graph.vertex.shape[0], record_width(self._dim), self.labels
+        lanes = cuda.device_array(n * width, np.int32)
+        _begin[_GRID](lanes, width, 2 * self._dim, own.lanes, own.width, 2 * own.dim)
+        for first, columns in found.items():
+            _put[_GRID](lanes, width, first, cuda.to_device(columns))
+        self.labels = Labels(lanes, own.hubs, width, self._dim)
+        cuda.synchronize()
+
+    def make_searcher(self) -> Searcher:
+        self._labeler.release()
+        there, labels = self._there, self.labels
+        adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
+        records = Records(labels.lanes, np.uint64(labels.width), (0,) * labels.dim, labels.hubs.view(np.uint64))
+        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, records)
+        cuda.synchronize()
+        return searcher
+
+
 class Fleet:
-    """A `Searcher` a device. Answers are those of one."""
+    """The index on each of some GPUs. Labels and answers are those of one."""
 
-    def __init__(self, devices: int, make: Callable[[], Searcher]):
-        """make: makes a searcher on whatever device is current; called once for each, at the same time.
+    def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer):
+        """Copy the graph to each device, label there, and make ready to search.
 
-        Raises MachineLacks when the host has fewer devices.
+        Pair p is labelled by device p modulo `devices`, and then copied to the others through the host (phase
+        `exchange`). Raises MachineLacks when the host has fewer devices, or one too little memory.
         """
-        self._team = Team(devices)
-        making = [self._team.submit(device, make) for device in range(devices)]
-        self.searchers = [made.result() for made in making]
+        self._team = Team(devices) if devices > 1 else None
+        n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
+        what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
+        need = fused_labels.device_bytes(n, m, depth, dim)
+        self._everywhere([lambda: require_memory(need, what)] * devices)
+        with timer.phase("renumber", apart=True):
+            parents = graph.parents()
+        shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
+        places = [_Place(graph, parents, dim, share, seed) for share in shares]
+        with timer.phase("transfer", apart=True):
+            self._everywhere([place.upload for place in places])
+        with timer.phase("allocate", apart=True):
+            self._everywhere([place.allocate for place in places])
+        timer.record("on_device", max(self._everywhere([place.label for place in places])))
+        if devices > 1:
+            with timer.phase("exchange"):
+                found: dict[int, np.ndarray] = {}
+                for columns in self._everywhere([place.given for place in places]):
+                    found |= columns
+                self._everywhere([lambda place=place: place.take(found) for place in places])
+        with timer.phase("allocate", apart=True):
+            self.searchers: list[Searcher] = self._everywhere([place.make_searcher for place in places])
+        self.labels: list[Labels] = [place.labels for place in places]
+        self.work = {name: sum(place.work[name] for place in places) for name in places[0].work}
 
-    def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None) -> np.ndarray:
+    def _everywhere(self, works: list[Callable]) -> list:
+        """Call `works[i]()` on device i, all at the same time; what they returned, by device."""
+        if self._team is None:
+            return [work() for work in works]
+        doing = [self._team.submit(device, work) for device, work in enumerate(works)]
+        return [done.result() for done in doing]
+
+    def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Records int32[n, width] and hubs' words uint64[2 n] of one device, on the host."""
+        labels = self.labels[device]
+
+        def copy():
+            lanes = labels.lanes.copy_to_host().reshape(-1, labels.width)
+            return lanes, labels.hubs.copy_to_host().view(np.uint64)
+
+        return copy() if self._team is None else self._team.submit(device, copy).result()
+
+    def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
-        A timer is told the milliseconds of the device that took longest: phase `on_device`.
+        The timer is told the milliseconds of the device that took longest: phase `on_device`.
         """
         k, devices = sources.shape[0], len(self.searchers)
+        if devices == 1:
+            return self.searchers[0].search(sources, targets, timer)
         answers = np.empty(k, np.bool_)
 
         def part(device: int) -> float:
@@ -45,12 +178,10 @@ class Fleet:
             answers[share] = self.searchers[device].search(sources[share], targets[share], clock)
             return clock.ms
 
-        longest = max(done.result() for done in [self._team.submit(device, part, device) for device in range(devices)])
-        if timer is not None:
-            timer.record("on_device", longest)
+        longest = self._everywhere([lambda device=device: part(device) for device in range(devices)])
+        timer.record("on_device", max(longest))
         return answers
 
-    def each(self, work: Callable[[int, Searcher], object]) -> list:
-        """`work(device, searcher)` on every device at the same time; what it returned, by device."""
-        doing = [self._team.submit(device, work, device, made) for device, made in enumerate(self.searchers)]
-        return [done.result() for done in doing]
+    def counted(self, name: str) -> int:
+        """The sum of an attribute of the searchers."""
+        return sum(getattr(searcher, name) for searcher in self.searchers)

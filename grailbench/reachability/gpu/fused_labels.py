@@ -18,6 +18,7 @@ Importing this imports CUDA (`device.gateway`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -27,7 +28,6 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.device.leveled import DeviceLeveled, leveled_bytes
 from grailbench.device.warp import STEPS, WARP, above, below, every, first
-from grailbench.graph.csr import Dag
 from grailbench.graph.hashing import draw, stream
 from grailbench.graph.leveled import Leveled
 
@@ -66,10 +66,10 @@ class Labels(NamedTuple):
     dim: int
 
 
-def salts(seed: int, dim: int) -> np.ndarray:
-    """uint64[2 dim], below 2**32: for pair p the salt of its parents at 2 p, of its sibling orders at 2 p + 1."""
+def salts(seed: int, pairs) -> np.ndarray:
+    """uint64[2 d], below 2**32: of the i-th of d pairs the salt of its parents at 2 i, of its siblings at 2 i + 1."""
     key = stream(seed, 0x6675736564)
-    return np.array([int(draw(key, i)) >> 32 for i in range(2 * dim)], np.uint64)
+    return np.array([int(draw(key, 2 * p + i)) >> 32 for p in pairs for i in (0, 1)], np.uint64)
 
 
 @cuda.jit(device=True)
@@ -508,17 +508,18 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
 
 
 class Labeler:
-    """Labels one graph with `dim` pairs; device arrays are made once, `run` may be called again.
+    """Labels one graph with some pairs, by number; device arrays are made once, `run` may be called again.
 
-    device: with its rows of parents. The rest is for tests and measurements: `small` forces
-    or forbids shared memory, `shape`, `narrow` and `registers` are of the grid's kernel.
+    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first its tree's interval too. device: with its rows of parents.
+    The rest is for tests and measurements: `small` forces or forbids shared memory, `shape`, `narrow` and `registers`
+    are of the grid's kernel.
     """
 
     def __init__(
         self,
         graph: Leveled,
         device: DeviceLeveled,
-        dim: int,
+        pairs: Sequence[int],
         seed: int,
         small: bool | None = None,
         shape: Shape | None = None,
@@ -528,8 +529,8 @@ class Labeler:
         from grailbench.reachability.gpu import fused_small
         from grailbench.reachability.gpu.fused_hubs import Chooser, Room
 
-        n = graph.vertex.shape[0]
-        salt = cuda.to_device(salts(seed, dim))
+        n, dim = graph.vertex.shape[0], len(pairs)
+        salt = cuda.to_device(salts(seed, pairs))
         lanes = cuda.device_array(n * record_width(dim), np.int32)
         words = cuda.device_array(2 * n, np.int64)
         self.labels = Labels(lanes, words, record_width(dim), dim)
@@ -576,8 +577,8 @@ def _barriers(wide: np.ndarray) -> int:
     return 5 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)
 
 
-def device_bytes(dag: Dag, dim: int) -> int:
+def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
     """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
-    n, m = dag.vertices, dag.edges
-    index = 4 * n * record_width(dim) + 16 * n
-    return leveled_bytes(n, m, m, dag.depth, True) + index + 24 * n * dim + 64 * 2**20
+    index = 4 * vertices * record_width(dim) + 16 * vertices
+    graph = leveled_bytes(vertices, edges, edges, depth, True)
+    return graph + index + 24 * vertices * dim + 64 * 2**20
