@@ -198,8 +198,31 @@ class TestDense:
         assert_as_sequential(labelled(dag, params, Enterprise()), dag, params)
 
 
-class TestPeak:
+def test_the_simulator_counts_no_device_memory():
+    from grailbench.device import memory
+
+    if gateway.simulated:
+        memory.restart()
+        assert (memory.held(), memory.peak()) == (None, None)
+
+
+class TestMemory:
     pytestmark = on_gpu
+
+    def test_an_array_that_does_not_fit_says_its_need_and_what_is_free(self):
+        with pytest.raises(TooLittleMemory, match=r"4096\.00 GiB beside .* does not fit .* GiB are free"):
+            cuda.device_array(1 << 42, np.uint8)
+
+    def test_what_is_dropped_is_held_until_it_is_released(self):
+        from grailbench.device import memory
+
+        memory.restart()
+        before = memory.held()
+        array = cuda.device_array(1 << 24, np.uint8)
+        assert memory.held() == memory.peak() == before + (1 << 24)
+        del array
+        memory.release()
+        assert (memory.held(), memory.peak()) == (before, before + (1 << 24))
 
     def test_the_high_water_mark_is_the_need_within_a_tenth(self):
         from grailbench.device import memory
