@@ -272,6 +272,10 @@ class Problem(ABC):
     def share(self, data: Any) -> None:  # noqa: B027 - most have nothing to do
         """Make what `data` makes on demand, once, before the processes of several cells share it."""
 
+    def prime(self, implementation: type, params: Params) -> None:  # noqa: B027 - others warm up
+        """Have the kernels of trials compiled or loaded, on a graph of a few vertices: in a new process the first trial
+        would pay for it."""
+
     @abstractmethod
     def workload(self, spec: Any, graph: Any, data: Any, checks: Any) -> Workload:
         """The workload on an opened graph; `checks` as `bench.verify.Checks`. Raises InputError for a bad one."""

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from strategies import dag_of
 from toys import GREED
 
 from grailbench.bench import memory, results
@@ -99,6 +100,25 @@ def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
         "out of memory", "failed", "skipped", "ok",
     ]  # fmt: skip
     assert "ZeroDivisionError" in (done.folder / "errors.txt").read_text()
+
+
+def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypatch):
+    """What is compiled is told by numba's own count of what it compiled or loaded."""
+    from grailbench.bench import passes
+    from grailbench.bench.plan import Cell
+    from grailbench.bench.queries import QuerySpec
+    from grailbench.reachability.cpu import search, traverse
+
+    params = {"dim": 7, "search": "dfs", "filters": "none", "threads": None, "order": "random", "seed": 1}
+    cell = Cell("none", "sequential", queries=QuerySpec("random", 5, 1), **params)
+    kernels = traverse.label_pair, search.answer_blocks
+    passes.prime(cell)
+    known = [len(kernel.signatures) for kernel in kernels]
+    assert min(known) > 0
+    dag = dag_of(40, [(u, u + 1) for u in range(39)])
+    pairs = np.arange(30, dtype=np.int32), np.arange(1, 31, dtype=np.int32)
+    passes.measure(cell, dag, pairs, None)
+    assert [len(kernel.signatures) for kernel in kernels] == known
 
 
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):

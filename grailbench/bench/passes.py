@@ -26,6 +26,11 @@ class Measured:
     rate: float | None = None
 
 
+def prime(cell: Cell) -> None:
+    """Have the kernels that trials run compiled or loaded. Raises what the implementation raises."""
+    problem(cell.problem).prime(implementation(cell.impl, cell.problem), cell.params)
+
+
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
     """One pass on what the problem gives, to be judged. Raises what the implementation raises."""
     memory.restart()

@@ -460,12 +460,17 @@ class _Sitting:
 
     def _attempts_at_once(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """The passes to be verified of cells in processes of their own, by key, as many at once as `checks.jobs`."""
-        able = [task for task in tasks if task.home is not None and not task.over and not _on_gpu(task.cell)]
+        able = [task for task in tasks if task.home is not None and not task.over]
         if self.checks.jobs == 1 or len(able) < 2:
             return {}
-        pool = ThreadPoolExecutor(self.checks.jobs, thread_name_prefix="grailbench-verify")
-        ahead = {task.key: pool.submit(self._attempt, task, graph, checkers) for task in able}
-        pool.shutdown(wait=False)
+        ahead = {}
+        for jobs, some in (
+            (1, [task for task in able if _on_gpu(task.cell)]),
+            (self.checks.jobs, [task for task in able if not _on_gpu(task.cell)]),
+        ):
+            pool = ThreadPoolExecutor(jobs, thread_name_prefix="grailbench-verify")
+            ahead |= {task.key: pool.submit(self._attempt, task, graph, checkers) for task in some}
+            pool.shutdown(wait=False)
         return ahead
 
     def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
