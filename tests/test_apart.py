@@ -178,6 +178,29 @@ def test_the_processes_end_when_the_run_is_killed(session_cache, diamond):
     assert alive == []
 
 
+def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
+    import subprocess
+    from pathlib import Path
+
+    toys, folder = Path(__file__).with_name("toys.py"), tmp_path / "run"
+    words = [sys.executable, str(toys), "run", "--dataset", diamond, "--impl", "toy:slow", "--process", "own"]
+    words += ["--no-fetch", "--trials", "60", "--count", "50"]
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])}
+    quiet = {"env": where, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = subprocess.Popen([*words, "--out", str(folder)], **quiet)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(queries(results.read_rows(folder)[0], "toy:slow")) < 3:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) == 130
+    before = len(queries(results.read_rows(folder)[0], "toy:slow"))
+    assert 3 <= before < 60
+    assert subprocess.run([*words, f"--resume={folder}"], **quiet, timeout=60).returncode == 0
+    rows, damage = results.read_rows(folder)
+    assert damage == results.Damage()
+    assert sorted(row["trial"] for row in queries(rows, "toy:slow")) == list(range(60))
+
+
 def test_plan_says_which_cells_have_processes_of_their_own(apart, diamond):
     config = {"experiment": [{"datasets": [diamond], "implementations": ["dfs"], "process": "own"}]}
     (cell,) = make_plan(Config.model_validate(config)).cells
