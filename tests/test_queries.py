@@ -133,3 +133,12 @@ def test_file_is_known_by_its_content_not_its_path(tmp_path):
 def test_graph_without_vertices_has_nothing_to_ask():
     with pytest.raises(InputError, match="no vertices"):
         query_set(QuerySpec("random", 10, 1), dag_of(0, []), "0" * 64)
+
+
+def test_a_set_too_large_to_be_worth_storing_is_drawn_again(monkeypatch):
+    monkeypatch.setattr(queries, "MOST_STORED", 50)
+    dag, sha = dag_of(9, [(0, 1), (1, 2)]), "0" * 64
+    small, large = (query_set(QuerySpec.parse("random", count, 3), dag, sha) for count in (50, 51))
+    assert (small.path.is_file(), large.path.is_file()) == (True, False)
+    again = query_set(QuerySpec.parse("random", 51, 3), dag, sha)
+    assert (again.sources == large.sources).all()

@@ -34,6 +34,7 @@ from grailbench.graph.store import atomic_file
 FORMAT_VERSION = 1
 NEAR = 4096
 SEARCHED = 10_000
+MOST_STORED = 2_000_000  #: queries of a set that is kept in the cache
 UNKNOWN = -1
 _ROUNDS = 64
 
@@ -121,7 +122,10 @@ class QuerySet:
         return paths.cache_dir() / "queries" / f"{self.graph_sha256[:16]}-{self.spec.name}.npz"
 
     def save(self) -> None:
-        """Store the set, atomically. A cache that cannot be written is a logged warning, no error."""
+        """Store the set, atomically, unless it is of more than `MOST_STORED` queries, which are drawn again sooner than
+        packed. A cache that cannot be written is a logged warning, no error."""
+        if self.size > MOST_STORED:
+            return
         meta = {
             "format": FORMAT_VERSION,
             "spec": self.spec.identity(),
