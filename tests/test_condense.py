@@ -7,6 +7,7 @@ from naive import components, condensed_edges
 from strategies import digraphs
 
 from grailbench.errors import InputError
+from grailbench.graph import condense as module
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 
@@ -59,6 +60,21 @@ def test_every_edge_read_is_kept_or_counted(graph):
     inside = sum(dag.component[u] == dag.component[v] for u, v in edges)
     assert dag.loops == inside
     assert dag.printed_edges - len(dag.roots) + dag.loops == len(edges)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(graph=digraphs())
+def test_edges_grouped_by_source_give_what_scattered_ones_do(threads, graph):
+    vertices, edges = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SHARE", 10)
+        patch.setattr(module, "_LARGE", 0)
+        patch.setattr(module, "_LONG", 5)  # so that some rows are long
+        sources, targets = np.array(sorted(edges, key=lambda e: (e[0], e[1] % 7, -e[1])), int).reshape(-1, 2).T
+        grouped = condense(Graph.from_edges(vertices, sources, targets), threads)
+    other = dag_of(vertices, edges[::-1])
+    for field in ("offsets", "children", "levels", "order", "component", "duplicates", "loops"):
+        assert np.array_equal(getattr(grouped, field), getattr(other, field)), field
 
 
 def test_an_empty_graph_is_a_super_root_alone():

@@ -7,22 +7,29 @@ linked to every root, as the thesis does (section 2.4.1).
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import VERTEX, Dag, Graph
 
+_SHARE = 1 << 20  #: edges that are worth a thread
+_LARGE = 1 << 20  #: edges from which sorting each row costs less than bucketing all: the buckets leave the cache
+_LONG = 4096  #: entries of a row that numpy sorts: numba's quicksort is quadratic on some
 
-def condense(graph: Graph) -> Dag:
+
+def condense(graph: Graph, threads: int = 1) -> Dag:
     """Condense a graph. The parents' CSR is made when first asked for.
 
     Component ids ascend with their least original vertex; an acyclic graph keeps its ids. The super-root is last.
+    `threads` sort rows where the edges come grouped by source.
     """
     component = np.arange(graph.vertices, dtype=VERTEX)
-    covered, loops, *arrays = _rooted_dag(graph.vertices, graph.sources, graph.targets)
+    covered, loops, *arrays = _rooted_dag(graph.vertices, graph.sources, graph.targets, threads)
     if not covered:
         components, component = _strong_components(graph.vertices, graph.sources, graph.targets)
-        covered, loops, *arrays = _rooted_dag(components, component[graph.sources], component[graph.targets])
+        covered, loops, *arrays = _rooted_dag(components, component[graph.sources], component[graph.targets], threads)
         assert covered, "a condensation is acyclic"
     offsets, children, levels, order = arrays
     kept = children.shape[0] - (offsets[-1] - offsets[-2])
@@ -53,29 +60,78 @@ def _renumber_by_first(found, components):
     return component
 
 
-@njit(cache=True)
-def _sorted_rows(n, sources, targets):
+def _sorted_rows(n, sources, targets, threads=1):
     """CSR (int64[n + 1], int32[k]) of the edges, rows strictly ascending, duplicates and self-loops dropped.
 
     The third result is the number of self-loops.
     """
-    m = sources.shape[0]
+    offsets, loops, in_order, grouped = _counted(n, sources, targets)
+    if in_order and loops == 0:
+        return offsets, targets.copy(), loops
+    if not grouped or targets.shape[0] < _LARGE:
+        return *_sort_and_drop(n, sources, targets, offsets), loops
+    rows, kept = targets.copy(), np.empty(n, np.int64)
+    for u in np.flatnonzero(np.diff(offsets) > _LONG):
+        rows[offsets[u] : offsets[u + 1]].sort()
+    shares = min(threads, 1 + rows.shape[0] // _SHARE)
+    if shares == 1:
+        _sort_rows(offsets, rows, kept, _LONG, 0, n)
+    else:
+        ends = [0, *np.searchsorted(offsets, np.arange(1, 4 * shares) * (rows.shape[0] // (4 * shares))).tolist(), n]
+        with ThreadPoolExecutor(shares) as pool:
+            list(pool.map(lambda lo, hi: _sort_rows(offsets, rows, kept, _LONG, lo, hi), ends[:-1], ends[1:]))
+    if int(kept.sum()) == rows.shape[0]:
+        return offsets, rows, loops
+    return *_closed_up(offsets, rows, kept), loops
+
+
+@njit(cache=True)
+def _counted(n, sources, targets):
+    """Row offsets int64[n + 1]; self-loops; whether edges strictly ascend; whether their sources do not descend."""
     offsets = np.zeros(n + 1, np.int64)
     loops = 0
-    in_order = True
+    in_order = grouped = True
     last_source, last_target = np.int32(-1), np.int32(-1)
-    for k in range(m):
+    for k in range(sources.shape[0]):
         u, v = sources[k], targets[k]
         offsets[u + 1] += 1
         in_order &= (u > last_source) | ((u == last_source) & (v > last_target))
+        grouped &= u >= last_source
         loops += u == v
         last_source, last_target = u, v
     for u in range(n):
         offsets[u + 1] += offsets[u]
-    if in_order and loops == 0:
-        return offsets, targets.copy(), loops
-    compact, rows = _sort_and_drop(n, sources, targets, offsets)
-    return compact, rows, loops
+    return offsets, loops, in_order, grouped
+
+
+@njit(cache=True, nogil=True)
+def _sort_rows(offsets, rows, kept, long, lo, hi):
+    """Sort rows lo to hi, but for those longer than `long`, which are sorted; move what is to stay, no duplicate and no
+    self-loop, to each row's beginning and count it in kept int64[n]."""
+    for u in range(lo, hi):
+        first, last = offsets[u], offsets[u + 1]
+        if 1 < last - first <= long:
+            rows[first:last].sort()
+        at = first
+        for k in range(first, last):
+            v = rows[k]
+            if v != u and (at == first or rows[at - 1] != v):
+                rows[at] = v
+                at += 1
+        kept[u] = at - first
+
+
+@njit(cache=True)
+def _closed_up(offsets, rows, kept):
+    compact = np.empty(offsets.shape[0], np.int64)
+    at = np.int64(0)
+    for u in range(kept.shape[0]):
+        compact[u] = at
+        for k in range(offsets[u], offsets[u] + kept[u]):
+            rows[at] = rows[k]
+            at += 1
+    compact[kept.shape[0]] = at
+    return compact, rows[:at].copy()
 
 
 @njit(cache=True)
@@ -114,14 +170,19 @@ def _sort_and_drop(n, sources, targets, offsets):
     return compact, rows[:kept].copy()
 
 
-@njit(cache=True)
-def _rooted_dag(n, sources, targets):
-    """Rows, super-root and levels in one go.
+def _rooted_dag(n, sources, targets, threads):
+    """Rows, super-root and levels.
 
     Returns (covered, self-loops, offsets int64[n + 2], children int32[m'], levels int32[n + 1], order int32[n + 1]);
     with `covered` False the graph has a cycle and the rest means nothing.
     """
-    inner_offsets, inner, loops = _sorted_rows(n, sources, targets)
+    offsets, rows, loops = _sorted_rows(n, sources, targets, threads)
+    covered, *arrays = _rooted(n, offsets, rows)
+    return covered, loops, *arrays
+
+
+@njit(cache=True)
+def _rooted(n, inner_offsets, inner):
     m = inner.shape[0]
     missing = np.zeros(n, np.int32)
     for k in range(m):
@@ -155,4 +216,4 @@ def _rooted_dag(n, sources, targets):
                 levels[v] = levels[u] + 1
                 order[found] = v
                 found += 1
-    return found == n + 1, loops, offsets, children, levels, order
+    return found == n + 1, offsets, children, levels, order

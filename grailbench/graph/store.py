@@ -129,7 +129,7 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
             _log.warning("rebuilding a cached graph: %s", error)
     from grailbench.graph.condense import condense
 
-    dag = condense(make())
+    dag = condense(make(), threads=len(os.sched_getaffinity(0)))
     try:
         _save_dag(path, dag, sha256)
     except OSError as error:
