@@ -10,13 +10,17 @@ import click
 #: those of grailbench.report.figures and plots, whose import would slow down every --help
 FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters",
            *(f"computation-{number}" for number in range(4, 9)))  # fmt: skip
+#: those of runs of other problems (grailbench.report.suites)
+SUITES = (*(f"closure-{number}" for number in range(5, 9)), "closure-kernels")
 FORMATS = ("svg", "png", "both")
 PHASES = ("label", "query", "ready")
 
 
 @click.command("plot")
 @click.argument("run", required=False)
-@click.option("--figure", "names", multiple=True, type=click.Choice(FIGURES), help="Only this one; may repeat.")
+@click.option(
+    "--figure", "names", multiple=True, type=click.Choice(FIGURES + SUITES), help="Only this one; may repeat."
+)
 @click.option(
     "--out",
     metavar="DIR",
@@ -34,7 +38,8 @@ def command(run, names, out, form, reference, phase, profile, as_json):
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
     'grailbench report --html'. The same run gives the same SVG files. computation-4 to -8 are the figures of
-    Computation 2020, drawn for runs of its pipeline or home-made graphs.
+    Computation 2020, drawn for runs of its pipeline or home-made graphs; closure-5 to -8 are those of the closure
+    report, drawn for runs of --problem closure.
 
     \b
     Exit codes: 3 when there is nothing to draw, 4 without matplotlib.

@@ -61,8 +61,16 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
-    from grailbench.report import document
+    from grailbench.report import document, suites
 
+    if (suite := suites.of_run(run)) is not None:
+        files = suite.write()
+        for part in suite.show(as_json):
+            click.echo(part) if as_json else _screen().print(part)
+        for path in files:
+            click.echo(f"written: {path}", err=True)
+        suite.check_measured()
+        return
     report, folder = document.of_run(run, tables)
     files = document.write(report, folder, form)
     if page is not None:
@@ -84,9 +92,7 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
             for record in limit.records(frame, name):
                 click.echo(json.dumps(record))
     else:
-        from grailbench.report.screen import console
-
-        screen = console()
+        screen = _screen()
         for part in document.show(report, details):
             screen.print(part)
         for name, frame in frames.items():
@@ -95,3 +101,9 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
         for path in files:
             click.echo(f"written: {path}", err=True)
     document.check_measured(report)
+
+
+def _screen():
+    from grailbench.report.screen import console
+
+    return console()

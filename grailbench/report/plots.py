@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import document, figures, plots_computation, stalls
+from grailbench.report import document, figures, plots_computation, stalls, suites
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure, graph_label, series_label, short
 from grailbench.report.sheet import (
@@ -62,12 +62,17 @@ def write(
     """
     _require()
     names = list(names)
-    report, folder = document.of_run(run)
-    document.check_measured(report)
-    drawn = figures.of_report(report.cells, report.tables, reference, phase, stalls.of_run(folder, profile))
+    suite = suites.of_run(run)
+    if suite is not None:
+        suite.check_measured()
+        report, folder, drawn = suite, suite.folder, suite.figures()
+    else:
+        report, folder = document.of_run(run)
+        document.check_measured(report)
+        drawn = figures.of_report(report.cells, report.tables, reference, phase, stalls.of_run(folder, profile))
     for name in names:
         if name not in drawn:
-            raise InputError(f"no figure {name!r}", remedy=f"choose among {', '.join(drawn)}")
+            raise InputError(f"no figure {name!r} of this run", remedy=f"choose among {', '.join(drawn)}")
         if not drawable(drawn[name]):
             raise NothingMeasured(f"{report.title}: it has nothing to show in figure {name!r}")
     place = Path(out) if out is not None else folder / FOLDER
@@ -86,6 +91,8 @@ def drawable(figure: Figure) -> bool:
         return bool((figure.frame.source != "printed").any())
     if figure.name in plots_computation.PAGES:
         return plots_computation.drawable(figure)
+    if figure.name in suites.pages():
+        return not figure.frame.empty
     column = {"printed": "ratio", "phases": "ms", "phase-table": "total", "edges": "median", "speedup": "speedup"}
     return bool(figure.frame[column.get(figure.name, "count")].notna().any())
 
@@ -111,7 +118,7 @@ def _files(figure: Figure, source: str, form: str) -> Iterator[tuple[str, bytes]
 
 def pages(figure: Figure, source: str) -> Iterator[Drawing]:
     """The drawings of a figure; `source` says at the foot where the numbers come from."""
-    make = plots_computation.PAGES.get(figure.name)
+    make = plots_computation.PAGES.get(figure.name) or suites.pages().get(figure.name)
     for draw in make(figure) if make else _PAGES[figure.name](figure.frame):
         with styled():
             sheet = Sheet(figure, source)

@@ -21,6 +21,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import launch_cooperative
 
 PIVOTS = 64
+_AHEAD = 4  #: rows that a thread reads at once
 _GROUPS, _UNIONS = 16, 16  # of 4 pivots each
 TILE = 2 if simulated else 16  #: words of a row that a block's tables span
 THREADS = 32 if simulated else 512
@@ -99,6 +100,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
         table = cuda.shared.array(table_size, uint64)
         panel = cuda.shared.array(panel_size, uint64)
         pivots = cuda.shared.array(PIVOTS, uint64)
+        chosen, before = cuda.local.array(_AHEAD, uint64), cuda.local.array(_AHEAD, uint64)
         thread = cuda.threadIdx.x
         lane, row, rows = thread % tile, thread // tile, cuda.blockDim.x // tile
         steps, tiles = matrix.shape[0] // PIVOTS, matrix.shape[1] // tile
@@ -126,19 +128,19 @@ def _kernel(tile: int, registers: int = REGISTERS):
                 cuda.syncthreads()
                 u = (unit - strip * steps) * PIVOTS + row
                 stop = (end - strip * steps) * PIVOTS
-                chosen = before = uint64(0)
-                if u < stop:
-                    chosen, before = matrix[u, step], matrix[u, word]
                 while u < stop:
-                    following = u + rows
-                    next_chosen = next_before = uint64(0)
-                    if following < stop:  # asked for before this row's tables are read, so that they arrive in time
-                        next_chosen, next_before = matrix[following, step], matrix[following, word]
-                    if chosen != 0:
-                        found = before | _union(table, chosen, lane)
-                        if found != before:
-                            matrix[u, word] = found
-                    u, chosen, before = following, next_chosen, next_before
+                    for k in range(_AHEAD):  # all are asked for before the first is used, so that they come at once
+                        at = u + k * rows
+                        if at < stop:
+                            chosen[k], before[k] = matrix[at, step], matrix[at, word]
+                        else:
+                            chosen[k] = 0
+                    for k in range(_AHEAD):
+                        if chosen[k] != 0:
+                            found = before[k] | _union(table, chosen[k], lane)
+                            if found != before[k]:
+                                matrix[u + k * rows, word] = found
+                    u += _AHEAD * rows
                 cuda.syncthreads()
                 unit = end
             grid.sync()

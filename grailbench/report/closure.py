@@ -1,0 +1,191 @@
+"""Runs of `--problem closure`: the closure report's figures 5 to 8 with ours beside, and a table of all cells.
+
+The graphs are those that `grailbench.graph.generate.shapes` makes from their names; others stand in the table alone.
+Figures show means over a cell's trials, as the report does, and the range between the least and the greatest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from grailbench.graph.generate import parse_shape
+from grailbench.report import render
+from grailbench.report.figures import SOUND, Figure
+
+if TYPE_CHECKING:
+    import pandas
+
+PROBLEM = "closure"
+SMALL = 1000  #: vertices up to which figures 5 and 6 go
+KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
+           "sssp-each")  # fmt: skip
+OURS = ("warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu")
+FAST = ("tiled", "managed", "sssp-each", *OURS)  #: what figure 8 shows
+TITLES = {
+    "custom": "custom graph",
+    "erdos-renyi": "Erdős-Rényi graph",
+    "random-tree": "random tree",
+    "scale-free": "scale-free graph",
+}
+_HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
+
+#: name to title and how to read it
+FIGURES = {
+    "closure-5": (
+        "Closure times, small graphs (Fenz et al. 2022, figure 5)",
+        "Mean ms from host memory to host memory against vertices, log time; the shade is from the least to the "
+        "greatest trial. In brackets the report's kernel numbers; those without are ours.",
+    ),
+    "closure-6": (
+        "Copies (Fenz et al. 2022, figure 6)",
+        "Mean ms of device time to copy the input to the device and the closure back, over the kinds of graph of one "
+        "size; the shade is from the least to the greatest. sssp-each copies row by row, timed by the host; "
+        "zero-copy copies nothing.",
+    ),
+    "closure-7": (
+        "CPU against GPU (Fenz et al. 2022, figure 7)",
+        "Mean ms from host memory to host memory on Erdős-Rényi graphs of low and high density, log time.",
+    ),
+    "closure-8": (
+        "Closure times, large graphs (Fenz et al. 2022, figure 8)",
+        "Mean ms from host memory to host memory, log time; the shade is from the least to the greatest trial.",
+    ),
+    "closure-kernels": (
+        "Device time of the closure itself",
+        "Mean ms of phase kernel (events on the device): neither copies nor counting. Log axes.",
+    ),
+}
+
+
+def series_name(impl: str) -> str:
+    """'tiled (7)', with the report's number of a kernel."""
+    return f"{impl} ({KERNELS.index(impl)})" if impl in KERNELS else impl
+
+
+def of_closures(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows of the problem, or none."""
+    return rows[rows["problem"] == PROBLEM] if "problem" in rows else rows[:0]
+
+
+def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """A line a cell and phase ('solve', 'kernel', ...): `_HEAD`, threads, phase, trials, their statistics, edges of
+    the closure.
+
+    A cell without a sound time has one line, its phase ''. `density` is None where the kind has none, `kind` '' for a
+    graph of another making.
+    """
+    import pandas
+
+    lines = []
+    for (dataset, impl, threads), own in rows.groupby(["dataset", "impl", "threads"], sort=False, dropna=False):
+        first = own.iloc[0]
+        shape = parse_shape(dataset)
+        head = {
+            "dataset": dataset,
+            "kind": shape.kind if shape else "",
+            "density": shape.density if shape else None,
+            "vertices": _whole(first.vertices),
+            "edges": _whole(first.edges),
+            "impl": impl,
+            "number": KERNELS.index(impl) if impl in KERNELS else None,
+            "status": next((status for status in own.status if status != "ok"), "ok"),
+            "threads": _whole(threads),
+        }
+        timed = own[(own.phase.fillna("") != "") & own.ms.notna()]
+        if head["status"] not in SOUND or timed.empty:
+            lines.append(head | {"phase": "", "reason": first.reason})
+            continue
+        for (_, phase), some in timed.groupby(["under", "phase"], sort=False):
+            ms = some.groupby("trial").ms.sum()
+            lines.append(head | {
+                "phase": phase, "reason": "", "trials": len(ms), "mean": ms.mean(), "least": ms.min(),
+                "most": ms.max(), "median": ms.median(), "closure": _whole(own.positives.dropna().max()),
+            })  # fmt: skip
+    columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]
+    return pandas.DataFrame(lines, columns=columns)
+
+
+def _whole(value) -> int | None:
+    import pandas
+
+    return None if pandas.isna(value) else int(value)
+
+
+def figures(rows: pandas.DataFrame) -> dict[str, Figure]:
+    """Every figure of a run by name; one without data has an empty frame."""
+    found = cells(of_closures(rows))
+    solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
+    copied = found[found.phase.isin(["host_to_device", "device_to_host"]) & (found.kind != "")]
+    renyi = solved[solved.kind == "erdos-renyi"]
+    large = set(solved.vertices[solved.vertices > SMALL])
+    frames = {
+        "closure-5": solved[solved.vertices <= SMALL],
+        "closure-6": _copies(copied[copied.vertices <= SMALL]),
+        "closure-7": renyi[renyi.impl.isin(["floyd-warshall", *FAST]) & (renyi.vertices >= SMALL)],
+        "closure-8": solved[solved.impl.isin(FAST) & (solved.vertices >= SMALL)] if large else solved[:0],
+        "closure-kernels": found[(found.phase == "kernel") & found.kind.isin(list(TITLES))],
+    }
+    return {name: Figure(name, *FIGURES[name], frame) for name, frame in frames.items()}
+
+
+def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Over the kinds of graph of one size."""
+    import pandas
+
+    lines = []
+    for (phase, impl, vertices), own in frame.groupby(["phase", "impl", "vertices"], sort=False):
+        lines.append({
+            "kind": "", "density": None, "vertices": vertices, "impl": impl, "phase": phase, "trials": own.trials.sum(),
+            "mean": own["mean"].mean(), "least": own.least.min(), "most": own.most.max(),
+        })  # fmt: skip
+    columns = ["kind", "density", "vertices", "impl", "phase", "trials", "mean", "least", "most"]
+    return pandas.DataFrame(lines, columns=columns)
+
+
+def panel_name(row) -> str:
+    """What a panel of figures 5, 7, 8 is called: 'custom graph, density 0.1'."""
+    density = "" if row.density is None or row.density != row.density else f", density {row.density:g}"
+    return f"{TITLES.get(row.kind, row.kind)}{density}"
+
+
+def order(impls: Iterable[str]) -> list[str]:
+    """Implementations in the order of the report, ours last, then others."""
+    known = [*KERNELS, *OURS]
+    return sorted(set(impls), key=lambda impl: (known.index(impl) if impl in known else len(known), impl))
+
+
+# ------------------------------------------------------------------ the table
+
+_PHASES = ("prepare", "condense", "host_to_device", "kernel", "count_edges", "device_to_host", "solve")
+HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' ')} ms" for name in _PHASES),
+           "tiled / this", "edges of the closure", "status"]  # fmt: skip
+
+
+def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes: medians of every cell, in the order of the run."""
+    found = cells(of_closures(rows))
+    tiled = found[(found.impl == "tiled") & (found.phase == "solve")].set_index("dataset")["median"].to_dict()
+    lines = []
+    for (dataset, impl, _), own in found.groupby(["dataset", "impl", "threads"], sort=False, dropna=False):
+        first = own.iloc[0]
+        medians = own.set_index("phase")["median"].to_dict()
+        times = [render.ms(medians[name]) if name in medians else "" for name in _PHASES]
+        ratio = tiled[dataset] / medians["solve"] if dataset in tiled and "solve" in medians else None
+        closed = "" if _whole(first.closure) is None else f"{int(first.closure):,}"
+        lines.append([
+            dataset, series_name(impl), str(_whole(first.threads) or ""), str(_whole(first.trials) or 0), *times,
+            "" if ratio is None else f"{ratio:.3g}", closed,
+            f"{first.status}: {first.reason}" if first.reason else first.status,
+        ])  # fmt: skip
+    notes = [
+        "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
+        "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device.",
+    ]
+    return HEADERS, lines, notes
+
+
+def records(rows: pandas.DataFrame) -> Iterable[dict]:
+    """One plain record a cell and phase."""
+    for line in cells(of_closures(rows)).to_dict("records"):
+        yield {"table": PROBLEM} | {key: None if value != value else value for key, value in line.items()}

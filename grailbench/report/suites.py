@@ -1,0 +1,107 @@
+"""Runs of problems other than reachability: which modules have their figures and tables.
+
+A suite is two modules. One has `PROBLEM`, `FIGURES`, `cells(rows)`, `figures(rows)`, `grid(rows)` and `records(rows)`
+(see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its frame has a row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.errors import NothingMeasured
+from grailbench.report import render
+from grailbench.report.figures import Figure
+
+if TYPE_CHECKING:
+    import pandas
+
+#: problem -> modules of its tables and figures, and of its drawings
+SUITES = {"closure": ("grailbench.report.closure", "grailbench.report.plots_closure")}
+FOLDER = "report"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A run that holds rows of problems with suites, and no row of reachability."""
+
+    title: str
+    machine: str
+    folder: Path
+    rows: pandas.DataFrame
+    problems: tuple[str, ...]
+
+    def check_measured(self) -> None:
+        """Raise NothingMeasured when no cell has a sound time."""
+        if not (self.rows["ms"].notna() & (self.rows["status"] == "ok")).any():
+            raise NothingMeasured(f"{self.title}: no cell was measured")
+
+    def figures(self) -> dict[str, Figure]:
+        """Every figure of every problem of the run, by name."""
+        found: dict[str, Figure] = {}
+        for problem in self.problems:
+            found |= _module(problem).figures(self.rows)
+        return found
+
+    def write(self) -> list[Path]:
+        """`report.md`, and `PROBLEM.csv` with a line a cell and phase, in the run's folder; returns the paths."""
+        from grailbench.graph.store import atomic_file
+
+        parts = [f"# {self.title}\n", f"- {self.machine}\n"]
+        files = {}
+        for problem in self.problems:
+            module = _module(problem)
+            parts.append(render.markdown(problem, *module.grid(self.rows)))
+            files[f"{problem}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
+        files["report.md"] = "\n".join(parts)
+        for name, text in files.items():
+            with atomic_file(self.folder / FOLDER / name) as file:
+                file.write(text.encode())
+        return [self.folder / FOLDER / name for name in files]
+
+    def show(self, as_json: bool) -> Iterator:
+        """Lines of JSON, or rich renderables."""
+        for problem in self.problems:
+            module = _module(problem)
+            if as_json:
+                yield from (json.dumps(record) for record in module.records(self.rows))
+            else:
+                yield from (self.title, self.machine, "")
+                yield from render.terminal(problem, *module.grid(self.rows))
+
+
+def of_run(run: str | None) -> Suite | None:
+    """The suite that a run is (a folder or a name; None: the latest), or None when it has rows of reachability, or of
+    problems without a suite. Raises InputError when there is no such run."""
+    from grailbench.bench import results
+
+    folder = results.latest_run() if run is None else results.find_run(run)
+    rows, environment = results.load_run(folder)
+    return make(rows, environment, folder)
+
+
+def make(rows: pandas.DataFrame, environment: Mapping, folder: Path) -> Suite | None:
+    """As `of_run`, from a run's rows and environment."""
+    from grailbench.report import document
+
+    named = dict.fromkeys(rows["problem"].dropna()) if "problem" in rows else {}
+    known = tuple(name for name in named if name in SUITES)
+    if not known or rows["problem"].isna().any() or "reachability" in named:
+        return None
+    return Suite(f"Run {folder.name}", document.machine(environment), folder, rows, known)
+
+
+def pages() -> dict:
+    """What draws the figures of all suites, by name."""
+    found = {}
+    for _, drawings in SUITES.values():
+        found |= import_module(drawings).PAGES
+    return found
+
+
+def _module(problem: str):
+    return import_module(SUITES[problem][0])

@@ -1,0 +1,144 @@
+"""Reports and figures of runs of other problems than reachability: closures."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import pandas
+import pytest
+
+from grailbench.bench import results
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.runner import run
+from grailbench.cli.main import main
+from grailbench.cli.plot import SUITES
+from grailbench.errors import NothingMeasured
+from grailbench.report import closure, suites
+
+needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
+
+
+def rows_of(*cells):
+    """A frame of rows: (dataset, impl, vertices, {(under, phase): [ms a trial]}, status)."""
+    lines = []
+    for dataset, impl, vertices, times, status in cells:
+        head = dict.fromkeys(results.FIELDS) | {
+            "problem": "closure", "dataset": dataset, "impl": impl, "vertices": vertices, "edges": 3 * vertices,
+            "status": status, "positives": vertices**2,
+        }  # fmt: skip
+        if not times:
+            lines.append(head | {"reason": "3 pairs are wrong", "positives": None})
+        for (under, phase), several in times.items():
+            lines += [head | {"under": under, "phase": phase, "ms": ms, "trial": i} for i, ms in enumerate(several)]
+    return pandas.DataFrame(lines)
+
+
+SOLVED = {("", "prepare"): [1.0, 1.0], ("solve", "host_to_device"): [0.2, 0.4], ("solve", "kernel"): [2.0, 4.0],
+          ("solve", "device_to_host"): [0.1, 0.1], ("", "solve"): [3.0, 5.0]}  # fmt: skip
+ROWS = rows_of(
+    ("erdos-renyi-100-0.1", "tiled", 100, SOLVED, "ok"),
+    ("erdos-renyi-1000-0.1", "tiled", 1000, SOLVED, "ok"),
+    ("erdos-renyi-2000-0.001", "tiled", 2000, {("", "solve"): [40.0]}, "ok"),
+    ("erdos-renyi-2000-0.001", "warshall-bits-gpu", 2000, {("", "solve"): [0.5]}, "ok"),
+    ("erdos-renyi-100-0.1", "naive", 100, {}, "wrong"),
+    ("mine", "tiled", 50, SOLVED, "ok"),
+)
+
+
+def test_a_line_is_a_cell_and_phase_with_its_mean_and_range():
+    found = closure.cells(ROWS)
+    solved = found[(found.dataset == "erdos-renyi-100-0.1") & (found.phase == "solve")].iloc[0]
+    assert (solved["mean"], solved.least, solved.most, solved.trials, solved.closure) == (4.0, 3.0, 5.0, 2, 10_000)
+    assert (solved.kind, solved.density, solved.number) == ("erdos-renyi", 0.1, 7)
+
+
+def test_a_wrong_cell_has_a_reason_and_no_time():
+    found = closure.cells(ROWS)
+    wrong = found[found.status == "wrong"]
+    assert list(wrong.phase) == [""]
+    assert list(wrong.reason) == ["3 pairs are wrong"]
+    assert wrong["mean"].isna().all()
+
+
+def test_figures_take_the_sizes_and_kernels_of_the_report():
+    drawn = closure.figures(ROWS)
+    assert tuple(drawn) == tuple(closure.FIGURES) == SUITES
+    assert set(drawn["closure-5"].frame.vertices) == {100, 1000}
+    assert list(drawn["closure-6"].frame["mean"]) == pytest.approx([0.3, 0.1, 0.3, 0.1])
+    assert set(drawn["closure-7"].frame.vertices) == {1000, 2000}
+    assert set(drawn["closure-8"].frame.impl) == {"tiled", "warshall-bits-gpu"}
+    assert set(drawn["closure-kernels"].frame["mean"]) == {3.0}
+    assert "mine" not in {name for figure in drawn.values() for name in figure.frame.get("dataset", [])}
+
+
+def test_a_run_of_small_graphs_has_no_figure_8():
+    assert closure.figures(ROWS[ROWS.vertices <= 1000])["closure-8"].frame.empty
+
+
+def test_the_table_has_the_ratio_to_the_tiled_kernel():
+    headers, lines, _ = closure.grid(ROWS)
+    ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
+    assert (ours["tiled / this"], ours["solve ms"]) == ("80", "0.50")
+
+
+def test_rows_of_reachability_make_no_suite(tmp_path):
+    mixed = pandas.concat([ROWS, ROWS[:1].assign(problem="reachability")])
+    assert suites.make(mixed, {}, tmp_path) is None
+    assert suites.make(ROWS, {}, tmp_path).problems == ("closure",)
+
+
+def test_a_run_without_a_time_measured_nothing(tmp_path):
+    with pytest.raises(NothingMeasured):
+        suites.make(ROWS[ROWS.status == "wrong"], {}, tmp_path).check_measured()
+
+
+@pytest.fixture(scope="module")
+def closed(session_cache, tmp_path_factory):
+    """Folder of a run of closures."""
+    from test_runner import Notes
+
+    block = {
+        "problem": "closure", "datasets": ["custom-70-0.3", "scale-free-90"], "trials": 2, "warmup": 0,
+        "implementations": ["floyd-warshall", "condense-bits"],
+    }  # fmt: skip
+    folder = tmp_path_factory.mktemp("runs") / "closed"
+    run(make_plan(Config.model_validate({"experiment": [block]})), Notes(), out=folder, fetch=False).check()
+    return folder
+
+
+def call(capsys, *words):
+    with pytest.raises(SystemExit) as exit_:
+        main([*map(str, words)])
+    return exit_.value.code, capsys.readouterr().out
+
+
+def test_report_prints_and_writes_the_table(capsys, closed):
+    code, out = call(capsys, "report", closed)
+    assert code == 0
+    assert "floyd-warshall (0)" in out
+    assert {"report.md", "closure.csv"} <= {path.name for path in (closed / "report").iterdir()}
+    assert "4,830" in (closed / "report" / "report.md").read_text()  # the custom graph is one component
+    code, out = call(capsys, "report", closed, "--json")
+    assert {json.loads(line)["phase"] for line in out.splitlines()} >= {"solve", "condense", "sweep"}
+
+
+@needs_matplotlib
+def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
+    for folder in ("one", "two"):
+        code, out = call(capsys, "plot", closed, "--out", tmp_path / folder)
+        assert code == 0
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == ["closure-5.csv", "closure-5.png", "closure-5.svg"]
+    for name in ("closure-5.svg", "closure-5.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    code, out = call(capsys, "plot", closed, "--figure", "closure-8")
+    assert code == 3
+
+
+@needs_matplotlib
+def test_every_figure_can_be_drawn():
+    from grailbench.report import plots
+
+    for figure in closure.figures(ROWS).values():
+        assert len(list(plots.pages(figure, "source"))) == 1
