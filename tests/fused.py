@@ -12,7 +12,7 @@ from grailbench.reachability.gpu.fused_search import Adjacency
 from grailbench.reachability.index import NoTimer, implementation
 
 
-def searcher_on(dag, params, room=None):
+def searcher_on(dag, params, room=None, counting=False):
     """A `Searcher` with the labels and hubs that `sequential` makes of a DAG."""
     index = implementation("sequential").build(dag, params, NoTimer())
     graph = by_level(dag)
@@ -24,7 +24,7 @@ def searcher_on(dag, params, room=None):
     there = leveled.upload(graph, graph.parents())
     adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
     records = Records(cuda.to_device(lanes), width, index.labels.pairs, cuda.to_device(hubs))
-    return Searcher(there.rank, graph.level_starts, adjacency, records, room)
+    return Searcher(there.rank, graph.level_starts, adjacency, records, room, counting)
 
 
 def _with_ranks(labels):

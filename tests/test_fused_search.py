@@ -144,3 +144,25 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
     monkeypatch.setattr(several, "count", lambda: 2)
     with pytest.raises(MachineLacks, match="3 GPUs are asked for, this host has 2"):
         several.Team(3)
+
+
+def test_what_searches_count_is_exact_however_blocks_arrive():
+    dag = dag_of(*layered(7, 9))
+    u, v = (ends.astype(np.int32) for ends in pairs_of(63, 4))
+    room = Room(size=2 * team.WIDTH, budget=8, late_size=2 * crew.WIDTH, late_budget=30, **FEW)
+    found = set()
+    for order in (slice(None), slice(None, None, -1)):
+        searcher = searcher_on(dag, Params(dim=1), room, counting=True)
+        searcher.search(np.ascontiguousarray(u[order]), np.ascontiguousarray(v[order]))
+        found.add((searcher.opened, searcher.unsettled, searcher.swept, searcher.scanned))
+    assert len(found) == 1
+    assert all(found.pop())
+
+
+def test_a_chain_is_scanned_from_both_ends_edge_by_edge():
+    length = 9
+    dag = dag_of(length, [(i, i + 1) for i in range(length - 1)])
+    searcher = searcher_on(dag, Params(dim=1), ROOMY, counting=True)
+    found = searcher.search(np.array([0], np.int32), np.array([length - 1], np.int32))
+    assert found.tolist() == [True]
+    assert (searcher.opened, searcher.scanned) == (1, length - 2)  # the last edge is the proof, its round has no end

@@ -90,3 +90,38 @@ CELL = {
     "dataset": "kegg", "impl": "sequential", "dim": 2, "search": "dfs", "filters": "none", "threads": None,
     "order": "random", "seed": 1, "query_set": "random-10-s1", "under": "", "status": "ok", "planned": 3,
 }  # fmt: skip
+
+
+GPU = {
+    "device": {"l2_bytes": 1 << 20},
+    "measurements": [
+        {"what": "copy", "variant": "driver", "bytes": 1 << 30, "median": 4000.0},
+        {"what": "copy", "variant": "kernel", "bytes": 1 << 30, "median": 3000.0},
+        {"what": "gather", "bytes": 1 << 18, "median": 100.0},
+        {"what": "gather", "bytes": 1 << 30, "median": 20.0},
+        {"what": "grid barrier", "median": 2.0},
+        {"what": "grid barrier", "median": 1.5},
+    ],
+}
+
+
+def on_a_gpu(**changes):
+    counters = counted(10**6, 0, 1 << 30, "label") | counted(10**8, 4 * 10**9, 1 << 30) | {"label_barriers": 100}
+    base = {**CELL, "impl": "gpu-fused", "counters": counters, "devices": 1, **changes}
+    times = (("label", "", 9.0), ("on_device", "label", 0.4), ("query", "", 30.0), ("on_device", "query", 10.0))
+    rows = [{**base, "phase": phase, "under": under, "ms": ms, "trial": 0} for phase, under, ms in times]
+    return cells(pandas.DataFrame(rows))
+
+
+def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barriers():
+    frame = limit.limits(on_a_gpu(), {**DOCUMENT, "gpu": GPU})
+    assert frame[["phase", "least_ms", "bound"]].values.tolist() == [
+        ["label/on_device", pytest.approx(1 / 20 + 0.15), "barrier"],
+        ["query/on_device", pytest.approx(5.0), "gather"],
+    ]
+    assert frame["x_limit"].tolist() == [pytest.approx(2.0), pytest.approx(2.0)]
+
+
+def test_without_ceilings_of_a_gpu_or_on_several_nothing_is_claimed():
+    assert limit.limits(on_a_gpu(), DOCUMENT).empty
+    assert limit.limits(on_a_gpu(devices=2), {**DOCUMENT, "gpu": GPU}).empty

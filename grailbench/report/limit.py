@@ -26,19 +26,22 @@ from grailbench.report.document import FOLDER
 from grailbench.report.summary import Cell
 
 PHASES = ("label", "query")
+ON_DEVICE = "on_device"  #: the part of a phase that is the device's alone
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What a processor can do at most, on some number of threads.
+    """What a processor can do at most, on some number of threads, or a GPU.
 
-    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level.
+    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level; barrier: us of a
+    barrier of the whole grid.
     """
 
     read: float
     gather: tuple[tuple[int, float], ...]
     cache: int
+    barrier: float = 0.0
 
     @classmethod
     def of(cls, document: dict, threads: int) -> Ceilings:
@@ -51,6 +54,18 @@ class Ceilings:
         read = next(row["median"] for row in mine if row["what"] == "read")
         return cls(read, tuple(gather), last_level_bytes(document["machine"]["caches"]))
 
+    @classmethod
+    def of_gpu(cls, document: dict) -> Ceilings | None:
+        """The ceilings of the GPU in a document of `grailbench limits`; None where it has none."""
+        rows = document.get("gpu", {}).get("measurements", [])
+        gather = sorted((row["bytes"], row["median"]) for row in rows if row["what"] == "gather")
+        copies = [row["median"] for row in rows if row["what"] == "copy"]
+        if not gather or not copies:
+            return None
+        barriers = [row["median"] for row in rows if row["what"] == "grid barrier"]
+        cache = document["gpu"].get("device", {}).get("l2_bytes", 0)
+        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0))
+
     def gathers_per_ms(self, table_bytes: int) -> float:
         """Gathers a millisecond from a table of that size."""
         fitting = [rate for size, rate in self.gather if size <= table_bytes]
@@ -62,11 +77,13 @@ class Ceilings:
 
 
 def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[float, str]:
-    """The floor of a phase in milliseconds, and which of 'gather' and 'stream' sets it."""
+    """The floor of a phase in milliseconds, and which of 'gather', 'stream' and 'barrier' sets most of it."""
     gather = counters[f"{phase}_gathers"] / ceilings.gathers_per_ms(counters["gather_table_bytes"])
     cached = counters[f"{phase}_pass_bytes"] <= ceilings.cache
     stream = 0.0 if cached else counters[f"{phase}_bytes_streamed"] / ceilings.bytes_per_ms()
-    return (gather, "gather") if gather >= stream else (stream, "stream")
+    waiting = counters.get(f"{phase}_barriers", 0) * ceilings.barrier / 1e3
+    parts = {"gather": gather, "stream": stream, "barrier": waiting}
+    return max(gather, stream) + waiting, max(parts, key=parts.get)
 
 
 def ceilings_for(run: Path, file: str | None = None) -> dict:
@@ -92,17 +109,25 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
 
 
 def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
-    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`."""
+    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`.
+
+    Of a cell on one GPU it is the part on the device that stands against the GPU's ceilings, where the document has
+    them; on several GPUs none does.
+    """
     rows = []
     for cell in cells:
         if not cell.sound or not cell.counters or "query_gathers" not in cell.counters:
             continue
-        ceilings = Ceilings.of(document, cell.threads or 1)
+        ceilings, part = Ceilings.of(document, cell.threads or 1), ""
+        if any(phase == ON_DEVICE for _, phase in cell.phases):
+            ceilings, part = Ceilings.of_gpu(document), f"/{ON_DEVICE}"
+            if ceilings is None or (cell.devices or 1) > 1:
+                continue
         for phase in PHASES:
-            stats = cell.stats(phase)
+            stats = cell.phases.get((phase, ON_DEVICE)) if part else cell.stats(phase)
             least, bound = least_ms(cell.counters, phase, ceilings)
             if stats is not None and least > 0:
-                rows.append((cell.dataset, cell.label, phase, stats.median, least, stats.median / least, bound))
+                rows.append((cell.dataset, cell.label, phase + part, stats.median, least, stats.median / least, bound))
     columns = ["dataset", "cell", "phase", "median_ms", "least_ms", "x_limit", "bound"]
     return pandas.DataFrame(rows, columns=columns)
 

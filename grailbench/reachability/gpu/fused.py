@@ -33,6 +33,7 @@ class FusedIndex(Index):
         """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
         if not self._count:
             return {}
+        edges, scanned = self._graph.sources.shape[0], self._fleet.counted("scanned")
         return self._fleet.work | {
             "queries": self._queries,
             "positives": self._positives,
@@ -40,6 +41,16 @@ class FusedIndex(Index):
             "queries_searched_again": self._fleet.counted("unsettled"),
             "queries_swept": self._fleet.counted("swept"),
             "groups": self._fleet.counted("groups"),
+            "edges_scanned": scanned,
+            # The least traffic: a child's record an edge for the repair, a parent's word an edge for the hubs; two
+            # records a query and one an edge scanned.
+            "label_gathers": 2 * edges,
+            "label_bytes_streamed": 2 * 8 * edges,
+            "label_pass_bytes": 8 * edges,
+            "query_gathers": 2 * self._queries + scanned,
+            "query_bytes_streamed": 9 * self._queries + 4 * scanned,
+            "query_pass_bytes": 9 * self._queries + 4 * scanned,
+            "gather_table_bytes": self._fleet.labels[0].lanes.nbytes,
         }
 
     @property
@@ -83,7 +94,7 @@ class Fused(Implementation):
         _require_one_root(dag)
         with timer.phase("renumber", apart=True):
             graph = by_level(dag)
-        return FusedIndex(graph, Fleet(graph, params.dim, params.seed, params.devices, timer), params)
+        return FusedIndex(graph, Fleet(graph, params.dim, params.seed, params.devices, timer, params.count), params)
 
 
 def _require_one_root(dag: Dag) -> None:

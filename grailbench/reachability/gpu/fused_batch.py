@@ -88,10 +88,17 @@ class Searcher:
     """Answers batches on one labelled graph that lies on the device, its vertices numbered by level."""
 
     def __init__(
-        self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records, room: Room | None = None
+        self,
+        rank,
+        level_starts: np.ndarray,
+        adjacency: Adjacency,
+        records: Records,
+        room: Room | None = None,
+        counting: bool = False,
     ):
         """rank int32[n] (id to number), adjacency, records: on the device; level_starts int32[depth + 1]: on the host.
 
+        counting: whether searches count the edges that they go through (`scanned`).
         Raises MachineLacks when the graph has more vertices than a search's table can tell apart.
         """
         if rank.shape[0] >= MOST_VERTICES:
@@ -102,16 +109,23 @@ class Searcher:
         self.room = room or usual()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._sieve_threads = team.WIDTH if simulated else 256
-        self._explore = explore_kernel(self.room.size, self.room.teams)
+        self._counting = counting
+        self._explore = explore_kernel(self.room.size, self.room.teams, counting)
         self._shape = Shape(self.room.blocks * self._multiprocessors, self.room.teams * team.WIDTH)
         late_size = min(self.room.late_size, 1 << (int(rank.shape[0]) + 2 * crew.WIDTH).bit_length())
         self._late_shape = Shape(self.room.late_blocks * self._multiprocessors, crew.WIDTH)
         self._queues = cuda.device_array((self._late_shape.blocks, late_size), np.int32)
         self._tables = cuda.device_array((self._late_shape.blocks, 2 * late_size), np.int32)
         clear[self._late_shape.blocks, self._late_shape.threads](self._tables)
+        self._work = cuda.to_device(np.zeros(1, np.int64))
         self._batch: _Batch | None = None
         self._lists: tuple[Todo, Todo] | None = None
         self.opened = self.unsettled = self.swept = self.groups = 0  #: queries beyond each stage; groups of sweeps
+
+    @property
+    def scanned(self) -> int:
+        """Edges of all rounds of searches that were gone through to their end; 0 unless made to count."""
+        return int(self._work.copy_to_host()[0])
 
     @property
     def bytes(self) -> int:
@@ -163,12 +177,12 @@ class Searcher:
         (todo, late), room = self._lists, self.room
         index = self.adjacency, self.records, answers
         queries = sources, targets, self.rank, self.records, answers, todo, counts
-        late_rooms = counts, room.late_budget, self._queues, self._tables
+        late_rooms = counts, room.late_budget, self._work, self._queues, self._tables
         blocks = min(-(-k // self._sieve_threads), 16 * self._multiprocessors)
         steps = (
             Prepared(sieve, queries, Shape(blocks, self._sieve_threads)),
-            Prepared(self._explore, (todo, *index, late, counts, room.budget), self._shape),
-            Prepared(explore_late_kernel(), (late, *index, todo, *late_rooms), self._late_shape),
+            Prepared(self._explore, (todo, *index, late, counts, room.budget, self._work), self._shape),
+            Prepared(explore_late_kernel(self._counting), (late, *index, todo, *late_rooms), self._late_shape),
         )
 
         def settle():

@@ -102,12 +102,12 @@ class _Place:
         self.labels = Labels(lanes, own.hubs, width, self._dim)
         cuda.synchronize()
 
-    def make_searcher(self) -> Searcher:
+    def make_searcher(self, counting: bool) -> Searcher:
         self._labeler.release()
         there, labels = self._there, self.labels
         adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
         records = Records(labels.lanes, np.uint64(labels.width), (0,) * labels.dim, labels.hubs.view(np.uint64))
-        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, records)
+        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, records, counting=counting)
         cuda.synchronize()
         return searcher
 
@@ -115,8 +115,8 @@ class _Place:
 class Fleet:
     """The index on each of some GPUs. Labels and answers are those of one."""
 
-    def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer):
-        """Copy the graph to each device, label there, and make ready to search.
+    def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False):
+        """Copy the graph to each device, label there, and make ready to search, `counting` edges or not.
 
         Pair p is labelled by device p modulo `devices`, and then copied to the others through the host (phase
         `exchange`). Raises MachineLacks when the host has fewer devices, or one too little memory.
@@ -142,7 +142,8 @@ class Fleet:
                     found |= columns
                 self._everywhere([lambda place=place: place.take(found) for place in places])
         with timer.phase("allocate", apart=True):
-            self.searchers: list[Searcher] = self._everywhere([place.make_searcher for place in places])
+            making = [lambda place=place: place.make_searcher(counting) for place in places]
+            self.searchers: list[Searcher] = self._everywhere(making)
         self.labels: list[Labels] = [place.labels for place in places]
         self.work = {name: sum(place.work[name] for place in places) for name in places[0].work}
 
@@ -184,4 +185,4 @@ class Fleet:
 
     def counted(self, name: str) -> int:
         """The sum of an attribute of the searchers."""
-        return sum(getattr(searcher, name) for searcher in self.searchers)
+        return sum(self._everywhere([lambda searcher=searcher: getattr(searcher, name) for searcher in self.searchers]))

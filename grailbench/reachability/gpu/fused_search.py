@@ -58,6 +58,18 @@ def _enter(table, key):
 
 
 @cuda.jit(device=True)
+def _holds(table, key):
+    """Whether a key is in the table."""
+    mask = table.shape[0] - 1
+    slot = ((np.int64(key >> 1) * _KNUTH) >> 15) & mask
+    while table[slot] != EMPTY:
+        if table[slot] == key:
+            return True
+        slot = (slot + 1) & mask
+    return False
+
+
+@cuda.jit(device=True)
 def _judge(c, u, v, backward, records):
     """Vertex c was met on the way down from u (or, backward, up from v): drop it, keep it, or is it a proof?"""
     lanes, width, pairs, hubs = records
@@ -90,13 +102,17 @@ def _owner(begins, k):
 
 
 @cache
-def _server(group):
-    """Searches by `group`: `device.team` or `device.crew`, the lanes that make one search."""
+def _server(group, counting):
+    """Searches by `group`: `device.team` or `device.crew`, the lanes that make one search; with or without counting."""
     width = group.WIDTH
 
     @cuda.jit(device=True)
     def search(u, v, graph, records, rooms, budget):
-        """Whether u reaches v: a verdict, and the lengths of the two queues, which say what is in the table.
+        """Whether u reaches v: a verdict, the lengths of the two queues, which say what is in the table, and the edges
+        of the rounds that were gone through to their end.
+
+        All are exact: what a round meets is a matter of the graph, though not in which order. When room runs out
+        within a round, its other edges are still looked at for a proof.
 
         u, v: vertices; the same in all lanes. rooms: queue int32[size]: places in the table, those met from u from the
         front, those met from v from the back; table int32[2 size], empty; begins int32[WIDTH] and rows int64[WIDTH] in
@@ -111,11 +127,12 @@ def _server(group):
         down_head, down_tail, up_head, up_tail = 0, 1, 0, 1
         down = np.int64(graph.child_starts[u + 1] - graph.child_starts[u])  # edges before the frontier
         up = np.int64(graph.parent_starts[v + 1] - graph.parent_starts[v])
-        verdict = NO
+        verdict, full = NO, 2 + width > size
+        scanned = np.int64(0)
         while verdict == NO and down > 0 and up > 0:
             backward = up < down
-            budget -= min(up, down)
-            if budget < 0:
+            edges = min(up, down)
+            if full or scanned + edges > budget:
                 verdict = UNSETTLED
                 break
             starts, ends = graph.child_starts, graph.children
@@ -138,41 +155,49 @@ def _server(group):
                 group.meet()
                 base = np.int64(0)
                 while base < total and verdict == NO:
-                    if tail + others + width > size:
-                        verdict = UNSETTLED
-                        break
                     k = base + lane
                     found, slot = _DROP, np.int32(-1)
                     if k < total:
                         c = ends[rows[_owner(begins, k)] + k]
                         found = _judge(c, u, v, backward, records)
                         if found == _KEEP:
-                            slot = _enter(table, np.int32(2 * c + (1 if backward else 0)))
-                            if slot == -2:
-                                found = _PROOF
-                            elif slot >= 0:
-                                ahead += starts[c + 1] - starts[c]
+                            key = np.int32(2 * c + (1 if backward else 0))
+                            if full:
+                                if _holds(table, key ^ 1):
+                                    found = _PROOF
+                            else:
+                                slot = _enter(table, key)
+                                if slot == -2:
+                                    found = _PROOF
+                                elif slot >= 0:
+                                    ahead += starts[c + 1] - starts[c]
                     before, fresh = group.placed(slot >= 0)
                     if slot >= 0:
                         at = tail + before
                         queue[size - 1 - at if backward else at] = slot
                     tail += fresh
+                    full = tail + others + width > size
                     if group.some(found == _PROOF):
                         verdict = YES
                     base += width
                 group.meet()
+            if verdict == NO:
+                scanned += edges
+                if full:
+                    verdict = UNSETTLED
             ahead = group.summed(ahead)[1]
             if backward:
                 up_head, up_tail, up = stop, tail, ahead
             else:
                 down_head, down_tail, down = stop, tail, ahead
-        return verdict, down_tail, up_tail
+        return verdict, down_tail, up_tail, scanned
 
     @cuda.jit(device=True)
-    def serve(todo, stage, graph, records, answers, left, counts, rooms, budget):
+    def serve(todo, stage, graph, records, answers, left, counts, rooms, budget, work):
         """Take queries from `todo` until all are taken; an answer goes to answers, an unsettled query into `left`.
 
-        stage: the places in counts of how many there are, how many are taken and how many are unsettled.
+        stage: the places in counts of how many there are, how many are taken and how many are unsettled. work int64[1]:
+        the edges of whole rounds are added to it, where that is counted.
         """
         queue, table, _, _ = rooms
         wanted, ticket, unsettled = stage
@@ -186,7 +211,9 @@ def _server(group):
             if q >= total:
                 break
             u, v, place = todo.sources[q], todo.targets[q], todo.places[q]
-            verdict, down, up = search(u, v, graph, records, rooms, budget)
+            verdict, down, up, scanned = search(u, v, graph, records, rooms, budget)
+            if counting and lane == 0:
+                cuda.atomic.add(work, 0, scanned)
             if lane == 0:
                 if verdict == UNSETTLED:
                     at = cuda.atomic.add(counts, unsettled, 1)
@@ -203,13 +230,13 @@ def _server(group):
 
 
 @cache
-def explore_kernel(size: int, teams: int):
+def explore_kernel(size: int, teams: int, counting: bool = False):
     """The kernel whose searches, a team each, may meet `size` vertices, a power of two; `teams` a block."""
     places, cells, lanes = teams * size, 2 * teams * size, teams * team.WIDTH
-    serve = _server(team)
+    serve = _server(team, counting)
 
     @cuda.jit
-    def explore(todo, graph, records, answers, late, counts, budget):
+    def explore(todo, graph, records, answers, late, counts, budget, work):
         """Search counts[OPEN] queries of `todo`; those unsettled go to `late`. Blocks of `teams` teams."""
         queues = cuda.shared.array(places, int32)
         tables = cuda.shared.array(cells, int32)
@@ -222,18 +249,18 @@ def explore_kernel(size: int, teams: int):
         team.meet()
         first, last = mine * team.WIDTH, (mine + 1) * team.WIDTH
         rooms = queues[mine * size : (mine + 1) * size], table, begins[first:last], rows[first:last]
-        serve(todo, (OPEN, TICKET, LATE), graph, records, answers, late, counts, rooms, budget)
+        serve(todo, (OPEN, TICKET, LATE), graph, records, answers, late, counts, rooms, budget, work)
 
     return explore
 
 
 @cache
-def explore_late_kernel():
+def explore_late_kernel(counting: bool = False):
     """The kernel whose searches, a crew each, have their room in global memory."""
-    serve, width = _server(crew), crew.WIDTH
+    serve, width = _server(crew, counting), crew.WIDTH
 
     @cuda.jit
-    def explore_late(todo, graph, records, answers, lost, counts, budget, queues, tables):
+    def explore_late(todo, graph, records, answers, lost, counts, budget, work, queues, tables):
         """Search counts[LATE] queries of `todo`; those unsettled go to `lost`.
 
         queues int32[crews, size], tables int32[crews, 2 size], empty before and after. A grid of `crews` crews.
@@ -241,7 +268,7 @@ def explore_late_kernel():
         begins = cuda.shared.array(width, int32)
         rows = cuda.shared.array(width, int64)
         rooms = queues[cuda.blockIdx.x], tables[cuda.blockIdx.x], begins, rows
-        serve(todo, (LATE, LATE_TICKET, LOST), graph, records, answers, lost, counts, rooms, budget)
+        serve(todo, (LATE, LATE_TICKET, LOST), graph, records, answers, lost, counts, rooms, budget, work)
 
     return explore_late
 
