@@ -47,20 +47,20 @@ def close(matrix) -> None:
 
 @cache
 def _kernel(tile: int, registers: int = REGISTERS):
-    table_size, panel_size = _GROUPS * _UNIONS * tile, PIVOTS * tile
+    table_size, panel_size, columns = _GROUPS * _UNIONS * tile, PIVOTS * tile, _GROUPS * tile
+    parts_size = 8 * PIVOTS
 
     @cuda.jit(device=True)
     def _tabulate(table, panel):
         """The unions of each 4 rows of the panel. table: uint64[16 * 16 * tile], panel: uint64[64 * tile]; shared."""
-        for at in range(cuda.threadIdx.x, table_size, cuda.blockDim.x):
-            word, entry = at % tile, at // tile
-            first, chosen = (entry >> 4) * 4, entry & 15
-            found = uint64(0)
+        for at in range(cuda.threadIdx.x, columns, cuda.blockDim.x):
+            word, group = at % tile, at // tile
+            to = group * _UNIONS * tile + word
+            table[to] = 0
             for k in range(4):
-                member = panel[(first + k) * tile + word]  # read before it is asked for: no read waits for a branch
-                if (chosen >> k) & 1:
-                    found |= member
-            table[at] = found
+                row = panel[(group * 4 + k) * tile + word]
+                for entry in range(1 << k):  # what is in the table so far, with this row and without
+                    table[to + ((1 << k) + entry) * tile] = table[to + entry * tile] | row
 
     @cuda.jit(device=True)
     def _union(table, chosen, word):
@@ -72,26 +72,43 @@ def _kernel(tile: int, registers: int = REGISTERS):
         return found
 
     @cuda.jit(device=True)
-    def _close_pivots(matrix, step, pivots):
-        """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring."""
+    def _close_pivots(matrix, step, pivots, parts):
+        """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring.
+
+        parts: shared uint64[8 * 64], scratch: a row's union is made by 8 threads, of 8 pivots each.
+        """
         thread = cuda.threadIdx.x
         for k in range(thread, PIVOTS, cuda.blockDim.x):
             pivots[k] = matrix[step * PIVOTS + k, step] | (uint64(1) << uint64(k))
         cuda.syncthreads()
         growing = True
-        while growing:  # at most 7 times; a row that grows while others read it only makes them quicker
+        while growing:  # at most 7 times
+            for at in range(thread, 8 * PIVOTS, cuda.blockDim.x):
+                chosen = pivots[at % PIVOTS] >> uint64(at // PIVOTS * 8)
+                found = uint64(0)
+                for k in range(8):
+                    reached = pivots[at // PIVOTS * 8 + k]  # read before it is asked for: no read waits for a branch
+                    if (chosen >> uint64(k)) & uint64(1):
+                        found |= reached
+                parts[at] = found
+            cuda.syncthreads()
             changed = 0
             for k in range(thread, PIVOTS, cuda.blockDim.x):
                 before = pivots[k]
                 found = before
-                for other in range(PIVOTS):
-                    reached = pivots[other]
-                    if (before >> uint64(other)) & uint64(1):
-                        found |= reached
+                for part in range(8):
+                    found |= parts[part * PIVOTS + k]
                 if found != before:
                     changed = 1
-                pivots[k] = found
+                    pivots[k] = found
             growing = cuda.syncthreads_or(changed) != 0
+
+    @cuda.jit(device=True)
+    def _load(panel, matrix, step, strip):
+        """The pivots' rows in the words of a strip."""
+        lane = cuda.threadIdx.x % tile
+        for k in range(cuda.threadIdx.x // tile, PIVOTS, cuda.blockDim.x // tile):
+            panel[k * tile + lane] = matrix[step * PIVOTS + k, strip * tile + lane]
 
     @cuda.jit(**({} if simulated else {"max_registers": registers}))
     def close_bits(matrix):
@@ -100,6 +117,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
         table = cuda.shared.array(table_size, uint64)
         panel = cuda.shared.array(panel_size, uint64)
         pivots = cuda.shared.array(PIVOTS, uint64)
+        parts = cuda.shared.array(parts_size, uint64)
         chosen, before = cuda.local.array(_AHEAD, uint64), cuda.local.array(_AHEAD, uint64)
         thread = cuda.threadIdx.x
         lane, row, rows = thread % tile, thread // tile, cuda.blockDim.x // tile
@@ -110,15 +128,16 @@ def _kernel(tile: int, registers: int = REGISTERS):
         last_unit = min(first_unit + share, steps * tiles)
         for step in range(steps):
             if first_unit < last_unit:
-                _close_pivots(matrix, step, pivots)
+                _load(panel, matrix, step, first_unit // steps)
+                _close_pivots(matrix, step, pivots, parts)
             unit = first_unit
             while unit < last_unit:
                 strip = unit // steps
                 end = min(last_unit, (strip + 1) * steps)
                 word = strip * tile + lane
-                for k in range(row, PIVOTS, rows):
-                    panel[k * tile + lane] = matrix[step * PIVOTS + k, word]
-                cuda.syncthreads()
+                if unit > first_unit:
+                    _load(panel, matrix, step, strip)
+                    cuda.syncthreads()
                 _tabulate(table, panel)
                 cuda.syncthreads()
                 for k in range(row, PIVOTS, rows):
