@@ -237,6 +237,24 @@ class TestMemory:
         assert 0.9 * need < memory.peak() - before < 1.1 * need
 
 
+@pytest.mark.mirror
+@pytest.mark.parametrize(("name", "dim", "order"), [("kegg", 1, "random"), ("amaze", 2, "lexicographic")])
+def test_the_smallest_real_graphs_are_labelled_and_searched_in_the_simulator_too(mirror, name, dim, order):
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.registry import registry
+
+    fetch([registry()[name]], mirror=str(mirror), offline=True)
+    dag, params = open_graph(name).dag, Params(dim=dim, order=order)
+    index = implementation("gpu-path").build(dag, params, NoTimer())
+    other = implementation("sequential").build(dag, params, NoTimer())
+    assert np.array_equal(index.labels.lanes, other.labels.lanes)
+    sources, targets = np.random.default_rng(1).integers(0, dag.vertices - 1, (2, 200)).astype(np.int32)
+    answers = index.query_batch(sources, targets, NoTimer())
+    assert np.array_equal(answers, other.query_batch(sources, targets, NoTimer()))
+    assert 0 < answers.sum() < 200
+
+
 @pytest.mark.gpu
 @pytest.mark.mirror
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
