@@ -67,6 +67,19 @@ def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
     assert {row["host_peak_bytes"] for row in rows if row["phase"] != "query"} == {None}
 
 
+def test_a_cell_that_lacks_a_gpu_harms_no_other(diamond, tmp_path):
+    from test_gpu import grailbench
+
+    words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--impl", "sequential", "--process", "own"]
+    code, _, err = grailbench(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", str(tmp_path / "run"))
+    assert code == 0, err
+    rows = results.read_rows(tmp_path / "run")[0]
+    assert ends(rows)["gpu-path"][0] == "skipped"
+    assert "grailbench[gpu]" in ends(rows)["gpu-path"][1]
+    (row,) = queries(rows, "sequential")
+    assert row["device_peak_bytes"] is None
+
+
 def test_a_shared_process_gives_no_cell_a_host_peak(apart):
     assert {row["host_peak_bytes"] for row in apart("right", process="shared").rows} == {None}
 

@@ -27,7 +27,7 @@ def host_peak() -> int:
 
 
 def device_peak() -> int | None:
-    """Bytes that this process's arrays took of the device at most since `restart`; None when it has used none."""
+    """Bytes that this process's arrays took of devices at most since `restart`; None when it has used none."""
     meter = _meter()
     return None if meter is None else meter.peak()
 

@@ -8,6 +8,8 @@ from grailbench.errors import TooLittleMemory
 
 _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
+managers: list = []  #: the counting manager of each device that this process uses, in the order of first use
+
 
 def install(cuda) -> None:
     """Let `cuda`, numba's CUDA module, allocate through a counting manager. Before the first context is made."""
@@ -21,6 +23,8 @@ def install(cuda) -> None:
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
             self.most = 0
+            if self.context is not None:  # numba tries a manager out on none
+                managers.append(self)
 
         def held(self) -> int:
             """Bytes of device memory in use, or dropped and not freed yet."""

@@ -8,40 +8,28 @@ not in it. Where NUMBA_CUDA_MEMORY_MANAGER names another manager nothing is coun
 
 from __future__ import annotations
 
-from grailbench.device import gateway
-from grailbench.device.gateway import cuda
-
-
-def _manager():
-    """This process's counting manager, or None."""
-    if gateway.simulated:
-        return None
-    manager = cuda.current_context().memory_manager
-    return manager if hasattr(manager, "most") else None
+from grailbench.device.allocator import managers
 
 
 def held() -> int | None:
-    """Bytes taken of the device now; None where nothing is counted (the simulator, another manager)."""
-    manager = _manager()
-    return None if manager is None else manager.held()
+    """Bytes taken now of all devices in use; None where nothing is counted (no device in use, the simulator, another
+    manager). No context is made to find out."""
+    return sum(manager.held() for manager in managers) if managers else None
 
 
 def peak() -> int | None:
-    """Bytes taken at most since `restart`, or since the process began."""
-    manager = _manager()
-    return None if manager is None else manager.most
+    """Bytes taken at most since `restart`, or since the process began: the sum over the devices of what each had."""
+    return sum(manager.most for manager in managers) if managers else None
 
 
 def restart() -> None:
     """Free what was dropped, and let the high-water mark begin at what is held then."""
     release()
-    manager = _manager()
-    if manager is not None:
+    for manager in managers:
         manager.most = manager.held()
 
 
 def release() -> None:
     """Free what was dropped: numba keeps some of it for a while."""
-    manager = _manager()
-    if manager is not None:
+    for manager in managers:
         manager.deallocations.clear()
