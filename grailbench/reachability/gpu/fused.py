@@ -91,8 +91,8 @@ class Fused(Implementation):
         cls.require()
         from grailbench.reachability.gpu.fused_fleet import Fleet
 
-        _require_one_root(dag)
         with timer.phase("renumber", apart=True):
+            _require_one_root(dag)
             graph = by_level(dag)
         return FusedIndex(graph, Fleet(graph, params.dim, params.seed, params.devices, timer, params.count), params)
 

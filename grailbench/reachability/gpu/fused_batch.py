@@ -132,6 +132,13 @@ class Searcher:
         """Device bytes of the rooms in global memory; those of a batch (33 a query) and of sweeps come on top."""
         return 12 * self._queues.size
 
+    def prepare(self, k: int) -> None:
+        """Make room for batches of k queries, unless there is; `search` would do it too, in its own time."""
+        if k and (self._batch is None or self._batch.size != k):
+            self._batch = None
+            self._batch = _Batch(k, self._settler)
+            cuda.synchronize()
+
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
@@ -140,9 +147,7 @@ class Searcher:
         k = sources.shape[0]
         if k == 0:
             return np.zeros(0, np.bool_)
-        if self._batch is None or self._batch.size != k:
-            self._batch = None
-            self._batch = _Batch(k, self._settler)
+        self.prepare(k)
         batch = self._batch
         batch.bring(sources, targets)
         with batch.span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -121,11 +122,12 @@ class Fleet:
         Pair p is labelled by device p modulo `devices`, and then copied to the others through the host (phase
         `exchange`). Raises MachineLacks when the host has fewer devices, or one too little memory.
         """
-        self._team = Team(devices) if devices > 1 else None
-        n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
-        what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
-        need = fused_labels.device_bytes(n, m, depth, dim)
-        self._everywhere([lambda: require_memory(need, what)] * devices)
+        with timer.phase("allocate", apart=True):
+            self._team = Team(devices) if devices > 1 else None
+            n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
+            what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
+            need = fused_labels.device_bytes(n, m, depth, dim)
+            self._everywhere([lambda: require_memory(need, what)] * devices)
         with timer.phase("renumber", apart=True):
             parents = graph.parents()
         shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
@@ -140,7 +142,7 @@ class Fleet:
                 found: dict[int, np.ndarray] = {}
                 for columns in self._everywhere([place.given for place in places]):
                     found |= columns
-                self._everywhere([lambda place=place: place.take(found) for place in places])
+                self._everywhere([partial(place.take, found) for place in places])
         with timer.phase("allocate", apart=True):
             making = [lambda place=place: place.make_searcher(counting) for place in places]
             self.searchers: list[Searcher] = self._everywhere(making)
@@ -170,18 +172,24 @@ class Fleet:
         The timer is told the milliseconds of the device that took longest: phase `on_device`.
         """
         k, devices = sources.shape[0], len(self.searchers)
+        shares = [slice(k * device // devices, k * (device + 1) // devices) for device in range(devices)]
+        with timer.phase("allocate", apart=True):
+            self._everywhere([partial(each.prepare, share.stop - share.start) for each, share in self._shared(shares)])
         if devices == 1:
             return self.searchers[0].search(sources, targets, timer)
         answers = np.empty(k, np.bool_)
 
-        def part(device: int) -> float:
-            share, clock = slice(k * device // devices, k * (device + 1) // devices), _Sum()
-            answers[share] = self.searchers[device].search(sources[share], targets[share], clock)
+        def part(searcher: Searcher, share: slice) -> float:
+            clock = _Sum()
+            answers[share] = searcher.search(sources[share], targets[share], clock)
             return clock.ms
 
-        longest = self._everywhere([lambda device=device: part(device) for device in range(devices)])
+        longest = self._everywhere([partial(part, searcher, share) for searcher, share in self._shared(shares)])
         timer.record("on_device", max(longest))
         return answers
+
+    def _shared(self, shares: list[slice]) -> list[tuple[Searcher, slice]]:
+        return list(zip(self.searchers, shares, strict=True))
 
     def counted(self, name: str) -> int:
         """The sum of an attribute of the searchers."""

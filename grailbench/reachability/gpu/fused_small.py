@@ -29,6 +29,7 @@ THREADS = 1024
 _PARTIAL = THREADS if simulated else 32
 MOST_SHARED = 226 * 1024 - 8 * _PARTIAL - SHARED
 _ARRAYS = 4
+AHEAD = 4  #: edges that a thread fetches together
 
 
 def shared_bytes(vertices: int) -> int:
@@ -49,6 +50,26 @@ def fetched(k, end, some, others):
     return np.int32(0), np.int32(0)
 
 
+@cuda.jit(device=True)
+def lower(memory, u, v, end):
+    """The start and negated end of u, at u and end + u, take in those of v."""
+    least, last = memory[v], memory[end + v]
+    if least < memory[u]:
+        cuda.atomic.min(memory, u, least)
+    if last < memory[end + u]:
+        cuda.atomic.min(memory, end + u, last)
+
+
+@cuda.jit(device=True)
+def take_in(memory, u, v, n):
+    """The word of v, its halves at v and n + v, takes in that of u."""
+    low, high = memory[u], memory[n + u]
+    if low & ~memory[v]:
+        cuda.atomic.or_(memory, v, low)
+    if high & ~memory[n + v]:
+        cuda.atomic.or_(memory, n + v, high)
+
+
 @cache
 def kernel(dim: int):
     """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
@@ -64,16 +85,22 @@ def kernel(dim: int):
         n = level_starts[depth]
         deep = deep_starts[n]
         SIZE, OFFSET, ROW = n, 2 * n, 3 * n
+        us = cuda.local.array(AHEAD, np.int32)
+        vs = cuda.local.array(AHEAD, np.int32)
         for v in range(thread, n, threads):
             memory[v] = _NO_KEY
             memory[SIZE + v] = 1
             memory[ROW + v] = 0
         cuda.syncthreads()
         salt, sibling_salt = salts[2 * p], salts[2 * p + 1]
-        for k in range(thread, deep, threads):
-            v, mine = deep_targets[k], priority(deep_sources[k], salt)
-            if mine < memory[v]:
-                cuda.atomic.min(memory, v, mine)
+        for k0 in range(thread, deep, AHEAD * threads):
+            for i in range(AHEAD):
+                us[i], vs[i] = fetched(k0 + i * threads, deep, deep_sources, deep_targets)
+            for i in range(AHEAD):
+                if k0 + i * threads < deep:
+                    mine = priority(us[i], salt)
+                    if mine < memory[vs[i]]:
+                        cuda.atomic.min(memory, vs[i], mine)
         cuda.syncthreads()
         for v in range(thread, n, threads):
             memory[v] = unmixed(memory[v], salt) if v > 0 else 0
@@ -85,25 +112,29 @@ def kernel(dim: int):
                 cuda.atomic.add(memory, SIZE + memory[v], memory[SIZE + v])
             cuda.syncthreads()
         carry = np.int64(0)
-        for k0 in range(0, deep, threads):
-            k = k0 + thread
-            value, u, v, begins = np.int64(0), np.int32(0), np.int32(-1), False
-            if k < deep:
-                u = deep_sources[k]
-                row = deep_starts[u]
-                length = np.int64(deep_starts[u + 1] - row)
-                child = deep_targets[row + element(np.int64(k - row), length, u, sibling_salt, steps)]
-                begins = k == row
-                if memory[child] == u:
-                    v = child
-                    value = np.int64(memory[SIZE + child])
-            before, total = sum_up(value, partial, thread, threads)
+        for k0 in range(0, deep, AHEAD * threads):
+            mine = np.int64(0)
+            for i in range(AHEAD):
+                k = k0 + AHEAD * thread + i
+                us[i], vs[i] = np.int32(0), np.int32(-1)
+                if k < deep:
+                    u = deep_sources[k]
+                    row = deep_starts[u]
+                    length = np.int64(deep_starts[u + 1] - row)
+                    us[i] = u if k == row else 0
+                    child = deep_targets[row + element(np.int64(k - row), length, u, sibling_salt, steps)]
+                    if memory[child] == u:
+                        vs[i] = child
+                        mine += memory[SIZE + child]
+            before, total = sum_up(mine, partial, thread, threads)
             before += carry
             carry += total
-            if begins:
-                memory[ROW + u] = np.int32(before)
-            if v >= 0:
-                memory[OFFSET + v] = np.int32(before)
+            for i in range(AHEAD):
+                if us[i] > 0:
+                    memory[ROW + us[i]] = np.int32(before)
+                if vs[i] >= 0:
+                    memory[OFFSET + vs[i]] = np.int32(before)
+                    before += memory[SIZE + vs[i]]
             cuda.syncthreads()
 
     @cuda.jit(device=True)
@@ -112,6 +143,8 @@ def kernel(dim: int):
         depth = level_starts.shape[0] - 1
         n = level_starts[depth]
         SIZE, END, SHIFT = n, 2 * n, 3 * n
+        us = cuda.local.array(AHEAD, np.int32)
+        vs = cuda.local.array(AHEAD, np.int32)
         for level in range(depth):
             for v in range(level_starts[level] + thread, level_starts[level + 1], threads):
                 base = np.int32(0)
@@ -132,14 +165,14 @@ def kernel(dim: int):
         u, v = fetched(k, end, sources, targets)
         for level in range(depth - 2, 0, -1):
             next_begin = edge_starts[level - 1]
-            while k < end:
-                least, last = memory[v], memory[END + v]
-                if least < memory[u]:
-                    cuda.atomic.min(memory, u, least)
-                if last < memory[END + u]:
-                    cuda.atomic.min(memory, END + u, last)
-                k += threads
-                u, v = fetched(k, end, sources, targets)
+            if k < end:
+                lower(memory, u, v, END)
+            for k0 in range(k + threads, end, AHEAD * threads):
+                for i in range(AHEAD):
+                    us[i], vs[i] = fetched(k0 + i * threads, end, sources, targets)
+                for i in range(AHEAD):
+                    if k0 + i * threads < end:
+                        lower(memory, us[i], vs[i], END)
             begin, end = next_begin, begin
             k = begin + thread
             u, v = fetched(k, end, sources, targets)
@@ -162,6 +195,8 @@ def kernel(dim: int):
     @cuda.jit(device=True)
     def spread(first, last, step, edge_starts, givers, takers, n, memory, thread, threads):
         """Level by level from `first` to `last` (not met), words of takers take in those of givers along its edges."""
+        us = cuda.local.array(AHEAD, np.int32)
+        vs = cuda.local.array(AHEAD, np.int32)
         level = first
         k, end = np.int32(0), np.int32(0)
         if level != last:
@@ -172,14 +207,14 @@ def kernel(dim: int):
             next_begin, next_end = np.int32(0), np.int32(0)
             if level != last:
                 next_begin, next_end = edge_starts[level], edge_starts[level + 1]
-            while k < end:
-                low, high = memory[u], memory[n + u]
-                if low & ~memory[v]:
-                    cuda.atomic.or_(memory, v, low)
-                if high & ~memory[n + v]:
-                    cuda.atomic.or_(memory, n + v, high)
-                k += threads
-                u, v = fetched(k, end, givers, takers)
+            if k < end:
+                take_in(memory, u, v, n)
+            for k0 in range(k + threads, end, AHEAD * threads):
+                for i in range(AHEAD):
+                    us[i], vs[i] = fetched(k0 + i * threads, end, givers, takers)
+                for i in range(AHEAD):
+                    if k0 + i * threads < end:
+                        take_in(memory, us[i], vs[i], n)
             k, end = next_begin + thread, next_end
             u, v = fetched(k, end, givers, takers)
             cuda.syncthreads()
