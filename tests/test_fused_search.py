@@ -3,6 +3,8 @@
 In the simulator a team has four lanes and rooms are tiny, so that a dozen vertices overflow every stage.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
@@ -165,4 +167,14 @@ def test_a_chain_is_scanned_from_both_ends_edge_by_edge():
     searcher = searcher_on(dag, Params(dim=1), ROOMY, counting=True)
     found = searcher.search(np.array([0], np.int32), np.array([length - 1], np.int32))
     assert found.tolist() == [True]
-    assert (searcher.opened, searcher.scanned) == (1, length - 2)  # the last edge is the proof, its round has no end
+    searched = length - 2  # the last edge is the proof, its round has no end
+    assert (searcher.opened, searcher.scanned) == (1, 1 + searched)
+
+
+def test_one_step_settles_what_it_can():
+    dag = dag_of(8, [(0, 1), (0, 2), (3, 1), (3, 2), (1, 4), (2, 5), (4, 6), (5, 7)])
+    searcher = searcher_on(dag, Params(dim=1), replace(ROOMY, peeked=8), counting=True)
+    u, v = (ends.ravel().astype(np.int32) for ends in np.indices((8, 8)))
+    reach = closure(8, [(0, 1), (0, 2), (3, 1), (3, 2), (1, 4), (2, 5), (4, 6), (5, 7)])
+    assert searcher.search(u, v).tolist() == [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    assert searcher.opened > searcher.searched

@@ -37,7 +37,8 @@ class FusedIndex(Index):
         return self._fleet.work | {
             "queries": self._queries,
             "positives": self._positives,
-            "queries_searched": self._fleet.counted("opened"),
+            "queries_open": self._fleet.counted("opened"),
+            "queries_searched": self._fleet.counted("searched"),
             "queries_searched_again": self._fleet.counted("unsettled"),
             "queries_swept": self._fleet.counted("swept"),
             "groups": self._fleet.counted("groups"),

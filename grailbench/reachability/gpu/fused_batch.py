@@ -12,13 +12,14 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, launch_cooperative
 from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.reachability.gpu.fused_filter import COUNTS, LATE, LOST, OPEN, Records, Todo, sieve
+from grailbench.reachability.gpu.fused_filter import COUNTS, KEPT, LATE, LOST, OPEN, Records, Todo, sieve
 from grailbench.reachability.gpu.fused_search import (
     MOST_VERTICES,
     Adjacency,
     clear,
     explore_kernel,
     explore_late_kernel,
+    peek_kernel,
 )
 from grailbench.reachability.gpu.fused_sweep import GROUP, sweep
 from grailbench.reachability.index import Timer
@@ -32,6 +33,7 @@ class Room:
     blocks, late_blocks      blocks a multiprocessor, of the first search and of the second
     size, budget             vertices that the first may meet (a power of two), edges it may go through
     late_size, late_budget   the same of the second
+    peeked                   children or parents that a thread looks at before either, at most
     """
 
     teams: int = 4
@@ -39,12 +41,13 @@ class Room:
     size: int = 256
     budget: int = 8192
     late_blocks: int = 4
+    peeked: int = 8
     late_size: int = 1 << 15
     late_budget: int = 1 << 18
 
 
 #: A simulated team is a block of its own; small, so that small graphs overflow every stage
-SIMULATED = Room(teams=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200)
+SIMULATED = Room(teams=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200, peeked=2)
 
 
 def usual() -> Room:
@@ -120,7 +123,8 @@ class Searcher:
         self._work = cuda.to_device(np.zeros(1, np.int64))
         self._batch: _Batch | None = None
         self._lists: tuple[Todo, Todo] | None = None
-        self.opened = self.unsettled = self.swept = self.groups = 0  #: queries beyond each stage; groups of sweeps
+        #: queries beyond each stage; groups of sweeps
+        self.opened = self.searched = self.unsettled = self.swept = self.groups = 0
 
     @property
     def scanned(self) -> int:
@@ -174,20 +178,22 @@ class Searcher:
             cuda.synchronize()
 
     def _settler(self, sources, targets, answers, counts):
-        """What filters and searches when called; what is lost is in the first list then."""
+        """What filters and searches when called; what is lost is in the second list then."""
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
             self._lists = None
             self._lists = tuple(Todo(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
-        (todo, late), room = self._lists, self.room
+        (one, other), room = self._lists, self.room
         index = self.adjacency, self.records, answers
-        queries = sources, targets, self.rank, self.records, answers, todo, counts
+        queries = sources, targets, self.rank, self.records, answers, one, counts
         late_rooms = counts, room.late_budget, self._work, self._queues, self._tables
         blocks = min(-(-k // self._sieve_threads), 16 * self._multiprocessors)
+        peeking = Shape(min(blocks, 8 * self._multiprocessors), self._sieve_threads)
         steps = (
             Prepared(sieve, queries, Shape(blocks, self._sieve_threads)),
-            Prepared(self._explore, (todo, *index, late, counts, room.budget, self._work), self._shape),
-            Prepared(explore_late_kernel(self._counting), (late, *index, todo, *late_rooms), self._late_shape),
+            Prepared(peek_kernel(self._counting), (one, *index, other, counts, room.peeked, self._work), peeking),
+            Prepared(self._explore, (other, *index, one, counts, room.budget, self._work), self._shape),
+            Prepared(explore_late_kernel(self._counting), (one, *index, other, *late_rooms), self._late_shape),
         )
 
         def settle():
@@ -198,13 +204,14 @@ class Searcher:
 
     def _count(self, counts: np.ndarray) -> int:
         self.opened += int(counts[OPEN])
+        self.searched += int(counts[KEPT])
         self.unsettled += int(counts[LATE])
         self.swept += int(counts[LOST])
         return int(counts[LOST])
 
     def _sweep(self, lost: int, answers) -> None:
-        """Sweep the first `lost` queries of the first list, in groups of neighbouring levels."""
-        sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[0])
+        """Sweep the first `lost` queries of the second list, in groups of neighbouring levels."""
+        sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
         above, below = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
         order = np.lexsort((places, below, above))
         groups = [order[first : first + GROUP] for first in range(0, lost, GROUP)]

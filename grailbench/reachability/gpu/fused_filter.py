@@ -14,7 +14,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.reachability import labels
 from grailbench.reachability.hubs import joined, parted
 
-OPEN, TICKET, LATE, LATE_TICKET, LOST = range(5)  #: places in `counts`: queries left open, and taken, at each stage
+OPEN, KEPT, TICKET, LATE, LATE_TICKET, LOST = range(6)  #: places in `counts`: queries left open, and taken, by stage
 COUNTS = 16  #: int32 in `counts`
 _1, _2 = np.uint64(1), np.uint64(2)
 
@@ -60,6 +60,21 @@ def cut(lanes, a, b, pairs):
     return (lanes[a + tree] <= -lanes[b + tree + _1]) & (lanes[a + tree + _1] <= lanes[b + tree + _1])
 
 
+@cuda.jit(device=True)
+def list_open(left, u, v, place, todo, counts, stage):
+    """Append the lanes' queries that are `left` to `todo`, counted at counts[stage]. All lanes of a team arrive."""
+    before, found = team.placed(left)
+    if found != 0:
+        first = np.int32(0)
+        if team.lane() == 0:
+            first = cuda.atomic.add(counts, stage, found)
+        at = team.told(first, 0) + before
+        if left:
+            todo.sources[at] = u
+            todo.targets[at] = v
+            todo.places[at] = place
+
+
 @cuda.jit
 def sieve(sources, targets, rank, records, answers, todo, counts):
     """Answer what the filters settle and list the rest.
@@ -87,13 +102,4 @@ def sieve(sources, targets, rank, records, answers, todo, counts):
                     found = joined(hubs[s], hubs[t + _1])
                     left = not (found or parted(hubs[s], hubs[s + _1], hubs[t], hubs[t + _1]))
             answers[i] = found
-        before, found_open = team.placed(left)
-        if found_open != 0:
-            first = np.int32(0)
-            if lane == 0:
-                first = cuda.atomic.add(counts, OPEN, found_open)
-            place = team.told(first, 0) + before
-            if left:
-                todo.sources[place] = u
-                todo.targets[place] = v
-                todo.places[place] = i
+        list_open(left, u, v, i, todo, counts, OPEN)

@@ -1,11 +1,11 @@
 """What the filters leave open: searches from both ends, pruned by every filter at every step.
 
-A search keeps a hash table of the vertices it has met, each with the side it was met from, and two queues of places
-in that table, which grow towards each other in one array. In a round it expands the whole frontier of the side with
-fewer edges before it; the lanes share those edges, whatever vertex they belong to. It ends when the sides meet, when
-a filter proves that they would, when a side has nothing left to expand, or, unsettled, when its room or its budget of
-edges is spent. First it is tried in shared memory; what is unsettled there once more, with more room, in global
-memory; what is unsettled there too is left to `fused_sweep`.
+First a thread looks whether one step settles it. A search keeps a hash table of the vertices it has met, each with the
+side it was met from, and two queues of places in that table, which grow towards each other in one array. In a round it
+expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex they
+belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to expand,
+or, unsettled, when its room or its budget of edges is spent. It is tried in shared memory; what is unsettled there once
+more, with more room, in global memory; what is unsettled there too is left to `fused_sweep`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,19 @@ from numba import int32, int64
 
 from grailbench.device import crew, team
 from grailbench.device.gateway import cuda
-from grailbench.reachability.gpu.fused_filter import LATE, LATE_TICKET, LOST, OPEN, TICKET, above, contains, cut
+from grailbench.device.launch import kernel_of
+from grailbench.reachability.gpu.fused_filter import (
+    KEPT,
+    LATE,
+    LATE_TICKET,
+    LOST,
+    OPEN,
+    TICKET,
+    above,
+    contains,
+    cut,
+    list_open,
+)
 from grailbench.reachability.hubs import joined, parted
 
 NO, YES, UNSETTLED = 0, 1, 2  # verdicts on a query
@@ -88,6 +100,44 @@ def _judge(c, u, v, backward, records):
         if parted(hubs[s], hubs[s + _1], hubs[t], hubs[t + _1]):
             return _DROP
     return _KEEP
+
+
+@cache
+def peek_kernel(counting: bool = False):
+    """The kernel that looks one step ahead, a thread a query."""
+
+    @cuda.jit
+    def peek(todo, graph, records, answers, kept, counts, most, work):
+        """Settle queries of `todo` whose source has at most `most` children, or target parents, that all are dropped or
+        one of which is a proof; the others go to `kept`. Any one-dimensional grid of whole teams."""
+        lane = team.lane()
+        total = counts[OPEN]
+        for base in range(cuda.grid(1) - lane, total, cuda.gridsize(1)):
+            left, u, v, place, scanned = False, np.int32(0), np.int32(0), np.int32(0), 0
+            if base + lane < total:
+                u, v, place = todo.sources[base + lane], todo.targets[base + lane], todo.places[base + lane]
+                first, last = graph.child_starts[u], graph.child_starts[u + 1]
+                up_first, up_last = graph.parent_starts[v], graph.parent_starts[v + 1]
+                backward = up_last - up_first < last - first
+                if backward:
+                    first, last = up_first, up_last
+                left = last - first > most
+                if not left:
+                    found = _DROP
+                    for k in range(first, last):
+                        c = graph.parents[k] if backward else graph.children[k]
+                        found = max(found, _judge(c, u, v, backward, records))
+                        scanned += 1
+                        if found == _PROOF:
+                            break
+                    if found == _PROOF:
+                        answers[place] = YES
+                    left = found == _KEEP
+            if counting and scanned:
+                cuda.atomic.add(work, 0, scanned)
+            list_open(left, u, v, place, kept, counts, KEPT)
+
+    return peek
 
 
 @cuda.jit(device=True)
@@ -235,9 +285,9 @@ def explore_kernel(size: int, teams: int, counting: bool = False):
     places, cells, lanes = teams * size, 2 * teams * size, teams * team.WIDTH
     serve = _server(team, counting)
 
-    @cuda.jit
+    @kernel_of(64)
     def explore(todo, graph, records, answers, late, counts, budget, work):
-        """Search counts[OPEN] queries of `todo`; those unsettled go to `late`. Blocks of `teams` teams."""
+        """Search counts[KEPT] queries of `todo`; those unsettled go to `late`. Blocks of `teams` teams."""
         queues = cuda.shared.array(places, int32)
         tables = cuda.shared.array(cells, int32)
         begins = cuda.shared.array(lanes, int32)
@@ -249,7 +299,7 @@ def explore_kernel(size: int, teams: int, counting: bool = False):
         team.meet()
         first, last = mine * team.WIDTH, (mine + 1) * team.WIDTH
         rooms = queues[mine * size : (mine + 1) * size], table, begins[first:last], rows[first:last]
-        serve(todo, (OPEN, TICKET, LATE), graph, records, answers, late, counts, rooms, budget, work)
+        serve(todo, (KEPT, TICKET, LATE), graph, records, answers, late, counts, rooms, budget, work)
 
     return explore
 
