@@ -20,7 +20,7 @@ from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.generate import citations, profiles, random_dag
+from grailbench.graph.generate import citations, networks, profiles, random_dag
 from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
 from grailbench.graph.hashing import below, draw, permutation, stream
 from grailbench.graph.store import load_graph
@@ -394,3 +394,32 @@ def test_the_command_makes_citations_that_open_by_name():
     assert open_graph(named).dag.offsets.tolist() == open_graph("papers").dag.offsets.tolist()
     assert (paths.cache_dir() / "generated" / f"{named}.npz").is_file()
     assert open_graph("papers").dag.vertices == 201
+@pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3, 4, 5)])
+def test_a_network_has_the_printed_size_both_ways_and_no_edge_twice(name):
+    model, graph = generate.NETWORKS[name], generate.like(name, 3)
+    assert (graph.vertices, graph.edges) == (model.vertices, 2 * model.edges)
+    assert not np.any(graph.sources == graph.targets)
+    codes = graph.sources.astype(np.int64) * graph.vertices + graph.targets
+    assert np.unique(codes).size == codes.size
+    assert np.array_equal(np.sort(codes), np.sort(graph.targets.astype(np.int64) * graph.vertices + graph.sources))
+    assert np.array_equal(graph.targets, generate.like(name, 3).targets)
+    assert not np.array_equal(graph.targets, generate.like(name, 4).targets)
+
+
+@pytest.mark.parametrize("vertices", [2, 7, 300, 3000])
+def test_a_geometric_network_joins_exactly_the_points_within_reach(vertices):
+    u, v = networks.geometric(vertices, 5)
+    key = [networks.stream(5, axis) for axis in (networks._X, networks._Y)]
+    x, y = (networks._coordinates(vertices, each) for each in key)
+    reach = int(min(0.55 * np.sqrt(np.log(vertices) / vertices), 1.0) * 2**31)
+    near = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2 <= reach**2
+    assert u.size == (near.sum() - vertices) // 2
+    degrees = np.bincount(np.concatenate([u, v]), minlength=vertices)
+    assert np.array_equal(np.sort(near.sum(axis=0) - 1), np.sort(degrees))
+
+
+def test_roads_are_a_grid_that_kept_seven_edges_of_ten():
+    u, v = networks.roads(60, 1)
+    assert set(np.unique(v - u)) == {1, 60}
+    assert np.all((v - u != 1) | (v % 60 != 0))
+    assert u.size == pytest.approx(0.7 * 2 * 60 * 59, rel=0.05)

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import simulated as _simulated  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, graph_of
 
-from grailbench.contract import implementation
+from grailbench.contract import implementation, implementations
+from grailbench.device import gateway
+from grailbench.device.frontier import Enterprise
 from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
 from grailbench.traversal import check
@@ -15,6 +18,7 @@ from grailbench.traversal.index import FAR, Network, NoTimer, Params
 from grailbench.traversal.problem import Apsp, Bfs, draw_sources, traversed
 from grailbench.traversal.weights import MOST, drawn
 
+gateway.require()
 CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("apsp", "dijkstra")]
 graphs = digraphs().filter(lambda graph: graph[0] > 0)
 
@@ -54,6 +58,54 @@ def test_distances_are_the_oracles(problem, name, graph, data):
     if problem == "apsp" and graph[0] > 60:
         return
     assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)))
+
+
+# ------------------------------------------------------------------ kernels
+
+GPU = [
+    (problem, name)
+    for problem in ("bfs", "sssp", "apsp")
+    for name, found in implementations(problem).items()
+    if "gpu" in found.needs and name != "harish-racy"
+]
+TINY = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
+#: sizes that let a dozen edges span blocks, pieces of rows, both directions and both ends of every list
+RULES = {
+    "fused": [(1, 1, 0, 14, 24), (2, 0, 9, 2, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24)],
+    "near-far": [(1, 1, 0), (2, 60, 9), (2, 500, 4), (128, 0, 1024)],
+}
+MANY = settings(max_examples=12 if gateway.simulated else 4)
+small_graphs = graphs.filter(lambda graph: graph[0] <= (40 if gateway.simulated else 10**6))
+
+
+def makings(name):
+    """What a solver may be made with: one for the usual, and tiny ones."""
+    if name in RULES:
+        threads = [2, 8] if gateway.simulated else [32, 1024]
+        return [{"rule": rule, "threads": t} for rule, t in zip(RULES[name], threads * 2, strict=True)]
+    if name == "enterprise":
+        return [{}, {"shape": TINY if gateway.simulated else Enterprise(small=2, large=4)}]
+    if name == "floyd-warshall":
+        return [{}]
+    if name == "floyd-warshall-blocked":
+        return [{}, {"tile": 2 if gateway.simulated else 8}]
+    return [{}, {"threads": 2}]
+
+
+@pytest.mark.parametrize(("problem", "name", "made"), [(*one, made) for one in GPU for made in makings(one[1])])
+@MANY
+@given(graph=small_graphs, data=st.data())
+def test_kernels_give_the_oracles_distances(problem, name, made, graph, data):
+    if problem == "apsp" and graph[0] > (9 if gateway.simulated else 60):
+        graph = (5, [(u % 5, v % 5) for u, v in graph[1]][:20])
+    assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)), **made)
+
+
+@pytest.mark.parametrize("rule", RULES["fused"])
+def test_fused_goes_bottom_up_and_back_past_hubs(rule):
+    layers = [[0], range(1, 13), range(13, 20), [20], [21], [22]]
+    edges = [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
+    assert_right("bfs", "fused", (24, edges), 0, rule=rule, threads=8 if gateway.simulated else 64)
 
 
 # ------------------------------------------------------------------ the check

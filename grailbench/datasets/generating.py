@@ -106,7 +106,7 @@ def listing() -> Iterator[dict]:
     for name in generate.look_alikes():
         profile = generate.profile_of(name)
         if profile is None:
-            vertices, edges = generate.HOME_MADE[name.removesuffix("-like")]
+            vertices, edges = generate.expected(name)
             found = {"name": name, "vertices": vertices, "edges": edges, "basis": "printed"}
             yield found | {"positive_rate": None, "notes": []}
         else:

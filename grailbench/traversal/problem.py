@@ -7,7 +7,9 @@ both ways) over the time of the search, and the harmonic mean over the sources.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -186,7 +188,7 @@ class Searches(Workload):
     def __init__(self, network: Network, sources: np.ndarray):
         self.network, self.asked = network, sources
         self._right: dict[int, str] = {}
-        self._vertices = 0
+        self._reached: dict[int, int] = {}
         self._scipy = network.edges * sources.size <= check.SCIPY_EDGES
 
     @property
@@ -201,25 +203,27 @@ class Searches(Workload):
 
     def describe(self) -> str:
         """'16 sources, 1,600 vertices reached'."""
-        known = f", {self._vertices:,} vertices reached" if len(self._right) == self.size else ""
+        known = f", {sum(self._reached.values()):,} vertices reached" if len(self._right) == self.size else ""
         return f"{self.size} source{'' if self.size == 1 else 's'}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """An answer is right when its certificate holds; every search of every round must be."""
         found: Answers = attempt.answers
-        faults = [self._fault(source, total, found.arrays[total]) for (_, source), total in found.sums.items()]
+        unknown = {(source, total) for (_, source), total in found.sums.items() if self._right.get(source) != total}
+        with _workers() as pool:
+            judged = pool.map(lambda each: self._fault(*each, found.arrays[each[1]]), sorted(unknown))
+            wrong_ones = {each: fault for each, fault in zip(sorted(unknown), judged, strict=True) if fault}
+        faults = [wrong_ones.get((source, total)) for (_, source), total in found.sums.items()]
         wrong = [fault for fault in faults if fault]
         if not wrong:
             sums = [self._right[source] for source in self.asked.tolist()]
-            return Verdict(None, self._vertices, _together(sums), None, attempt.counters, attempt.memory)
+            return Verdict(None, sum(self._reached.values()), _together(sums), None, attempt.counters, attempt.memory)
         errors = {"searches": len(faults), "wrong_searches": len(wrong)}
         fault = f"{len(wrong)} of {len(faults)} searches are wrong: {wrong[0]}"
         return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
 
     def _fault(self, source: int, total: str, distances: np.ndarray) -> str | None:
         """What is wrong with the distances from a source. The first answer that is certified settles it."""
-        if self._right.get(source) == total:
-            return None
         fault = check.shape_fault(distances, (self.network.vertices,)) or check.fault(self.network, source, distances)
         if fault:
             return fault
@@ -227,7 +231,7 @@ class Searches(Workload):
         if self._scipy and not np.array_equal(check.scipy_distances(self.network, [source])[0], distances):
             return f"from {source}: scipy has other distances"
         self._right[source] = total
-        self._vertices += check.reached(self.network.offsets, distances)[0]
+        self._reached[source] = check.reached(self.network.offsets, distances)[0]
         return None
 
 
@@ -271,17 +275,20 @@ class AllPairs(Workload):
         return Verdict(None, self._reached, found, None, attempt.counters, attempt.memory)
 
     def _fault(self, distances: np.ndarray) -> str | None:
-        wrong, first = 0, None
-        for source in range(self.size):
-            fault = check.fault(self.network, source, distances[source])
-            wrong += fault is not None
-            first = first or fault
-        if first:
-            return f"{wrong} of {self.size} rows are wrong: {first}"
+        with _workers() as pool:
+            faults = pool.map(lambda source: check.fault(self.network, source, distances[source]), range(self.size))
+            wrong = [fault for fault in faults if fault]
+        if wrong:
+            return f"{len(wrong)} of {self.size} rows are wrong: {wrong[0]}"
         _refuse_long(distances)
         if self._scipy and not np.array_equal(check.scipy_distances(self.network, range(self.size)), distances):
             return "scipy has other distances"
         return None
+
+
+def _workers() -> ThreadPoolExecutor:
+    """Threads to certify with: that runs outside the trials, and lets go of the interpreter."""
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
 def _together(sums: list[str]) -> str:

@@ -3,8 +3,8 @@
 A look-alike ('kegg-like') has the graph's vertices, edges, roots, levels, degrees and edges between levels exactly,
 and nearly its positive rate; `compare` says how nearly. `dag_01-like` and its fellows are random DAGs of the sizes
 of Computation 2020, table 2; dag_07 is missing there, its size is not known, and so it is here. `shapes` has the kinds
-of the closure report ('erdos-renyi-1000-0.1'). Graphs come raw: no super-root, and with as many repeated edges as the
-file has.
+of the closure report ('erdos-renyi-1000-0.1'), `NETWORKS` what traversals run on. Graphs come raw: no super-root, and
+with as many repeated edges as the file has.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate.citations import citations, parse_citations
 from grailbench.graph.generate.compare import Difference, compare
+from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import random_dag
 
 __all__ = [
     "HOME_MADE",
+    "NETWORKS",
     "Difference",
     "Shape",
     "citations",
@@ -57,15 +59,15 @@ _SUFFIX = "-like"
 
 @cache
 def look_alikes() -> list[str]:
-    """The names `like` takes: 'kegg-like' and so on, then the home-made DAGs."""
+    """The names `like` takes: 'kegg-like' and so on, the home-made DAGs, the networks."""
     held = sorted(path.stem for path in profiles_dir().glob("*.json"))
-    return [name + _SUFFIX for name in (*held, *HOME_MADE)]
+    return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS]
 
 
 def profile_of(name: str) -> Profile | None:
-    """The profile behind a look-alike; None for a home-made DAG. Raises InputError on an unknown name."""
+    """The profile behind a look-alike; None for a home-made DAG or a network. Raises InputError on an unknown name."""
     base = _base(name)
-    return None if base in HOME_MADE else load(base)
+    return None if base in HOME_MADE or name in NETWORKS else load(base)
 
 
 def like(name: str, seed: int = 1) -> Graph:
@@ -73,6 +75,8 @@ def like(name: str, seed: int = 1) -> Graph:
     from grailbench.graph.generate.alike import alike
 
     base, seed = _base(name), checked_seed(seed)
+    if name in NETWORKS:
+        return network(name, seed)
     if base in HOME_MADE:
         vertices, edges = HOME_MADE[base]
         return random_dag(vertices, edges / vertices, seed)
@@ -84,8 +88,15 @@ def differences(name: str, graph: Graph) -> list[Difference]:
     profile = profile_of(name)
     if profile is not None:
         return compare(profile, graph)
-    vertices, edges = HOME_MADE[_base(name)]
+    vertices, edges = expected(name)
     return [Difference("vertices", vertices, graph.vertices), Difference("edges", edges, graph.edges)]
+
+
+def expected(name: str) -> tuple[int, int]:
+    """Vertices and edges of a home-made DAG or a network; edges both ways counted, 0 where the model decides."""
+    if name in NETWORKS:
+        return NETWORKS[name].vertices, 2 * (NETWORKS[name].edges or 0)
+    return HOME_MADE[_base(name)]
 
 
 def stored(name: str, seed: int = 1) -> Path:
