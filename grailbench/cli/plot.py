@@ -11,7 +11,8 @@ import click
 FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters",
            *(f"computation-{number}" for number in range(4, 9)))  # fmt: skip
 #: those of runs of other problems (grailbench.report.suites)
-SUITES = (*(f"closure-{number}" for number in range(5, 9)), "closure-kernels")
+SUITES = (*(f"closure-{number}" for number in range(5, 9)), "closure-kernels",
+          *(f"traversal-{name}" for name in ("bfs", "sssp", "coarsening", "apsp", "teps")))  # fmt: skip
 FORMATS = ("svg", "png", "both")
 PHASES = ("label", "query", "ready")
 

@@ -1,13 +1,14 @@
 """Runs of problems other than reachability: which modules have their figures and tables.
 
-A suite is two modules. One has `PROBLEM`, `FIGURES`, `cells(rows)`, `figures(rows)`, `grid(rows)` and `records(rows)`
-(see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its frame has a row.
+A suite is two modules, for one problem or several. One has `PROBLEM`, `FIGURES`, `cells(rows)`, `figures(rows)`,
+`grid(rows)` and `records(rows)` (see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its
+frame has a row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     import pandas
 
 #: problem -> modules of its tables and figures, and of its drawings
-SUITES = {"closure": ("grailbench.report.closure", "grailbench.report.plots_closure")}
+SUITES = {
+    "closure": ("grailbench.report.closure", "grailbench.report.plots_closure"),
+    **dict.fromkeys(("bfs", "sssp", "apsp"), ("grailbench.report.traversal", "grailbench.report.plots_traversal")),
+}
 FOLDER = "report"
 
 
@@ -43,8 +47,8 @@ class Suite:
     def figures(self) -> dict[str, Figure]:
         """Every figure of every problem of the run, by name."""
         found: dict[str, Figure] = {}
-        for problem in self.problems:
-            found |= _module(problem).figures(self.rows)
+        for module in _modules(self.problems):
+            found |= module.figures(self.rows)
         return found
 
     def write(self) -> list[Path]:
@@ -53,10 +57,9 @@ class Suite:
 
         parts = [f"# {self.title}\n", f"- {self.machine}\n"]
         files = {}
-        for problem in self.problems:
-            module = _module(problem)
-            parts.append(render.markdown(problem, *module.grid(self.rows)))
-            files[f"{problem}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
+        for module in _modules(self.problems):
+            parts.append(render.markdown(module.PROBLEM, *module.grid(self.rows)))
+            files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
         files["report.md"] = "\n".join(parts)
         for name, text in files.items():
             with atomic_file(self.folder / FOLDER / name) as file:
@@ -65,13 +68,12 @@ class Suite:
 
     def show(self, as_json: bool) -> Iterator:
         """Lines of JSON, or rich renderables."""
-        for problem in self.problems:
-            module = _module(problem)
+        for module in _modules(self.problems):
             if as_json:
                 yield from (json.dumps(record) for record in module.records(self.rows))
             else:
                 yield from (self.title, self.machine, "")
-                yield from render.terminal(problem, *module.grid(self.rows))
+                yield from render.terminal(module.PROBLEM, *module.grid(self.rows))
 
 
 def of_run(run: str | None) -> Suite | None:
@@ -103,5 +105,6 @@ def pages() -> dict:
     return found
 
 
-def _module(problem: str):
-    return import_module(SUITES[problem][0])
+def _modules(problems: Iterable[str]) -> list:
+    """The suites of some problems, each once."""
+    return [import_module(name) for name in dict.fromkeys(SUITES[problem][0] for problem in problems)]

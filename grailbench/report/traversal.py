@@ -1,0 +1,170 @@
+"""Runs of `--problem bfs`, `sssp` and `apsp`: the charts of the slides of Pathak et al. with ours beside, a table of
+all cells, and how often what is known to be wrong is wrong.
+
+Times are medians over a cell's trials, a search each (`solve` over the sources; one matrix for `apsp`). They are host
+times around searches on a network that is on the device already; results stay there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from grailbench.report import render
+from grailbench.report.figures import SOUND, Figure, short
+
+if TYPE_CHECKING:
+    import pandas
+
+PROBLEM = "traversal"
+PROBLEMS = ("bfs", "sssp", "apsp")
+#: the slides' implementations in their order, after the CPU's and before ours
+ORDER = (
+    "sequential", "dijkstra",
+    "level", "queue", "scan",
+    "harish-racy", "harish-atomic", *(f"coarsened-{factor}" for factor in (1, 2, 4, 8, 16)),
+    "sssp-each", "floyd-warshall", "floyd-warshall-blocked",
+    "enterprise", "fused", "near-far",
+)  # fmt: skip
+_STEPS = ("levels", "rounds")  #: counters that say how many steps, one after another, the searches took
+_COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
+            "prepare", "ms", "least", "most", "transfer", "rate", "steps", "launches")  # fmt: skip
+
+#: name to title and how to read it
+FIGURES = {
+    "traversal-bfs": (
+        "Breadth-first search (Pathak et al., results)",
+        "Median ms of one search, log axis, from the least to the greatest trial; graphs in the order of the run. "
+        "sequential is one core; fused is ours.",
+    ),
+    "traversal-sssp": (
+        "Shortest paths from a source (Pathak et al., results)",
+        "Median ms of one search, log axis. harish-racy has no time where a search of it was wrong. dijkstra is one "
+        "core; near-far is ours.",
+    ),
+    "traversal-coarsening": (
+        "Thread coarsening (Pathak et al., results)",
+        "Median ms of one search with that many vertices a thread over that with one.",
+    ),
+    "traversal-apsp": ("All pairs (Pathak et al., results)", "Median ms of the whole matrix, log axis."),
+    "traversal-teps": (
+        "Edges traversed a second",
+        "Million edges of the part reached a second, each counted once, harmonic mean over the sources as Graph500 has "
+        "it; log axis.",
+    ),
+}
+
+
+def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """A line a cell: `_COLUMNS`. `searches` is the number timed in a trial; for a wrong cell the number checked, of
+    which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search."""
+    import pandas
+
+    lines = []
+    own = rows[rows["problem"].isin(PROBLEMS)] if "problem" in rows else rows[:0]
+    for (problem, dataset, impl), part in own.groupby(["problem", "dataset", "impl"], sort=False):
+        first = part.iloc[0]
+        status = next((status for status in part.status if status != "ok"), "ok")
+        counters = next((found for found in part.counters if isinstance(found, dict)), {})
+        searches = 1 if problem == "apsp" else _whole(part.queries.dropna().max())
+        line = {
+            "problem": problem, "dataset": dataset, "vertices": _whole(first.vertices), "edges": _whole(first.edges),
+            "impl": impl, "status": status, "reason": next((each for each in part.reason if isinstance(each, str)), ""),
+            "searches": counters.get("searches", searches), "wrong": counters.get("wrong_searches"),
+        }  # fmt: skip
+        top = part[part.ms.notna() & (part.under.fillna("") == "")]
+        solved = top[top.phase == "solve"].ms / (searches or 1)
+        if status in SOUND and len(solved):
+            steps = next((counters[name] for name in _STEPS if name in counters), None)
+            line |= {
+                "trials": len(solved), "ms": solved.median(), "least": solved.min(), "most": solved.max(),
+                "prepare": top[top.phase == "prepare"].ms.median(),
+                "transfer": top[top.phase == "transfer"].ms.median() / (searches or 1),
+                "rate": part.rate.dropna().median(), "steps": None if steps is None else steps / (searches or 1),
+                "launches": counters["launches"] / (searches or 1) if "launches" in counters else None,
+            }  # fmt: skip
+        lines.append(line)
+    found = pandas.DataFrame(lines, columns=list(_COLUMNS))
+    graphs = list(dict.fromkeys(found.dataset))
+    found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *_rank(r.impl)) for r in found.itertuples()]
+    return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
+
+
+def _rank(impl: str) -> tuple[int, str]:
+    return (ORDER.index(impl) if impl in ORDER else len(ORDER), impl)
+
+
+def _whole(value) -> int | None:
+    return None if value is None or value != value else int(value)
+
+
+def figures(rows: pandas.DataFrame) -> dict[str, Figure]:
+    """Every figure of a run by name; one without data has an empty frame."""
+    found = cells(rows)
+    timed = found[found.ms.notna()]
+    frames = {f"traversal-{problem}": timed[timed.problem == problem] for problem in PROBLEMS}
+    frames["traversal-coarsening"] = _coarsening(timed)
+    frames["traversal-teps"] = timed[timed.rate.notna()]
+    notes = {"traversal-sssp": "; ".join(wrong_shares(found))}
+    return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
+
+
+def wrong_shares(found: pandas.DataFrame) -> list[str]:
+    """'harish-racy on kegg: 12 of 160 searches wrong' for each cell of which that is known."""
+    wrong = found[found.wrong.notna()]
+    return [f"{r.impl} on {r.dataset}: {int(r.wrong)} of {int(r.searches)} searches wrong" for r in wrong.itertuples()]
+
+
+def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
+    """The coarsened cells with `factor` and `relative`, the time over that of factor 1 on the same graph."""
+    part = timed[timed.impl.str.startswith("coarsened-")].copy()
+    part["factor"] = [int(impl.rpartition("-")[2]) for impl in part.impl]
+    one = part[part.factor == 1].set_index("dataset").ms.to_dict()
+    part["relative"] = [ms / one[name] if name in one else None for name, ms in zip(part.dataset, part.ms, strict=True)]
+    return part[part.relative.notna()]
+
+
+# ------------------------------------------------------------------ the table
+
+HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search", "steps a search", "us a step",
+           "launches", "transfer ms", "MTEPS", "CPU / this", "status"]  # fmt: skip
+_CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
+
+
+def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes: medians of every cell, problem by problem and graph by graph."""
+    found = cells(rows)
+    cpu = {(r.problem, r.dataset): r.ms for r in found.itertuples() if r.impl == _CPU[r.problem] and r.ms == r.ms}
+    lines = []
+    for r in found.itertuples():
+        steps = _known(r.steps)
+        base = cpu.get((r.problem, r.dataset))
+        status = f"{r.status}: {r.reason}" if r.reason else r.status
+        lines.append([
+            r.dataset, r.problem, r.impl, str(_whole(r.trials) or 0), *_ms(r.prepare, r.ms),
+            "" if steps is None else f"{steps:,.0f}", "" if not steps else short(1000 * r.ms / steps),
+            "" if _known(r.launches) is None else f"{r.launches:,.0f}", *_ms(r.transfer),
+            "" if _known(r.rate) is None else short(r.rate / 1e6),
+            "" if base is None or _known(r.ms) is None else short(base / r.ms), status,
+        ])  # fmt: skip
+    notes = [
+        "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
+        "the result left there; a step is a level or a round.",
+        "MTEPS: million edges of the part reached a second, each once, harmonic mean over the sources (Graph500).",
+        *wrong_shares(found),
+    ]
+    return HEADERS, lines, notes
+
+
+def _known(value) -> float | None:
+    return None if value is None or value != value else float(value)
+
+
+def _ms(*values) -> list[str]:
+    return ["" if _known(value) is None else render.ms(value) for value in values]
+
+
+def records(rows: pandas.DataFrame) -> Iterable[dict]:
+    """One plain record a cell."""
+    for line in cells(rows).to_dict("records"):
+        yield {"table": PROBLEM} | {key: None if value != value else value for key, value in line.items()}

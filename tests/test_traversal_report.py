@@ -1,0 +1,95 @@
+"""Report and figures of traversals: times a search, rates, ratios to the CPU, and wrong cells without a time."""
+
+import numpy as np
+import pandas
+import pytest
+
+from grailbench.bench import results
+from grailbench.bench.results import FIELDS
+from grailbench.cli.main import main
+from grailbench.report import suites, traversal
+
+SOURCES = 4
+
+
+def trial(problem, impl, dataset="slides-bfs-1-like", ms=8.0, number=0, **more):
+    base = dict.fromkeys(FIELDS) | {
+        "problem": problem, "dataset": dataset, "impl": impl, "kind": "synthetic", "vertices": 10, "edges": 40,
+        "queries": SOURCES, "query_set": "random-4-s1", "status": "ok", "under": "", "trial": number, "planned": 2,
+        "seed": 1, "key": f"{problem}-{impl}-{dataset}",
+    }  # fmt: skip
+    return [base | {"phase": "prepare", "ms": 1.0}, base | {"phase": "solve", "ms": ms, "rate": 5e6, **more}]
+
+
+def wrong(impl, dataset="slides-bfs-1-like"):
+    (_, row) = trial("sssp", impl, dataset)
+    why = {"status": "wrong", "phase": None, "ms": None, "rate": None, "reason": "3 of 40 searches are wrong: ..."}
+    return [row | why | {"counters": {"searches": 40, "wrong_searches": 3}}]
+
+
+@pytest.fixture
+def rows():
+    made = [
+        *trial("bfs", "sequential", ms=40.0), *trial("bfs", "sequential", ms=44.0, number=1),
+        *trial("bfs", "fused", ms=4.0, counters={"launches": SOURCES, "levels": 10 * SOURCES}),
+        *wrong("harish-racy"), *trial("sssp", "coarsened-1", ms=8.0), *trial("sssp", "coarsened-4", ms=12.0),
+        *trial("apsp", "floyd-warshall", ms=100.0), *trial("apsp", "floyd-warshall-blocked", ms=20.0),
+    ]  # fmt: skip
+    return pandas.DataFrame(made)
+
+
+def cell(rows, impl):
+    found = traversal.cells(rows)
+    return found[found.impl == impl].iloc[0]
+
+
+def test_times_are_a_search_and_steps_are_counted_a_search(rows):
+    fused = cell(rows, "fused")
+    assert (fused.ms, fused.steps, fused.launches, fused.rate) == (1.0, 10.0, 1.0, 5e6)
+    assert cell(rows, "sequential").ms == 10.5
+    assert cell(rows, "floyd-warshall").ms == 100.0  # all pairs are one answer
+
+
+def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
+    racy = cell(rows, "harish-racy")
+    assert np.isnan(racy.ms)
+    assert (racy.searches, racy.wrong) == (40, 3)
+    headers, lines, notes = traversal.grid(rows)
+    (line,) = (line for line in lines if line[2] == "harish-racy")
+    assert line[headers.index("ms a search")] == ""
+    assert "harish-racy on slides-bfs-1-like: 3 of 40 searches wrong" in notes
+    drawn = traversal.figures(rows)["traversal-sssp"]
+    assert "harish-racy" not in set(drawn.frame.impl)
+    assert "3 of 40" in drawn.note
+
+
+def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
+    headers, lines, _ = traversal.grid(rows)
+    (line,) = (line for line in lines if line[2] == "fused")
+    assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
+
+
+def test_coarsening_is_relative_to_one_vertex_a_thread(rows):
+    frame = traversal.figures(rows)["traversal-coarsening"].frame
+    assert dict(zip(frame.factor, frame.relative, strict=True)) == {1: 1.0, 4: 1.5}
+
+
+def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp_path, capfd):
+    run = tmp_path / "run"
+    run.mkdir()
+    results.write_json(run / results.PLAN, {"name": "made"})
+    results.write_json(run / results.ENVIRONMENT, {"cpu": "made", "cores": 1})
+    writer = results.Writer(run)
+    records = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    counts = ("trial", "planned", "queries", "seed")
+    writer.append([row | {name: int(row[name]) for name in counts if row[name] is not None} for row in records])
+    writer.close()
+    assert suites.of_run(str(run)).problems == ("bfs", "sssp", "apsp")
+    for words in (["report", str(run)], ["plot", str(run), "--format", "svg"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code in (0, None), capfd.readouterr().err
+    assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
+    names = {path.stem for path in (run / "figures").iterdir()}
+    assert names == {f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps")}
+    assert "fused" in (run / "report" / "report.md").read_text()
