@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, graph_of
 
+from grailbench.bench.problems import problem as problem_of
 from grailbench.contract import implementation, implementations
 from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise
@@ -106,6 +107,22 @@ def test_fused_goes_bottom_up_and_back_past_hubs(rule):
     layers = [[0], range(1, 13), range(13, 20), [20], [21], [22]]
     edges = [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
     assert_right("bfs", "fused", (24, edges), 0, rule=rule, threads=8 if gateway.simulated else 64)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
+@pytest.mark.parametrize(("problem", "name"), GPU)
+@pytest.mark.parametrize("graph", ["slides-apsp-4-like", "slides-apsp-2-like"])
+def test_kernels_are_right_on_networks_that_fill_a_gpu(problem, name, graph):
+    spec = problem_of(problem).spec("random", 4, 1)
+    opened = problem_of(problem).open(graph)
+    network = problem_of(problem).data(opened, spec)
+    solver = implementation(name, problem).prepare(network, Params(), NoTimer())
+    for source in draw_sources(network, 4, 1).tolist():
+        distances = solver.solve(source, NoTimer())
+        if problem == "apsp":
+            distances = distances[source]
+        assert check.fault(network, source, distances) is None
 
 
 # ------------------------------------------------------------------ the check

@@ -24,7 +24,7 @@ def trial(problem, impl, dataset="slides-bfs-1-like", ms=8.0, number=0, **more):
 def wrong(impl, dataset="slides-bfs-1-like"):
     (_, row) = trial("sssp", impl, dataset)
     why = {"status": "wrong", "phase": None, "ms": None, "rate": None, "reason": "3 of 40 searches are wrong: ..."}
-    return [row | why | {"counters": {"searches": 40, "wrong_searches": 3}}]
+    return [row | why | {"queries": None, "trial": None, "counters": {"searches": 40, "wrong_searches": 3}}]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     writer = results.Writer(run)
     records = rows.astype(object).where(rows.notna(), None).to_dict("records")
     counts = ("trial", "planned", "queries", "seed")
-    writer.append([row | {name: int(row[name]) for name in counts if row[name] is not None} for row in records])
+    writer.append([row | {name: int(row[name]) for name in counts if pandas.notna(row[name])} for row in records])
     writer.close()
     assert suites.of_run(str(run)).problems == ("bfs", "sssp", "apsp")
     for words in (["report", str(run)], ["plot", str(run), "--format", "svg"]):

@@ -95,7 +95,9 @@ def _rank(impl: str) -> tuple[int, str]:
 
 
 def _whole(value) -> int | None:
-    return None if value is None or value != value else int(value)
+    import pandas
+
+    return None if pandas.isna(value) else int(value)
 
 
 def figures(rows: pandas.DataFrame) -> dict[str, Figure]:
