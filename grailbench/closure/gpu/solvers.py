@@ -268,13 +268,11 @@ class _SsspEach(Solver):
             for device, host in zip(self._device, self._rows, strict=True):
                 device.copy_to_device(host)
         phases.hand_over(timer.record)
-        before = searches.launches
         for source in range(self.vertices):
             with timer.phase("kernel"):
                 searches.search(source)
             with timer.phase("device_to_host"):
                 searches.fetch(self._found[source])
-        self.counters = {"launches": searches.launches - before}
         with timer.phase("count_edges"):
             edges = int(np.count_nonzero(self._found)) - self.vertices
         return Closed(self.vertices, edges, matrix=self._found)

@@ -27,7 +27,7 @@ def _relax(offsets, targets, found, mask, flag):
     """A thread a vertex: one that is marked is unmarked, and marks what it finds first; int32[1] flag says 'some'.
 
     Two threads may mark one vertex; both write the same. A vertex marked in this launch may be taken in it or in
-    the next.
+    the next, so how many launches a search takes is not the same each time.
     """
     u = cuda.grid(1)
     if u < found.shape[0] and mask[u]:
@@ -52,18 +52,15 @@ class Searches:
         self._flag = cuda.device_array(1, np.int32)
         self._host, self._zero = np.zeros(1, np.int32), np.zeros(1, np.int32)
         self._blocks = -(-vertices // THREADS)
-        self.launches = 0
 
     def search(self, source: int) -> None:
         """Mark what `source` reaches, itself included; has waited when it returns."""
         _start[self._blocks, THREADS](self._found, self._mask, source)
         self._host[0] = 1
-        self.launches += 1
         while self._host[0]:
             self._flag.copy_to_device(self._zero)
             _relax[self._blocks, THREADS](*self._graph, self._found, self._mask, self._flag)
             self._flag.copy_to_host(self._host)
-            self.launches += 1
 
     def fetch(self, row) -> None:
         """Copy what the last search found to int32[n] of the host."""
