@@ -63,7 +63,8 @@ def test_a_wrong_cell_has_a_reason_and_no_time():
 
 def test_figures_take_the_sizes_and_kernels_of_the_report():
     drawn = closure.figures(ROWS)
-    assert tuple(drawn) == tuple(closure.FIGURES) == SUITES
+    assert tuple(drawn) == tuple(closure.FIGURES)
+    assert set(drawn) <= set(SUITES)
     assert set(drawn["closure-5"].frame.vertices) == {100, 1000}
     assert list(drawn["closure-6"].frame["mean"]) == pytest.approx([0.3, 0.1, 0.3, 0.1])
     assert set(drawn["closure-7"].frame.vertices) == {1000, 2000}
