@@ -159,3 +159,15 @@ def test_the_command_line_shows_rates_and_rows(diamond, tmp_path, capfd):
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [row["phase"] for row in rows] == ["prepare", "solve"]
     assert np.isfinite(rows[-1]["rate"])
+
+
+def test_runs_of_another_problem_compare_by_its_last_phase(diamond, tmp_path, watcher, capfd):
+    for name in "ab":
+        measured(diamond, tmp_path / name, watcher, trials=5)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(tmp_path / "a" / "run"), str(tmp_path / "b" / "run"), "--all"])
+    assert ended.value.code in (0, 1, None)  # tiny times may differ by much
+    shown = capfd.readouterr().out
+    assert "1 times compared" in shown
+    assert "bfs sequential" in shown
+    assert "solve" in shown

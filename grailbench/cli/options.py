@@ -83,7 +83,7 @@ _COMPARISON = (
         show_default=True,
         help="For people, for a pull request, or one JSON object a line.",
     ),
-    _many("--metric", metavar="PHASE", text="label, query, ready, or label/NAME; may repeat. [default: the gate's]"),
+    _many("--metric", metavar="PHASE", text="label, query, ready, solve, label/NAME; repeats. [default: the gate's]"),
     click.option("--all", "everything", is_flag=True, help="Show the times that are the same too."),
 )
 

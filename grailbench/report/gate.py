@@ -51,7 +51,7 @@ class Gate(BaseModel):
     across: Ratio = 2.0
     least_ms: Ms = 0.05
     reference: str | None = None
-    metrics: Annotated[list[str], Field(min_length=1)] = ["label", "query", "ready"]
+    metrics: Annotated[list[str], Field(min_length=1)] = ["label", "query", "ready", "solve"]
     times: Literal["auto", "reference", "none"] = "auto"
     missing: Literal["regression", "note"] = "regression"
     sets: dict[str, Annotated[Allowed, BeforeValidator(_bare)]] = {}

@@ -51,7 +51,8 @@ class Measured:
     def label(self) -> str:
         """The configuration in words, without the graph."""
         get = self.columns.get
-        words = [self.impl, get("dim") and f"d={get('dim')}", get("search")]
+        problem = get("problem") if get("problem") != "reachability" else None
+        words = [problem, self.impl, get("dim") and f"d={get('dim')}", get("search")]
         words += [get("filters") if get("filters") not in (None, "none") else None]
         words += [get("order") if get("order") not in (None, "random") else None]
         words += [get("threads") and f"{get('threads')} thread{'s' if get('threads') > 1 else ''}"]

@@ -65,8 +65,8 @@ class Network:
     @cached_property
     def symmetric(self) -> bool:
         """Whether every edge is there both ways, equally often: an undirected graph."""
-        offsets, targets = self.reverse
-        return np.array_equal(offsets, self.offsets) and np.array_equal(targets, self.targets)
+        offsets, sources = transpose(self.offsets, self.targets)  # not kept: where it is the same nobody needs it
+        return np.array_equal(offsets, self.offsets) and np.array_equal(sources, self.targets)
 
 
 class Solver(ABC):
