@@ -581,4 +581,4 @@ def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
     """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
     index = 4 * vertices * record_width(dim) + 16 * vertices
     graph = leveled_bytes(vertices, edges, edges, depth, True)
-    return graph + index + 24 * vertices * dim + 64 * 2**20
+    return graph + index + 24 * vertices * dim + 256 * 2**20
