@@ -5,10 +5,10 @@ import numpy as np
 from grailbench.device import leveled
 from grailbench.device.gateway import cuda
 from grailbench.graph.leveled import by_level
-from grailbench.reachability.gpu.fused_batch import Searcher
-from grailbench.reachability.gpu.fused_filter import Records
-from grailbench.reachability.gpu.fused_labels import record_width
-from grailbench.reachability.gpu.fused_search import Adjacency
+from grailbench.reachability.gpu.fused.batch import Searcher
+from grailbench.reachability.gpu.fused.filter import Records
+from grailbench.reachability.gpu.fused.records import record_width
+from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import NoTimer, implementation
 
 
@@ -28,7 +28,7 @@ def searcher_on(dag, params, room=None, counting=False):
 
 
 def _with_ranks(labels):
-    """The records as `fused_labels` lays them out: the ranks beside the starts of pair 0's subtrees."""
+    """The records as `records` lays them out: the ranks beside the starts of pair 0's subtrees."""
     dim = len(labels.pairs)
     given = labels.lanes.reshape(-1, int(labels.width))
     lanes = np.zeros((given.shape[0], record_width(dim)), np.int32)

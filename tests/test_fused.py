@@ -18,7 +18,9 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.reachability import hubs
-from grailbench.reachability.gpu import fused_hubs, fused_labels
+from grailbench.reachability.gpu.fused.hubs import Chooser
+from grailbench.reachability.gpu.fused.labeler import Labeler
+from grailbench.reachability.gpu.fused.records import salts
 from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -29,7 +31,7 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
-    labeler = fused_labels.Labeler(graph, leveled.upload(graph, graph.parents()), range(dim), seed, **how)
+    labeler = Labeler(graph, leveled.upload(graph, graph.parents()), range(dim), seed, **how)
     labels = labeler.run()
     lanes = labels.lanes.copy_to_host().reshape(dag.vertices, labels.width)
     return graph, lanes, labels.hubs.copy_to_host().view(np.uint64)
@@ -41,9 +43,9 @@ def labelled(dag, dim, seed, **how):
     dim=st.sampled_from([1, 2, 3]),
     seed=st.integers(0, 2**64 - 1),
     how=st.one_of(
-        st.just({"small": True}),
+        st.just({"shared": True}),
         st.fixed_dictionaries(
-            {"small": st.just(False), "shape": st.sampled_from(SHAPES), "narrow": st.sampled_from([0, 3, 2048])}
+            {"shared": st.just(False), "shape": st.sampled_from(SHAPES), "narrow": st.sampled_from([0, 3, 2048])}
         ),
     ),
 )
@@ -51,7 +53,7 @@ def test_labels_are_the_twins_and_words_those_of_the_cpu(graph, dim, seed, how):
     assert_as_the_twin(dag_of(*graph), dim, seed, how)
 
 
-@pytest.mark.parametrize("how", [{"small": True}, {"small": False}])
+@pytest.mark.parametrize("how", [{"shared": True}, {"shared": False}])
 def test_long_rows_are_ordered_tile_by_tile(how):
     children = 2100
     edges = [(0, v) for v in range(1, children)] + [(1, children), (children - 1, children)]
@@ -66,7 +68,7 @@ def test_a_sibling_order_is_a_permutation(length):
 
 def assert_as_the_twin(dag, dim, seed, how):
     leveled_dag, lanes, words = labelled(dag, dim, seed, **how)
-    expected = records(leveled_dag, fused_labels.salts(seed, range(dim)), dim, lanes.shape[1])
+    expected = records(leveled_dag, salts(seed, range(dim)), dim, lanes.shape[1])
     assert np.array_equal(lanes, expected)
     assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[leveled_dag.vertex])
 
@@ -77,7 +79,7 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     dag = dag_of(*graph)
     numbered = by_level(dag)
     shape = Shape(1, threads if gateway.simulated else 32 * threads)
-    chooser = fused_hubs.Chooser(leveled.upload(numbered, numbered.parents()), shape, most, most)
+    chooser = Chooser(leveled.upload(numbered, numbered.parents()), shape, most, most)
     chooser.launch()
     expected = np.full(64, -1)
     first = numbered.rank[hubs.choose(dag)][:most]
@@ -139,7 +141,7 @@ def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(mirror):
         dag = open_graph(name).dag
         index = implementation("gpu-fused").build(dag, Params(dim=2), NoTimer())
         assert index.check_labels(dag) is None, name
-        numbered, lanes, words = labelled(dag, 2, 1, small=False)
+        numbered, lanes, words = labelled(dag, 2, 1, shared=False)
         for one, other in zip((lanes, words), index._fleet.fetch(), strict=True):
             assert np.array_equal(one, other), name
         assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[numbered.vertex]), name

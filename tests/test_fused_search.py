@@ -17,7 +17,7 @@ from strategies import dag_of, digraphs
 from grailbench.device import crew, gateway, team
 from grailbench.device.gateway import cuda
 from grailbench.errors import MachineLacks
-from grailbench.reachability.gpu.fused_batch import Room, usual
+from grailbench.reachability.gpu.fused.batch import Room, usual
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()

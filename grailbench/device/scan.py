@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import int32
 
-from grailbench.device.gateway import cuda
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.warp import STEPS, WARP, below
 
 MOST = 1024  #: threads in the largest block
 
@@ -58,3 +59,35 @@ class Scan:
         """Scan int32[rows, size]; does not wait."""
         scan_blocks[(self.blocks, self.rows), self.threads](source, self.within, self.sums)
         scan_blocks[(1, self.rows), self._wide](self.sums, self.totals, self._total)
+
+
+@cuda.jit(device=True)
+def sum_up(value, partial, thread, threads):
+    """Exclusive prefix sum of `value` over the block, and the block's total. All threads arrive.
+
+    partial: int64[>= warps] in shared memory, free again after the next barrier.
+    """
+    lane, warp, warps = thread % WARP, thread // WARP, threads // WARP
+    sum_ = value
+    for j in range(STEPS):
+        other = below(sum_, 1 << j)
+        if lane >= 1 << j:
+            sum_ += other
+    if lane == WARP - 1:
+        partial[warp] = sum_
+    cuda.syncthreads()
+    if simulated:
+        if thread == 0:
+            for i in range(1, warps):
+                partial[i] += partial[i - 1]
+    elif warp == 0:
+        of_warps = partial[lane] if lane < warps else np.int64(0)
+        for j in range(STEPS):
+            other = below(of_warps, 1 << j)
+            if lane >= 1 << j:
+                of_warps += other
+        if lane < warps:
+            partial[lane] = of_warps
+    cuda.syncthreads()
+    before = partial[warp - 1] if warp > 0 else np.int64(0)
+    return before + sum_ - value, partial[warps - 1]

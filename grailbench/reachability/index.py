@@ -110,7 +110,7 @@ OURS = (
     "grailbench.reachability.cpu.grail",
     "grailbench.reachability.cpu.unguided",
     "grailbench.reachability.gpu.thesis",
-    "grailbench.reachability.gpu.fused",
+    "grailbench.reachability.gpu.fused.index",
     "grailbench.reachability.gpu.path",
     "grailbench.reachability.peers.pyreachability",
 )

@@ -60,8 +60,8 @@ class FusedIndex(Index):
         return sum(labels.lanes.nbytes + labels.hubs.nbytes for labels in self._fleet.labels)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels, or None (see `fused_check.fault`)."""
-        from grailbench.reachability.gpu.fused_check import fault
+        """What is wrong with the labels, or None (see `check.fault`)."""
+        from grailbench.reachability.gpu.fused.check import fault
 
         return fault(*self._fleet.fetch(), self._fleet.labels[0].dim, self._graph)
 
@@ -90,7 +90,7 @@ class Fused(Implementation):
         Raises MachineLacks without so many devices or with too little memory, InputError for a DAG of several roots.
         """
         cls.require()
-        from grailbench.reachability.gpu.fused_fleet import Fleet
+        from grailbench.reachability.gpu.fused.fleet import Fleet
 
         with timer.phase("renumber", apart=True):
             _require_one_root(dag)

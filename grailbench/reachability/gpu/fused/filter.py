@@ -25,7 +25,7 @@ contains = labels.contains.py_func if simulated else labels.contains
 class Records(NamedTuple):
     """Labels and hubs on the device, by vertex number.
 
-    lanes int32[n * width], width uint64: as in `fused_labels.Labels`; pairs: a tuple of d zeros
+    lanes int32[n * width], width uint64: as in `records.Labels`; pairs: a tuple of d zeros
     hubs uint64[2 n]: as in `hubs`; a single word where that filter is off
     """
 

@@ -5,7 +5,7 @@ side it was met from, and two queues of places in that table, which grow towards
 expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex they
 belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to expand,
 or, unsettled, when its room or its budget of edges is spent. It is tried in shared memory; what is unsettled there once
-more, with more room, in global memory; what is unsettled there too is left to `fused_sweep`.
+more, with more room, in global memory; what is unsettled there too is left to `sweep`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba import int32, int64
 from grailbench.device import crew, team
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import kernel_of
-from grailbench.reachability.gpu.fused_filter import (
+from grailbench.reachability.gpu.fused.filter import (
     KEPT,
     LATE,
     LATE_TICKET,

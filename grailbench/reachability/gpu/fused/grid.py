@@ -18,120 +18,28 @@ Importing this imports CUDA (`device.gateway`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.device.gateway import cuda, simulated
-from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
-from grailbench.device.leveled import DeviceLeveled, leveled_bytes
+from grailbench.device.gateway import cuda
+from grailbench.device.launch import kernel_of
+from grailbench.device.scan import MOST, sum_up
 from grailbench.device.warp import STEPS, WARP, above, below, every, first
-from grailbench.graph.hashing import draw, stream
 from grailbench.graph.leveled import Leveled
-
-TILE = 1024  #: elements of a long row that are ordered together, a power of two
-NARROW = 2048  #: a level with no more edges and vertices is one block's work
-MOST_THREADS = 1024
-THREADS, PER_MULTIPROCESSOR = 512, 2
-_NO_KEY = 2**31 - 1
-_LOW = np.uint64(0xFFFFFFFF)
-_M1, _M2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
-_W1, _W2 = (np.uint64(pow(int(m), -1, 2**32)) for m in (_M1, _M2))  # their inverses
-_13, _16, _26 = np.uint64(13), np.uint64(16), np.uint64(26)
-# Each is coprime to every row's length, and they differ modulo small lengths.
-STEPS_OF_ROWS = np.array(
-    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.int64
+from grailbench.reachability.gpu.fused.records import (
+    NO_KEY,
+    STEPS_OF_ROWS,
+    element,
+    high_half,
+    joined_halves,
+    low_half,
+    priority,
+    record_width,
 )
 
-
-def record_width(dim: int) -> int:
-    """Lanes in a vertex's record of `dim` pairs: 2 dim + 3, rounded up so that none straddles two lines needlessly."""
-    lanes = 2 * dim + 3
-    return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
-
-
-class Labels(NamedTuple):
-    """What the labeling leaves on the device, vertices numbered by level.
-
-    lanes  int32[n * width]: a record a vertex: s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t, -r, zeros. [t, r] is the
-           interval of its subtree in the tree of pair 0, r its own rank there: u reaches v where t(u) <= r(v) <= r(u)
-    hubs   int64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`)
-    """
-
-    lanes: object
-    hubs: object
-    width: int
-    dim: int
-
-
-def salts(seed: int, pairs) -> np.ndarray:
-    """uint64[2 d], below 2**32: of the i-th of d pairs the salt of its parents at 2 i, of its siblings at 2 i + 1."""
-    key = stream(seed, 0x6675736564)
-    return np.array([int(draw(key, 2 * p + i)) >> 32 for p in pairs for i in (0, 1)], np.uint64)
-
-
-@cuda.jit(device=True)
-def mixed(vertex, salt):
-    """A bijection of 32 bits (murmur3's finalizer) on vertex ^ salt, as uint64."""
-    x = np.uint64(vertex) ^ salt
-    x = ((x ^ (x >> _16)) * _M1) & _LOW
-    x = ((x ^ (x >> _13)) * _M2) & _LOW
-    return x ^ (x >> _16)
-
-
-@cuda.jit(device=True)
-def priority(vertex, salt):
-    """int32: a vertex's place among possible parents, the least first."""
-    return np.int32(np.int64(mixed(vertex, salt)) - 2147483648)
-
-
-@cuda.jit(device=True)
-def unmixed(key, salt):
-    """int32: the vertex whose priority is `key`."""
-    x = np.uint64(np.int64(key) + 2147483648)
-    x = ((x ^ (x >> _16)) * _W2) & _LOW
-    x = ((x ^ (x >> _13) ^ (x >> _26)) * _W1) & _LOW
-    return np.int32((x ^ (x >> _16)) ^ salt)
-
-
-@cuda.jit(device=True)
-def element(position, length, vertex, salt, steps):
-    """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order.
-
-    A long row is ordered tile by tile, the tiles in an affine order and each in itself, so that what lies together is
-    read together.
-    """
-    h = np.int64(mixed(vertex, salt))
-    step, shift = steps[h & 7], h >> 3
-    if length < 2 * TILE:
-        return (position * (step % length) + shift % length) % length
-    tiles = length // TILE
-    tile = position // TILE
-    if tile == tiles:
-        return position
-    tile = (tile * (step % tiles) + shift % tiles) % tiles
-    within = (position * step + shift + tile * 167) & (TILE - 1)
-    return tile * TILE + within
-
-
-@cuda.jit(device=True)
-def low_half(two):
-    """The lower int32 of an int64."""
-    return np.int32(((two & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000)
-
-
-@cuda.jit(device=True)
-def high_half(two):
-    """The upper int32 of an int64."""
-    return np.int32(two >> 32)
-
-
-@cuda.jit(device=True)
-def joined_halves(low, high):
-    """The int64 of two int32."""
-    return (np.int64(high) << 32) | (np.int64(low) & 0xFFFFFFFF)
+NARROW = 2048  #: a level with no more edges and vertices is one block's work
+THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
 
 
 @cuda.jit(device=True)
@@ -140,38 +48,6 @@ def share(begin, end, worker, workers):
     each = -(-(end - begin) // (workers * WARP)) * WARP
     a = begin + worker * each
     return a, min(a + each, end)
-
-
-@cuda.jit(device=True)
-def sum_up(value, partial, thread, threads):
-    """Exclusive prefix sum of `value` over the block, and the block's total. All threads arrive.
-
-    partial: int64[>= warps] in shared memory, free again after the next barrier.
-    """
-    lane, warp, warps = thread % WARP, thread // WARP, threads // WARP
-    sum_ = value
-    for j in range(STEPS):
-        other = below(sum_, 1 << j)
-        if lane >= 1 << j:
-            sum_ += other
-    if lane == WARP - 1:
-        partial[warp] = sum_
-    cuda.syncthreads()
-    if simulated:
-        if thread == 0:
-            for i in range(1, warps):
-                partial[i] += partial[i - 1]
-    elif warp == 0:
-        of_warps = partial[lane] if lane < warps else np.int64(0)
-        for j in range(STEPS):
-            other = below(of_warps, 1 << j)
-            if lane >= 1 << j:
-                of_warps += other
-        if lane < warps:
-            partial[lane] = of_warps
-    cuda.syncthreads()
-    before = partial[warp - 1] if warp > 0 else np.int64(0)
-    return before + sum_ - value, partial[warps - 1]
 
 
 @cache
@@ -265,12 +141,12 @@ def kernel(dim: int, registers: int | None = None):
         bits = np.int64(0)
         current = np.int32(-1)
         for i in range(MINS):
-            run[i] = _NO_KEY
+            run[i] = NO_KEY
         for k0 in range(a, b, WARP):
             k = k0 + lane
             u, word = np.int32(-1), np.int64(0)
             for i in range(MINS):
-                value[i] = _NO_KEY
+                value[i] = NO_KEY
             if k < b:
                 u = sources[k]
                 v = np.int64(targets[k])
@@ -287,7 +163,7 @@ def kernel(dim: int, registers: int | None = None):
                             put(lanes, current, run, bits)
                         bits = np.int64(0)
                         for i in range(MINS):
-                            run[i] = _NO_KEY
+                            run[i] = NO_KEY
                     current = u0
                 for i in range(MINS):
                     run[i] = min(run[i], value[i])
@@ -357,7 +233,7 @@ def kernel(dim: int, registers: int | None = None):
         twos: int64[n * width / 2], the same memory as `lanes`. The super-root is not swept: it has all there is.
         """
         grid = cuda.cg.this_grid()
-        partial = cuda.shared.array(MOST_THREADS, np.int64)
+        partial = cuda.shared.array(MOST, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
         carry = cuda.local.array(D, np.int64)
         thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
@@ -370,7 +246,7 @@ def kernel(dim: int, registers: int | None = None):
         deep = deep_starts[n]
 
         for i in range(me, np.int64(n) * D, everyone):
-            key[i] = _NO_KEY
+            key[i] = NO_KEY
             size[i] = 1 if i >= D else n
             row_sum[i] = 0
         for i in range(me, 2 * np.int64(n), everyone):
@@ -507,78 +383,7 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
     return np.stack([deep > narrow, down > narrow, edges > narrow]).astype(np.int8)
 
 
-class Labeler:
-    """Labels one graph with some pairs, by number; device arrays are made once, `run` may be called again.
-
-    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first its tree's interval too. device: with its rows of parents.
-    The rest is for tests and measurements: `small` forces or forbids shared memory, `shape`, `narrow` and `registers`
-    are of the grid's kernel.
-    """
-
-    def __init__(
-        self,
-        graph: Leveled,
-        device: DeviceLeveled,
-        pairs: Sequence[int],
-        seed: int,
-        small: bool | None = None,
-        shape: Shape | None = None,
-        narrow: int = NARROW,
-        registers: int | None = 64,
-    ):
-        from grailbench.reachability.gpu import fused_small
-        from grailbench.reachability.gpu.fused_hubs import Chooser, Room
-
-        n, dim = graph.vertex.shape[0], len(pairs)
-        salt = cuda.to_device(salts(seed, pairs))
-        lanes = cuda.device_array(n * record_width(dim), np.int32)
-        words = cuda.device_array(2 * n, np.int64)
-        self.labels = Labels(lanes, words, record_width(dim), dim)
-        deep = device.deep_starts, device.deep_sources, device.deep_targets
-        if fused_small.fits(n) if small is None else small:
-            edge_starts = cuda.to_device(graph.starts[graph.level_starts].astype(np.int32))
-            args = (
-                device.level_starts, edge_starts, device.sources, device.targets, *deep, device.starts,
-                device.parent_starts, device.vertex, *Room.make(2), salt, lanes, words.view(np.int32),
-            )  # fmt: skip
-            self.shape = Shape(dim + 2, SIMULATED_THREADS if simulated else fused_small.THREADS)
-            self._launches = [Prepared(fused_small.kernel(dim), args, self.shape, fused_small.shared_bytes(n))]
-            self.work = {"label_launches": 1, "label_barriers": 0}
-            return
-        hubs = Chooser(device)
-        wide = wide_levels(graph, narrow)
-        scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
-        rows = device.starts, device.sources, device.targets
-        sums = cuda.device_array(4096 * dim, np.int64)
-        twos = lanes.view(np.int64)
-        args = (
-            device.level_starts, cuda.to_device(wide), *rows, *deep, hubs.chosen, salt, *scratch, sums, lanes, twos,
-            words,
-        )  # fmt: skip
-        code = kernel(dim, registers)
-        self.shape = shape or cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)
-        self._launches = [hubs, Prepared(code, args, self.shape)]
-        self.work = {"label_launches": 2, "label_barriers": _barriers(wide)}
-
-    def release(self) -> None:
-        """Let go of all device arrays but the labels."""
-        self._launches = []
-
-    def run(self) -> Labels:
-        """Label; does not wait."""
-        for launch in self._launches:
-            launch.launch()
-        return self.labels
-
-
-def _barriers(wide: np.ndarray) -> int:
+def barriers(wide: np.ndarray) -> int:
     """Barriers of the grid in one labeling, those of the hubs' choice not counted."""
     sweeps = wide[0, -2:0:-1], wide[1], wide[2, -2:0:-1]
     return 5 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)
-
-
-def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
-    """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
-    index = 4 * vertices * record_width(dim) + 16 * vertices
-    graph = leveled_bytes(vertices, edges, edges, depth, True)
-    return graph + index + 24 * vertices * dim + 256 * 2**20

@@ -1,4 +1,4 @@
-"""The labels of `fused_labels` for a graph that fits shared memory: a block a pair and two for the hubs' words.
+"""The labels of `grid` for a graph that fits shared memory: a block a pair and two for the hubs' words.
 
 Pairs and words do not depend on each other, so the blocks never wait for one another; a level costs a barrier of one
 block and a few reads of shared memory.
@@ -13,15 +13,15 @@ from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import kernel_of
-from grailbench.reachability.gpu.fused_hubs import SHARED, chooser
-from grailbench.reachability.gpu.fused_labels import (
-    _NO_KEY,
+from grailbench.device.scan import sum_up
+from grailbench.reachability.gpu.fused.hubs import SHARED, chooser
+from grailbench.reachability.gpu.fused.records import (
+    NO_KEY,
     STEPS_OF_ROWS,
     element,
     low_half,
     priority,
     record_width,
-    sum_up,
     unmixed,
 )
 
@@ -88,7 +88,7 @@ def kernel(dim: int):
         us = cuda.local.array(AHEAD, np.int32)
         vs = cuda.local.array(AHEAD, np.int32)
         for v in range(thread, n, threads):
-            memory[v] = _NO_KEY
+            memory[v] = NO_KEY
             memory[SIZE + v] = 1
             memory[ROW + v] = 0
         cuda.syncthreads()
@@ -234,7 +234,7 @@ def kernel(dim: int):
         starts, parent_starts, ids, tallies, listed, chosen, salts, lanes, words,
     ):  # fmt: skip
         """See the module. edge_starts int32[depth + 1]: where the edges of each level begin; words int32[4 n];
-        tallies, listed, chosen: `fused_hubs.Room` for two blocks.
+        tallies, listed, chosen: `hubs.Room` for two blocks.
         """
         memory = cuda.shared.array(0, int32)
         partial = cuda.shared.array(_PARTIAL, np.int64)

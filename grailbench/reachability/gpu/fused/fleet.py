@@ -13,11 +13,11 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.several import Team
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
-from grailbench.reachability.gpu import fused_labels
-from grailbench.reachability.gpu.fused_batch import Searcher
-from grailbench.reachability.gpu.fused_filter import Records
-from grailbench.reachability.gpu.fused_labels import Labeler, Labels, record_width
-from grailbench.reachability.gpu.fused_search import Adjacency
+from grailbench.reachability.gpu.fused.batch import Searcher
+from grailbench.reachability.gpu.fused.filter import Records
+from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.reachability.gpu.fused.records import Labels, record_width
+from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import NoTimer, Timer
 
 
@@ -126,7 +126,7 @@ class Fleet:
             self._team = Team(devices) if devices > 1 else None
             n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
-            need = fused_labels.device_bytes(n, m, depth, dim)
+            need = device_bytes(n, m, depth, dim)
             self._everywhere([lambda: require_memory(need, what)] * devices)
         with timer.phase("renumber", apart=True):
             parents = graph.parents()

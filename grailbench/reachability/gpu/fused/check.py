@@ -1,4 +1,4 @@
-"""What is wrong with labels of `fused_labels`, found on the host, outside every timer."""
+"""What is wrong with labels of `records`, found on the host, outside every timer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grailbench.graph.leveled import Leveled
 def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
     """What is wrong with the labels of a graph, or None.
 
-    lanes int32[n, width], hubs uint64[2 n]: as in `fused_labels.Labels`, on the host. Checked are containment, levels
+    lanes int32[n, width], hubs uint64[2 n]: as in `records.Labels`, on the host. Checked are containment, levels
     and hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n and the root's subtree is
     everything, for containment alone also holds for intervals too wide to be of use; and that no interval is narrower
     than its subtree.

@@ -15,7 +15,8 @@ from numba import int32, int64
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.device.leveled import DeviceLeveled
-from grailbench.reachability.gpu.fused_labels import MOST_THREADS, sum_up
+from grailbench.device.scan import MOST as MOST_THREADS
+from grailbench.device.scan import sum_up
 from grailbench.reachability.hubs import MOST
 
 _BINS = 1024

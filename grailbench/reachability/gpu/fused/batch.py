@@ -12,8 +12,8 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, launch_cooperative
 from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.reachability.gpu.fused_filter import COUNTS, KEPT, LATE, LOST, OPEN, Records, Todo, sieve
-from grailbench.reachability.gpu.fused_search import (
+from grailbench.reachability.gpu.fused.filter import COUNTS, KEPT, LATE, LOST, OPEN, Records, Todo, sieve
+from grailbench.reachability.gpu.fused.search import (
     MOST_VERTICES,
     Adjacency,
     clear,
@@ -21,7 +21,7 @@ from grailbench.reachability.gpu.fused_search import (
     explore_late_kernel,
     peek_kernel,
 )
-from grailbench.reachability.gpu.fused_sweep import GROUP, sweep
+from grailbench.reachability.gpu.fused.sweep import GROUP, sweep
 from grailbench.reachability.index import Timer
 
 

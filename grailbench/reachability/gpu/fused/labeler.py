@@ -1,0 +1,92 @@
+"""Labels of one graph on one GPU: which kernel makes them, and the arrays it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape
+from grailbench.device.leveled import DeviceLeveled, leveled_bytes
+from grailbench.graph.leveled import Leveled
+from grailbench.reachability.gpu.fused import grid, small
+from grailbench.reachability.gpu.fused.hubs import Chooser, Room
+from grailbench.reachability.gpu.fused.records import Labels, record_width, salts
+
+
+class Labeler:
+    """Labels one graph with some pairs, by number; device arrays are made once, `run` may be called again.
+
+    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first its tree's interval too. device: with its rows of parents.
+    The rest is for tests and measurements: `shared` forces or forbids shared memory; `shape`, `narrow` and `registers`
+    are of the grid's kernel.
+    """
+
+    def __init__(
+        self,
+        graph: Leveled,
+        device: DeviceLeveled,
+        pairs: Sequence[int],
+        seed: int,
+        shared: bool | None = None,
+        shape: Shape | None = None,
+        narrow: int = grid.NARROW,
+        registers: int | None = grid.REGISTERS,
+    ):
+        dim = len(pairs)
+        lanes = cuda.device_array(graph.vertex.shape[0] * record_width(dim), np.int32)
+        words = cuda.device_array(2 * graph.vertex.shape[0], np.int64)
+        self.labels = Labels(lanes, words, record_width(dim), dim)
+        salt = cuda.to_device(salts(seed, pairs))
+        if shared if shared is not None else small.fits(graph.vertex.shape[0]):
+            self._in_shared_memory(graph, device, salt)
+        else:
+            self._on_the_grid(graph, device, salt, shape, narrow, registers)
+
+    def _in_shared_memory(self, graph: Leveled, device: DeviceLeveled, salt) -> None:
+        n, dim = graph.vertex.shape[0], self.labels.dim
+        deep = device.deep_starts, device.deep_sources, device.deep_targets
+        edge_starts = cuda.to_device(graph.starts[graph.level_starts].astype(np.int32))
+        args = (
+            device.level_starts, edge_starts, device.sources, device.targets, *deep, device.starts,
+            device.parent_starts, device.vertex, *Room.make(2), salt, self.labels.lanes,
+            self.labels.hubs.view(np.int32),
+        )  # fmt: skip
+        shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
+        self._launches = [Prepared(small.kernel(dim), args, shape, small.shared_bytes(n))]
+        self.work = {"label_launches": 1, "label_barriers": 0}
+
+    def _on_the_grid(self, graph: Leveled, device: DeviceLeveled, salt, shape, narrow: int, registers) -> None:
+        n, dim = graph.vertex.shape[0], self.labels.dim
+        hubs = Chooser(device)
+        wide = grid.wide_levels(graph, narrow)
+        deep = device.deep_starts, device.deep_sources, device.deep_targets
+        scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
+        sums = cuda.device_array(4096 * dim, np.int64)
+        lanes, words = self.labels.lanes, self.labels.hubs
+        args = (
+            device.level_starts, cuda.to_device(wide), device.starts, device.sources, device.targets, *deep,
+            hubs.chosen, salt, *scratch, sums, lanes, lanes.view(np.int64), words,
+        )  # fmt: skip
+        code = grid.kernel(dim, registers)
+        shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
+        self._launches = [hubs, Prepared(code, args, shape)]
+        self.work = {"label_launches": 2, "label_barriers": grid.barriers(wide)}
+
+    def release(self) -> None:
+        """Let go of all device arrays but the labels."""
+        self._launches = []
+
+    def run(self) -> Labels:
+        """Label; does not wait."""
+        for launch in self._launches:
+            launch.launch()
+        return self.labels
+
+
+def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
+    """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
+    index = 4 * vertices * record_width(dim) + 16 * vertices
+    graph = leveled_bytes(vertices, edges, edges, depth, True)
+    return graph + index + 24 * vertices * dim + 256 * 2**20

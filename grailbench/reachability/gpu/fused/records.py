@@ -1,0 +1,112 @@
+"""What a label record of `gpu-fused` is, and the hash that decides parents and the order of siblings.
+
+Importing this imports CUDA (`device.gateway`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from grailbench.device.gateway import cuda
+from grailbench.graph.hashing import draw, stream
+
+TILE = 1024  #: elements of a long row that are ordered together, a power of two
+NO_KEY = 2**31 - 1  #: more than any priority but one, and any start or negated end
+_LOW = np.uint64(0xFFFFFFFF)
+_M1, _M2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
+_W1, _W2 = (np.uint64(pow(int(m), -1, 2**32)) for m in (_M1, _M2))  # their inverses
+_13, _16, _26 = np.uint64(13), np.uint64(16), np.uint64(26)
+# Each is coprime to every row's length, and they differ modulo small lengths.
+STEPS_OF_ROWS = np.array(
+    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.int64
+)
+
+
+def record_width(dim: int) -> int:
+    """Lanes in a vertex's record of `dim` pairs: 2 dim + 3, rounded up so that none straddles two lines needlessly."""
+    lanes = 2 * dim + 3
+    return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
+
+
+class Labels(NamedTuple):
+    """What the labeling leaves on the device, vertices numbered by level.
+
+    lanes  int32[n * width]: a record a vertex: s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t, -r, zeros. [t, r] is the
+           interval of its subtree in the tree of pair 0, r its own rank there: u reaches v where t(u) <= r(v) <= r(u)
+    hubs   int64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`)
+    """
+
+    lanes: object
+    hubs: object
+    width: int
+    dim: int
+
+
+def salts(seed: int, pairs) -> np.ndarray:
+    """uint64[2 d], below 2**32: of the i-th of d pairs the salt of its parents at 2 i, of its siblings at 2 i + 1."""
+    key = stream(seed, 0x6675736564)
+    return np.array([int(draw(key, 2 * p + i)) >> 32 for p in pairs for i in (0, 1)], np.uint64)
+
+
+@cuda.jit(device=True)
+def mixed(vertex, salt):
+    """A bijection of 32 bits (murmur3's finalizer) on vertex ^ salt, as uint64."""
+    x = np.uint64(vertex) ^ salt
+    x = ((x ^ (x >> _16)) * _M1) & _LOW
+    x = ((x ^ (x >> _13)) * _M2) & _LOW
+    return x ^ (x >> _16)
+
+
+@cuda.jit(device=True)
+def priority(vertex, salt):
+    """int32: a vertex's place among possible parents, the least first."""
+    return np.int32(np.int64(mixed(vertex, salt)) - 2147483648)
+
+
+@cuda.jit(device=True)
+def unmixed(key, salt):
+    """int32: the vertex whose priority is `key`."""
+    x = np.uint64(np.int64(key) + 2147483648)
+    x = ((x ^ (x >> _16)) * _W2) & _LOW
+    x = ((x ^ (x >> _13) ^ (x >> _26)) * _W1) & _LOW
+    return np.int32((x ^ (x >> _16)) ^ salt)
+
+
+@cuda.jit(device=True)
+def element(position, length, vertex, salt, steps):
+    """Which element of the row of `vertex`, of `length` elements, comes at `position` of its sibling order.
+
+    A long row is ordered tile by tile, the tiles in an affine order and each in itself, so that what lies together is
+    read together.
+    """
+    h = np.int64(mixed(vertex, salt))
+    step, shift = steps[h & 7], h >> 3
+    if length < 2 * TILE:
+        return (position * (step % length) + shift % length) % length
+    tiles = length // TILE
+    tile = position // TILE
+    if tile == tiles:
+        return position
+    tile = (tile * (step % tiles) + shift % tiles) % tiles
+    within = (position * step + shift + tile * 167) & (TILE - 1)
+    return tile * TILE + within
+
+
+@cuda.jit(device=True)
+def low_half(two):
+    """The lower int32 of an int64."""
+    return np.int32(((two & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000)
+
+
+@cuda.jit(device=True)
+def high_half(two):
+    """The upper int32 of an int64."""
+    return np.int32(two >> 32)
+
+
+@cuda.jit(device=True)
+def joined_halves(low, high):
+    """The int64 of two int32."""
+    return (np.int64(high) << 32) | (np.int64(low) & 0xFFFFFFFF)
