@@ -89,6 +89,10 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code in (0, None), capfd.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(run), "--html"])
+    assert ended.value.code == 2
+    assert "runs of reachability" in capfd.readouterr().err
     assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}
     assert names == {f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps")}

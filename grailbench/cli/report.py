@@ -61,9 +61,15 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
+    from grailbench.errors import InputError
     from grailbench.report import document, suites
 
     if (suite := suites.of_run(run)) is not None:
+        if tables or page is not None or ceilings is not None or with_counters:
+            raise InputError(
+                f"{suite.title} has {', '.join(suite.problems)}; --table, --html, --limit and --counters are for "
+                "runs of reachability"
+            )
         files = suite.write()
         for part in suite.show(as_json):
             click.echo(part) if as_json else _screen().print(part)

@@ -23,7 +23,8 @@ from grailbench.cli import options
 def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
-    Each trial builds the index (phase `label`) and answers all queries once (phase `query`). Rows are on disk
+    Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
+    prepare and solve (phases `prepare`, `solve`). Rows are on disk
     as soon as a trial ends: after Ctrl-C or a crash, --resume goes on. With --simulate cells are only verified.
 
     \b
@@ -36,6 +37,7 @@ def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
       grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
       grailbench run --dataset kegg --impl gpu --simulate
+      grailbench run --problem bfs --dataset kegg
       grailbench run --resume
     """
     from grailbench.bench import console, runner
