@@ -45,7 +45,7 @@ THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
 @cuda.jit(device=True)
 def share(begin, end, worker, workers):
     """The part [a, b) of [begin, end) that a warp has: whole warps' widths, contiguous."""
-    each = -(-(end - begin) // (workers * WARP)) * WARP
+    each = np.int64((end - begin) * (1.0 / (workers * WARP))) * WARP + WARP  # a float's product: no division by level
     a = begin + worker * each
     return a, min(a + each, end)
 
@@ -194,7 +194,8 @@ def kernel(dim: int, registers: int | None = None):
         Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
         """
         parent, offset, row_sum, shift = tree
-        for v in range(begin + worker, end, workers):
+        v = begin + worker
+        while v < end:  # a range with a step costs a division
             record = np.int64(v) * W
             for p in range(D):
                 at = np.int64(v) * D + p
@@ -212,16 +213,19 @@ def kernel(dim: int, registers: int | None = None):
             lanes[record + LEVEL] = level
             for i in range(R + 1, W):
                 lanes[record + i] = 0
+            v += workers
 
     @cuda.jit(device=True)
     def push_words(begin, end, worker, workers, sources, targets, hubs):
         """Step 4 on edges [begin, end): targets take over the backward words of their sources."""
-        for k in range(begin + worker, end, workers):
+        k = begin + worker
+        while k < end:
             word = hubs[2 * np.int64(sources[k]) + 1]
             if word:
                 at = 2 * np.int64(targets[k]) + 1
                 if word & ~hubs[at]:
                     cuda.atomic.or_(hubs, at, word)
+            k += workers
 
     @kernel_of(registers)
     def label(

@@ -89,7 +89,8 @@ class Fused(Implementation):
 
         Raises MachineLacks without so many devices or with too little memory, InputError for a DAG of several roots.
         """
-        cls.require()
+        with timer.phase("allocate", apart=True):
+            cls.require()
         from grailbench.reachability.gpu.fused.fleet import Fleet
 
         with timer.phase("renumber", apart=True):

@@ -17,10 +17,11 @@ NO_KEY = 2**31 - 1  #: more than any priority but one, and any start or negated 
 _LOW = np.uint64(0xFFFFFFFF)
 _M1, _M2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
 _W1, _W2 = (np.uint64(pow(int(m), -1, 2**32)) for m in (_M1, _M2))  # their inverses
-_13, _16, _26 = np.uint64(13), np.uint64(16), np.uint64(26)
+_1, _3, _13, _16, _26 = (np.uint64(value) for value in (1, 3, 13, 16, 26))
+_TILE, _SPREAD = np.uint64(TILE), np.uint64(167)
 # Each is coprime to every row's length, and they differ modulo small lengths.
 STEPS_OF_ROWS = np.array(
-    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.int64
+    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.uint64
 )
 
 
@@ -81,17 +82,17 @@ def element(position, length, vertex, salt, steps):
     A long row is ordered tile by tile, the tiles in an affine order and each in itself, so that what lies together is
     read together.
     """
-    h = np.int64(mixed(vertex, salt))
-    step, shift = steps[h & 7], h >> 3
+    h = mixed(vertex, salt)
+    step, shift = steps[np.int64(h) & 7], h >> _3
+    q, n = np.uint64(position), np.uint64(length)  # unsigned: Python's sign of a remainder costs more than the division
     if length < 2 * TILE:
-        return (position * (step % length) + shift % length) % length
-    tiles = length // TILE
-    tile = position // TILE
+        return np.int64((q * (step % n) + shift % n) % n)
+    tiles, tile = n // _TILE, q // _TILE
     if tile == tiles:
-        return position
+        return np.int64(position)
     tile = (tile * (step % tiles) + shift % tiles) % tiles
-    within = (position * step + shift + tile * 167) & (TILE - 1)
-    return tile * TILE + within
+    within = (q * step + shift + tile * _SPREAD) & (_TILE - _1)
+    return np.int64(tile * _TILE + within)
 
 
 @cuda.jit(device=True)

@@ -107,9 +107,14 @@ def kernel(dim: int):
         if thread == 0:
             memory[SIZE] = n
         cuda.syncthreads()
+        begin, end = level_starts[depth - 1], n
         for level in range(depth - 1, 1, -1):
-            for v in range(level_starts[level] + thread, level_starts[level + 1], threads):
+            next_begin = level_starts[level - 1]
+            v = begin + thread
+            while v < end:  # a range with a step costs a division
                 cuda.atomic.add(memory, SIZE + memory[v], memory[SIZE + v])
+                v += threads
+            begin, end = next_begin, begin
             cuda.syncthreads()
         carry = np.int64(0)
         for k0 in range(0, deep, AHEAD * threads):
@@ -145,8 +150,11 @@ def kernel(dim: int):
         SIZE, END, SHIFT = n, 2 * n, 3 * n
         us = cuda.local.array(AHEAD, np.int32)
         vs = cuda.local.array(AHEAD, np.int32)
+        begin, end = np.int32(0), level_starts[1]
         for level in range(depth):
-            for v in range(level_starts[level] + thread, level_starts[level + 1], threads):
+            next_end = level_starts[min(level + 2, depth)]
+            v = begin + thread
+            while v < end:
                 base = np.int32(0)
                 if v > 0:
                     base = np.int32(memory[SHIFT + memory[v]] + memory[END + v])
@@ -159,6 +167,8 @@ def kernel(dim: int):
                     lanes[np.int64(v) * W + R] = -(base + memory[SIZE + v])
                     for i in range(R + 1, W):
                         lanes[np.int64(v) * W + i] = 0
+                v += threads
+            begin, end = end, next_end
             cuda.syncthreads()
         begin, end = edge_starts[max(depth - 2, 0)], edge_starts[max(depth - 1, 0)]
         k = begin + thread
@@ -167,12 +177,14 @@ def kernel(dim: int):
             next_begin = edge_starts[level - 1]
             if k < end:
                 lower(memory, u, v, END)
-            for k0 in range(k + threads, end, AHEAD * threads):
+            k0 = k + threads
+            while k0 < end:
                 for i in range(AHEAD):
                     us[i], vs[i] = fetched(k0 + i * threads, end, sources, targets)
                 for i in range(AHEAD):
                     if k0 + i * threads < end:
                         lower(memory, us[i], vs[i], END)
+                k0 += AHEAD * threads
             begin, end = next_begin, begin
             k = begin + thread
             u, v = fetched(k, end, sources, targets)
@@ -209,12 +221,14 @@ def kernel(dim: int):
                 next_begin, next_end = edge_starts[level], edge_starts[level + 1]
             if k < end:
                 take_in(memory, u, v, n)
-            for k0 in range(k + threads, end, AHEAD * threads):
+            k0 = k + threads
+            while k0 < end:
                 for i in range(AHEAD):
                     us[i], vs[i] = fetched(k0 + i * threads, end, givers, takers)
                 for i in range(AHEAD):
                     if k0 + i * threads < end:
                         take_in(memory, us[i], vs[i], n)
+                k0 += AHEAD * threads
             k, end = next_begin + thread, next_end
             u, v = fetched(k, end, givers, takers)
             cuda.syncthreads()
