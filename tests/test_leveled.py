@@ -2,6 +2,7 @@
 
 import numpy as np
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
 from grailbench.graph.leveled import by_level
@@ -24,6 +25,13 @@ def test_it_is_the_same_dag(graph):
     assert np.array_equal(leveled.deep_targets, y[deep])
     assert np.array_equal(np.repeat(np.arange(dag.vertices), np.diff(leveled.deep_starts)), x[deep])
     assert set(y[deep].tolist()) == set(range(1, dag.vertices))
+
+
+@given(graph=digraphs(), workers=st.integers(2, 5))
+def test_threads_change_nothing(graph, workers):
+    dag = dag_of(*graph)
+    for one, other in zip(by_level(dag, 1), by_level(dag, workers), strict=True):
+        assert np.array_equal(one, other)
 
 
 @given(graph=digraphs())
