@@ -37,7 +37,6 @@ def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
       grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
       grailbench run --dataset kegg --impl gpu --simulate
-      grailbench run --problem bfs --dataset kegg
       grailbench run --resume
     """
     from grailbench.bench import console, runner
