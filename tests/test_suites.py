@@ -124,6 +124,14 @@ def test_report_prints_and_writes_the_table(capsys, closed):
     assert {json.loads(line)["phase"] for line in out.splitlines()} >= {"solve", "condense", "sweep"}
 
 
+def test_a_run_of_closures_compares_with_itself(capsys, closed):
+    with pytest.raises(SystemExit) as exit_:
+        main(["compare", str(closed), str(closed), "--format", "json"])
+    out = capsys.readouterr().out
+    assert exit_.value.code in (0, 3)  # two trials are too few to compare times; counters are compared
+    assert "components" in out or "solve" in out
+
+
 @needs_matplotlib
 def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
     for folder in ("one", "two"):

@@ -47,14 +47,17 @@ def _children(bits, component, starts, members):
     seen = np.full(count, -1, np.int32)
     level = np.zeros(count, np.int32)
     sizes = np.zeros(count + 1, np.int64)
-    row = np.empty(width, np.uint64)
+    union = np.empty(width, np.uint64)
     room, total = 1024, 0
     children = np.empty(room, np.int32)
     for c in range(count - 1, -1, -1):
-        row[:] = np.uint64(0)
-        for k in range(starts[c], starts[c + 1]):
-            for w in range(width):
-                row[w] |= bits[members[k], w]
+        row = bits[members[starts[c]]]
+        if starts[c + 1] - starts[c] > 1:
+            row = union
+            union[:] = np.uint64(0)
+            for k in range(starts[c], starts[c + 1]):
+                for w in range(width):
+                    union[w] |= bits[members[k], w]
         seen[c] = c
         first = total
         for w in range(width):
