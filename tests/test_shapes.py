@@ -152,3 +152,21 @@ def test_other_names_are_no_specs(name):
 def test_names_have_one_spelling():
     assert parse_shape("erdos-renyi-100-0.100").name == "erdos-renyi-100-0.1"
     assert parse_shape("custom-100-1.0-seed1").name == "custom-100-1"
+
+
+def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
+    from grailbench.bench.plan import canonical
+    from grailbench.datasets.library import open_raw
+
+    assert canonical("erdos-renyi-20-0.50") == "erdos-renyi-20-0.5"
+    first, again = open_raw("erdos-renyi-20-0.5"), open_raw("erdos-renyi-20-0.5")
+    assert (session_cache / "generated" / "erdos-renyi-20-0.5.npz").is_file()
+    assert (first.kind, first.sha256) == ("synthetic", again.sha256)
+    assert pairs(first.graph) == pairs(again.graph) == pairs(Shape("erdos-renyi", 20, 0.5).graph())
+
+
+def test_generate_takes_specs_and_a_seed(session_cache):
+    from grailbench.datasets import generating
+
+    found = list(generating.records(["random-tree-9", "path-4"], 7, None, None, None, None, True))
+    assert [(record["name"], record["edges"]) for record in found] == [("random-tree-9-seed7", 8), ("path-4-seed7", 3)]
