@@ -178,6 +178,23 @@ def test_info_for_people_has_a_line_a_fact(capsys, name):
     assert len(out.splitlines()) >= 4
 
 
+def test_info_shows_everything_of_a_name_that_several_things_have(capsys):
+    _, out, _ = inside(capsys, "info", "floyd-warshall", "--json")
+    assert [record["problem"] for record in json_lines(out)] == ["apsp", "closure"]
+    code, out, _ = inside(capsys, "info", "fused", "--json")
+    assert code == 0
+    assert [record["kind"] for record in json_lines(out)] == ["implementation", "config"]
+    _, out, _ = inside(capsys, "info", "fused")
+    assert out.count("kind ") == 2
+
+
+def test_help_names_every_command_with_a_whole_sentence(capsys):
+    code, out, _ = inside(capsys, "--help")
+    assert code == 0
+    assert "..." not in out.split("Commands:")[1]
+    assert "Compare the run NEW with the run BASE and fail on a regression. ab" in " ".join(out.split())
+
+
 # ------------------------------------------------------------------ report of a stored run
 
 

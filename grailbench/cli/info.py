@@ -9,7 +9,7 @@ import click
 
 @click.command("info")
 @click.argument("name", default="machine")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, one for each thing of that name.")
 def command(name, as_json):
     """Show all that is known of NAME: a dataset, an implementation, a config, a run, or 'machine' (the
     default).
@@ -22,9 +22,11 @@ def command(name, as_json):
     """
     from grailbench.report import inventory
 
-    record = inventory.info(name)
-    if as_json:
-        click.echo(json.dumps(record))
-        return
-    for line in inventory.sheet(record):
-        click.echo(line)
+    for i, record in enumerate(inventory.info(name)):
+        if as_json:
+            click.echo(json.dumps(record))
+            continue
+        if i:
+            click.echo()
+        for line in inventory.sheet(record):
+            click.echo(line)

@@ -42,11 +42,16 @@ class Commands(click.Group):
             return None
         return importlib.import_module(f"grailbench.cli.{COMMANDS[name]}").command
 
+    def format_commands(self, ctx, formatter):
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.get_command(ctx, name).get_short_help_str(limit=200)) for name in COMMANDS])
+
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="grailbench")
 def cli():
-    """Benchmark graph reachability: fetch graphs, run implementations, check every answer, report the times.
+    """Benchmark graph reachability, searches, shortest paths and closures: fetch graphs, run implementations, check
+    every answer, report the times.
 
     \b
     Exit codes: 0 done, 1 a check or gate failed, 2 usage or bad input, 3 nothing was measured,

@@ -166,23 +166,21 @@ def show(kind: str) -> Iterator:
     yield from render.terminal(kind, headers, lines, notes, right=right)
 
 
-def info(name: str) -> dict:
-    """All that is known of one name: 'machine', a dataset, an implementation, a config or a run, looked up in
-    that order.
+def info(name: str) -> list[dict]:
+    """All that is known of one name: 'machine', else a dataset, implementations (a name may stand for one of each
+    problem) and a config, else a run.
 
-    The record's `kind` says which. Raises InputError when nothing has that name.
+    A record for each thing so named; its `kind` says what it is. Raises InputError when nothing has that name.
     """
     if name == "machine":
         from grailbench.bench.environment import environment
 
-        return {"kind": "machine", **environment()}
-    if (found := _dataset_info(name)) is not None:
-        return {"kind": "dataset", **found}
+        return [{"kind": "machine", **environment()}]
+    dataset = _dataset_info(name)
+    found = [] if dataset is None else [{"kind": "dataset", **dataset}]
     for kind in ("implementations", "configs"):
-        for record in records(kind):
-            if record["name"] == name:
-                return {"kind": kind.removesuffix("s"), **record}
-    return _run_info(name)
+        found += [{"kind": kind.removesuffix("s"), **record} for record in records(kind) if record["name"] == name]
+    return found or [_run_info(name)]
 
 
 def _dataset_info(name: str) -> dict | None:
@@ -229,7 +227,7 @@ def sheet(record: dict) -> Iterator[str]:
 
 def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
     for key, value in record.items():
-        if value is None or value in ([], {}):
+        if value is None or value == [] or (isinstance(value, dict) and all(v is None for v in value.values())):
             continue
         label = indent + key.removesuffix("_bytes").replace("_", " ")
         if isinstance(value, dict):
@@ -265,6 +263,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, dict):
         return ", ".join(f"{count} {name}" for name, count in value.items())
     if isinstance(value, list):
