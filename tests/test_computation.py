@@ -140,6 +140,19 @@ def test_lost_cells_are_named_in_the_drawing(tmp_path, monkeypatch):
 
 
 @needs_matplotlib
+def test_series_without_a_value_have_no_panel(tmp_path, monkeypatch):
+    from grailbench.report import sheet
+
+    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")
+    shared = [row | ({"host_peak_bytes": None} if row["impl"] == "gpu-path" else {}) for row in evaluation()]
+    rows = [row for row in shared if row["status"] == "ok"]
+    drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-5"], form="svg")[0].read_text()
+    assert "sequential host" in drawn
+    assert "gpu-path device" in drawn
+    assert "gpu-path host" not in drawn
+
+
+@needs_matplotlib
 def test_what_cannot_be_shown_is_said_so(tmp_path, monkeypatch):
     from grailbench.report import sheet
 

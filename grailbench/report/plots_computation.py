@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+_LETTERS = 14  #: of a title in an inch
 ACROSS = 4  #: panels side by side
-_MARGINS = 0.62, 0.12, 0.34, 0.98  # of a panel in inches: left, right, above, below
+_MARGINS = 0.62, 0.12, 0.5, 0.98  # of a panel in inches: left, right, above, below
+_KEPT = ("ok", "incomplete")  #: statuses of cells that were not lost
 _WORDS = {"out of memory": "OOM", "timeout": "TIMEOUT"}
 
 
@@ -36,7 +39,8 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
     frame = frame.assign(graph=[batch_label(row) for row in frame.itertuples()])
     pairs = sorted(set(frame.d))
     kinds = ["series", "memory"] if "memory" in frame else ["series"]
-    columns = list(frame.groupby(kinds, sort=False))
+    seen = frame.value.notna() | ~frame.status.isin(_KEPT)
+    columns = [(key, part) for key, part in frame.groupby(kinds, sort=False) if seen[part.index].any()]
     sets = [name for name in SETS if (frame.set == name).any()]
     graphs = {name: list(dict.fromkeys(frame.graph[frame.set == name])) for name in sets}
     bounds = {name: _bounds(frame[frame.set == name]) for name in sets}
@@ -55,7 +59,8 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
                     own = part[part.set == name]
                     _group(axes, own, graphs[name], pairs, bounds[name])
                     letter = chr(ord("a") + row * len(chunk) + column)
-                    axes.set_title(f"({letter}) {' '.join(key)}: {name}", fontsize=8.5)
+                    title = f"({letter}) {' '.join(key)}: {name}"
+                    axes.set_title("\n".join(textwrap.wrap(title, int(_LETTERS * wide))), fontsize=8.5)
                     if column == 0:
                         axes.set_ylabel(UNITS[figure.name])
 
@@ -86,7 +91,7 @@ def _group(axes: Axes, frame: pandas.DataFrame, graphs: list[str], pairs: list[i
                 x, row.value - low, width, low, color=style.LIGHT[style.colour(i)], edgecolor="white", linewidth=0.3,
                 hatch=style.HATCHES[style.mark(i)], clip_on=False,
             )  # fmt: skip
-        elif row.status not in ("ok", "incomplete"):
+        elif row.status not in _KEPT:
             axes.text(
                 x, low * (high / low) ** 0.02, _WORDS.get(row.status, row.status.upper()), rotation=90, ha="center",
                 va="bottom", fontsize=5, color=BAD, fontweight="bold",
