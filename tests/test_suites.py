@@ -83,6 +83,15 @@ def test_the_table_has_the_ratio_to_the_tiled_kernel():
     assert (ours["tiled / this"], ours["solve ms"]) == ("80", "0.50")
 
 
+def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_of_the_trials():
+    _, lines, _ = closure.grid(pandas.concat([ROWS[::-1], ROWS]))
+    assert [line[:2] for line in lines] == [
+        ["mine", "tiled (7)"], ["erdos-renyi-100-0.1", "naive (2)"], ["erdos-renyi-100-0.1", "tiled (7)"],
+        ["erdos-renyi-2000-0.001", "tiled (7)"], ["erdos-renyi-2000-0.001", "warshall-bits-gpu"],
+        ["erdos-renyi-1000-0.1", "tiled (7)"],
+    ]  # fmt: skip
+
+
 def test_rows_of_reachability_make_no_suite(tmp_path):
     mixed = pandas.concat([ROWS, ROWS[:1].assign(problem="reachability")])
     assert suites.make(mixed, {}, tmp_path) is None

@@ -78,7 +78,9 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     import pandas
 
     lines = []
-    for (dataset, impl, threads), own in rows.groupby(["dataset", "impl", "threads"], sort=False, dropna=False):
+    datasets, impls = list(dict.fromkeys(rows.dataset)), order(rows.impl)
+    groups = rows.groupby(["dataset", "impl", "threads"], sort=False, dropna=False)
+    for (dataset, impl, threads), own in sorted(groups, key=lambda g: (datasets.index(g[0][0]), impls.index(g[0][1]))):
         first = own.iloc[0]
         shape = parse_shape(dataset)
         head = {
@@ -163,7 +165,7 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
 
 
 def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: medians of every cell, in the order of the run."""
+    """Headers, lines and notes: medians of every cell, graphs in the order of the run, implementations in `order`."""
     found = cells(of_closures(rows))
     tiled = found[(found.impl == "tiled") & (found.phase == "solve")].set_index("dataset")["median"].to_dict()
     lines = []
