@@ -21,7 +21,6 @@ from grailbench.reachability.gpu.fused.batch import Room, usual
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
 MANY = settings(max_examples=10 if gateway.simulated else 150)
 MOST_PAIRS = 60 if gateway.simulated else 3000
 
@@ -102,6 +101,37 @@ def test_batches_of_other_sizes_and_on_the_device_answer_alike():
     searcher.search_device(cuda.to_device(u), cuda.to_device(v), answers)
     assert answers.copy_to_host().tolist() == whole.astype(int).tolist()
     assert searcher.search(u, v).tolist() == whole.tolist()
+
+
+def test_a_batch_answers_alike_after_a_larger_one_on_the_device():
+    dag = dag_of(*layered(5, 6))
+    searcher = searcher_on(dag, Params(dim=1), SWEPT)
+    u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
+    some = searcher.search(u[:20], v[:20])
+    assert some.any()
+    assert searcher.swept
+    more = (cuda.to_device(np.tile(ends[::-1], 2)) for ends in (u, v))
+    searcher.search_device(*more, cuda.to_device(np.zeros(2 * u.size, np.uint8)))
+    assert searcher.search(u[:20], v[:20]).tolist() == some.tolist()
+
+
+def test_a_sweep_shares_out_levels_of_many_edges():
+    layers, fan = 3, 40
+    dag, reach = dag_of(*layered(layers, fan)), closure(*layered(layers, fan))
+    searcher = searcher_on(dag, Params(dim=1), SWEPT)
+    u, v = (ends.astype(np.int32) for ends in np.divmod(np.arange((layers * fan) ** 2)[::37], layers * fan))
+    expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    assert searcher.search(u, v).tolist() == expected
+    assert searcher.swept > 1
+
+
+def test_without_the_level_filter_a_source_may_lie_below_its_target():
+    dag, swept = dag_of(6, [(0, 1), (3, 4), (4, 5), (5, 1)]), 0
+    for seed in range(20):  # in some child orders the interval of 5, on level 3, holds that of 2, on level 1
+        searcher = searcher_on(dag, Params(dim=1, filters=(), seed=seed), replace(SWEPT, peeked=0))
+        assert searcher.search(dag.component[[5]], dag.component[[2]]).tolist() == [False]
+        swept += searcher.swept
+    assert swept
 
 
 @pytest.mark.gpu

@@ -2,7 +2,8 @@
 
 Unlike `warp`, whose simulated warp is one thread, this runs every exchange between lanes in the simulator too. All
 lanes of a team must arrive at every one of these. Blocks are a multiple of `WIDTH` threads in one dimension; in the
-simulator exactly `WIDTH`. `crew` offers the same for whole blocks, so that a kernel can be written for either.
+simulator exactly `WIDTH`, but where a kernel uses `lane` alone. `crew` offers the same for whole blocks, so that a
+kernel can be written for either.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if simulated:
     @cuda.jit(device=True)
     def lane():
         """This thread's place in its team."""
-        return cuda.threadIdx.x
+        return cuda.threadIdx.x % WIDTH
 
     @cuda.jit(device=True)
     def meet():

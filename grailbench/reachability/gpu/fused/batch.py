@@ -181,7 +181,7 @@ class Searcher:
         """What filters and searches when called; what is lost is in the second list then."""
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
-            self._lists = None
+            self._lists = self._batch = None  # a batch's launches write to the lists that it was made with
             self._lists = tuple(Todo(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
         (one, other), room = self._lists, self.room
         index = self.adjacency, self.records, answers
@@ -210,15 +210,22 @@ class Searcher:
         return int(counts[LOST])
 
     def _sweep(self, lost: int, answers) -> None:
-        """Sweep the first `lost` queries of the second list, in groups of neighbouring levels."""
+        """Sweep the first `lost` queries of the second list, in groups of neighbouring levels.
+
+        Those whose source is no higher than their target, which only the level filter keeps out of the list, are
+        answered already: the first pass wrote no.
+        """
         sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
         above, below = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
         order = np.lexsort((places, below, above))
-        groups = [order[first : first + GROUP] for first in range(0, lost, GROUP)]
+        order = order[above[order] < below[order]]
+        if not order.size:
+            return
+        groups = [order[first : first + GROUP] for first in range(0, order.size, GROUP)]
         spans = [(int(above[group].min()), int(below[group].max())) for group in groups]
         vertices = max(int(self.level_starts[high + 1] - self.level_starts[low]) for low, high in spans)
         need = 8 * team.WIDTH * vertices
-        require_memory(need, f"sweeping {lost} queries that filters and searches left open")
+        require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
         rows = cuda.device_array(team.WIDTH * vertices, np.uint64)
         graph = self._device_level_starts, self.adjacency.parent_starts, self.adjacency.parents
         for group, span in zip(groups, spans, strict=True):
