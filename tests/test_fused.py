@@ -3,6 +3,8 @@
 In the simulator blocks are tiny; on a GPU the same tests run with real blocks, on the real graphs too.
 """
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
@@ -18,13 +20,13 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.reachability import hubs
+from grailbench.reachability.gpu.fused import small
 from grailbench.reachability.gpu.fused.hubs import Chooser
-from grailbench.reachability.gpu.fused.labeler import Labeler
-from grailbench.reachability.gpu.fused.records import salts
+from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.reachability.gpu.fused.records import record_width, salts
 from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
 MANY = settings(max_examples=12 if gateway.simulated else 150)
 SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 512), Shape(3, 64)]
 
@@ -64,6 +66,47 @@ def test_long_rows_are_ordered_tile_by_tile(how):
 def test_a_sibling_order_is_a_permutation(length):
     for h in (0, 12345, 2**32 - 1):
         assert np.array_equal(np.sort(sibling_order(length, h)), np.arange(length))
+
+
+@pytest.mark.parametrize("how", [{"shared": True}, {"shared": False, "narrow": 0}, {"shared": False}])
+@pytest.mark.parametrize("vertices", [0, 1, 2, 300])
+def test_no_vertex_one_and_a_chain(vertices, how):
+    assert_as_the_twin(dag_of(vertices, [(v, v + 1) for v in range(vertices - 1)]), 2, 3, how)
+
+
+@pytest.mark.skipif(not gateway.simulated, reason="counts in the simulator")
+@pytest.mark.parametrize("narrow", [0, 3, 2048])
+@pytest.mark.parametrize("vertices", [0, 1, 10])
+def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
+    met, simulator = [], gateway.cuda.jit.__module__.rpartition(".")[0]
+    group = import_module(f"{simulator}.kernelapi").GridGroup
+    sync = group.sync
+    monkeypatch.setattr(group, "sync", lambda self: met.append(sync(self)))
+    graph = by_level(dag_of(vertices, [(u, v) for u in range(vertices) for v in (u + 1, u + 2) if v < vertices]))
+    device = leveled.upload(graph, graph.parents())
+    labeler = Labeler(graph, device, range(1), 1, shared=False, shape=Shape(1, 1), narrow=narrow)
+    labeler.run()
+    of_all = len(met)
+    met.clear()
+    Chooser(device).launch()
+    assert labeler.work["label_barriers"] == of_all - len(met) > 0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 8])
+@pytest.mark.parametrize("devices", [1, 2, 5])
+def test_the_need_for_memory_covers_what_is_held_at_once(dim, devices):
+    n = 10**9
+    own = -(-dim // devices)
+    need = device_bytes(n, 0, 1, dim, devices) - leveled.leveled_bytes(n, 0, 0, 1, True)
+    words, scratch = 16 * n, 24 * n * own
+    whole_and_columns = (4 * record_width(dim) + 16) * n if devices > 1 else 0
+    assert 0 < need - (4 * record_width(own) * n + words + scratch + whole_and_columns) < 2**30
+
+
+@pytest.mark.parametrize(("most", "fitting"), [(99 * 1024, False), (227 * 1024, True)])
+def test_shared_memory_is_that_of_the_device(most, fitting, monkeypatch):
+    monkeypatch.setattr(small, "most_shared_bytes", lambda: most)
+    assert small.fits(10_000) is fitting
 
 
 def assert_as_the_twin(dag, dim, seed, how):
@@ -115,6 +158,16 @@ def test_the_index_checks_its_labels_and_answers():
     lanes[-1, 0] = 0  # the last vertex reaches rank 0, and nobody above it knows
     on_device.copy_to_device(lanes.ravel())
     assert "do not contain" in index.check_labels(dag)
+
+
+def test_a_level_as_deep_as_a_parents_is_found():
+    dag = dag_of(3, [(0, 1), (1, 2)])
+    index = implementation("gpu-fused").build(dag, Params(dim=1), NoTimer())
+    on_device = index._fleet.labels[0].lanes
+    lanes, _ = index._fleet.fetch()
+    lanes[3, 2] = lanes[2, 2]
+    on_device.copy_to_device(lanes.ravel())
+    assert index.check_labels(dag).endswith("(level)")
 
 
 def test_a_dag_of_two_roots_is_refused():

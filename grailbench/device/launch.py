@@ -30,6 +30,11 @@ class Shape:
     threads: int
 
 
+def most_shared_bytes() -> int:
+    """Bytes of shared memory that a block may take, static and dynamic; in the simulator as many as on an H200."""
+    return 227 * 1024 if simulated else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+
+
 def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
     """The largest cooperative grid of `kernel` for arguments of these types.
 

@@ -38,7 +38,7 @@ def _first_violation(sources, targets, lanes, hubs, upto):
     for k in range(sources.shape[0]):
         u, v = sources[k], targets[k]
         for lane in range(upto):
-            if lanes[u, lane] > lanes[v, lane]:
+            if lanes[u, lane] > lanes[v, lane] or (lane == upto - 1 and lanes[u, lane] == lanes[v, lane]):
                 return u, v, lane
         if (hubs[2 * v] & ~hubs[2 * u]) | (hubs[2 * u + 1] & ~hubs[2 * v + 1]):
             return u, v, upto

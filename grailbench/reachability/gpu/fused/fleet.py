@@ -98,8 +98,10 @@ class _Place:
         n, width, own = self._graph.vertex.shape[0], record_width(self._dim), self.labels
         lanes = cuda.device_array(n * width, np.int32)
         _begin[_GRID](lanes, width, 2 * self._dim, own.lanes, own.width, 2 * own.dim)
+        there = cuda.device_array(2 * n, np.int32)
         for first, columns in found.items():
-            _put[_GRID](lanes, width, first, cuda.to_device(columns))
+            there.copy_to_device(columns)
+            _put[_GRID](lanes, width, first, there)
         self.labels = Labels(lanes, own.hubs, width, self._dim)
         cuda.synchronize()
 
@@ -126,7 +128,7 @@ class Fleet:
             self._team = Team(devices) if devices > 1 else None
             n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
-            need = device_bytes(n, m, depth, dim)
+            need = device_bytes(n, m, depth, dim, devices)
             self._everywhere([lambda: require_memory(need, what)] * devices)
         with timer.phase("renumber", apart=True):
             parents = graph.parents()

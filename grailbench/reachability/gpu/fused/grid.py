@@ -390,4 +390,4 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
 def barriers(wide: np.ndarray) -> int:
     """Barriers of the grid in one labeling, those of the hubs' choice not counted."""
     sweeps = wide[0, -2:0:-1], wide[1], wide[2, -2:0:-1]
-    return 5 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)
+    return 4 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)

@@ -85,8 +85,14 @@ class Labeler:
         return self.labels
 
 
-def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
-    """Device bytes that labeling and searching a DAG take, at most: graph, index, scratch, rooms to search in."""
-    index = 4 * vertices * record_width(dim) + 16 * vertices
+def device_bytes(vertices: int, edges: int, depth: int, dim: int, devices: int = 1) -> int:
+    """Bytes that labeling and searching a DAG take on each of some devices, at most.
+
+    Graph, index, scratch, rooms to search in; batches of queries and sweeps come on top. Several devices hold the
+    records of their own pairs beside the whole ones, and two columns while they exchange them.
+    """
+    own = -(-dim // devices)
     graph = leveled_bytes(vertices, edges, edges, depth, True)
-    return graph + index + 24 * vertices * dim + 256 * 2**20
+    labels = vertices * (4 * record_width(own) + 16) + 24 * vertices * own
+    exchange = vertices * (4 * record_width(dim) + 16) if devices > 1 else 0
+    return graph + labels + exchange + 256 * 2**20

@@ -12,7 +12,7 @@ import numpy as np
 from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.launch import kernel_of
+from grailbench.device.launch import kernel_of, most_shared_bytes
 from grailbench.device.scan import sum_up
 from grailbench.reachability.gpu.fused.hubs import SHARED, chooser
 from grailbench.reachability.gpu.fused.records import (
@@ -27,7 +27,7 @@ from grailbench.reachability.gpu.fused.records import (
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32
-MOST_SHARED = 226 * 1024 - 8 * _PARTIAL - SHARED
+_STATIC = 1024 + 8 * _PARTIAL + SHARED  #: bytes of shared memory beside a graph's, 1 KiB of them to spare
 _ARRAYS = 4
 AHEAD = 4  #: edges that a thread fetches together
 
@@ -38,8 +38,8 @@ def shared_bytes(vertices: int) -> int:
 
 
 def fits(vertices: int) -> bool:
-    """Whether a graph of so many vertices can be labelled here."""
-    return shared_bytes(vertices) <= MOST_SHARED
+    """Whether a graph of so many vertices can be labelled here, in the shared memory of the current device."""
+    return shared_bytes(vertices) + _STATIC <= most_shared_bytes()
 
 
 @cuda.jit(device=True)
