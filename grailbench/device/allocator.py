@@ -28,7 +28,8 @@ def install(cuda) -> None:
 
         def held(self) -> int:
             """Bytes of device memory in use, or dropped and not freed yet."""
-            used = sum(taken.size for taken in self.allocations.values() if isinstance(taken, driver.AutoFreePointer))
+            taken = list(self.allocations.values())  # a copy: a garbage collection takes from it at any time
+            used = sum(each.size for each in taken if isinstance(each, driver.AutoFreePointer))
             return used + int(self.deallocations._size)
 
         def memalloc(self, size):
