@@ -126,6 +126,18 @@ def test_batches_of_other_queries_give_no_ratio():
     entries = row(built("6.4", sequential(2), fused)).entries
     assert entries["gpu-fused"].measured == pytest.approx(0.5025)
     assert entries["sequential / gpu-fused"].measured is None
+    assert entries["gpu-fused"].measured_notes == ("asked 1,000 queries, not 100,000",)
+
+
+def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints():
+    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
+    found = tables.others(cells(frame(sequential(2, **few), search(dataset="mine"))))
+    for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS")):
+        entries = row(table, "mine").entries
+        assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
+    assert row(found[-1], "mine").entries["GPU Search"].measured_notes == ()
+    assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
+    assert "] asked 16 queries, not 100,000" in text(found[-1])
 
 
 def test_columns_of_ours_have_no_print_and_no_ratio_to_it():

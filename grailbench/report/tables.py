@@ -102,7 +102,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
         return _table(printed, rows, "ratio", _method_notes(rows))
     likes = _likes(printed, cells)
     for dataset, own in likes.items():
-        entries = {column: _time(own, FEEDS[name][column]) for column in printed.values}
+        entries = {column: _unprinted(own, FEEDS[name][column]) for column in printed.values}
         title = f"{printed.title(dataset.removesuffix(LIKE))}{LIKE} (generated)"
         rows.append(Row(dataset, title, {**entries, **ours.entries(own)}))
     notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
@@ -203,7 +203,7 @@ class _Ours:
         for series in self.series:
             dim, known = series.dim or self.dim, replace(series, dim=None)
             fit = [c for c in own if self._fits(c) and c.dim == dim and Series.of(c, self.searching) == known]
-            entry = _timed(fit, Feed(series.impl, self.phase, dim)) if fit else blank
+            entry = _asked(_timed(fit, Feed(series.impl, self.phase, dim)), self.searching) if fit else blank
             reference = _time(own, replace(self.reference, dim=dim))
             found[series.name] = entry
             sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
@@ -273,7 +273,7 @@ def others(cells: Iterable[Cell]) -> list[Table]:
         ),
     ):
         rows = [
-            Row(dataset, dataset, {column: _time(own, feed) for column, feed in CPU.items()})
+            Row(dataset, dataset, {column: _unprinted(own, feed) for column, feed in CPU.items()})
             for dataset, own in groups[like].items()
         ]
         if rows:
@@ -299,7 +299,7 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
             Row(
                 dataset,
                 f"{dataset} (generated)" if own[0].generated else dataset,
-                {**{column: _time(own, feed) for column, feed in _feeds(name).items()}, **ours.entries(own)},
+                {**{column: _unprinted(own, feed) for column, feed in _feeds(name).items()}, **ours.entries(own)},
             )
             for dataset, own in groups.items()
         ]
@@ -309,20 +309,22 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
             if any(row.entries[column].cell is not None for row in rows)
         ]
         if columns:
-            notes = [*_gpu_notes(name, ours), *_batches(rows), *_method_notes(rows)]
+            notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
             out.append(Table(name, caption, ("Data set", *columns), rows, "", notes))
     return out
 
 
-def _batches(rows: list[Row]) -> list[str]:
-    """What was asked where it is not print's number of queries."""
-    asked = {
-        row.title: entry.cell.queries
-        for row in rows
-        for entry in row.entries.values()
-        if entry.cell is not None and entry.cell.queries not in (None, PRINTED_QUERIES)
-    }
-    return [f"{title} was asked {queries:,} queries." for title, queries in asked.items()]
+def _unprinted(own: list[Cell], feed: Feed) -> Entry:
+    """The entry of a column in a row without print, which says how many queries were asked if not print's number."""
+    return _asked(_time(own, feed), feed.asks)
+
+
+def _asked(entry: Entry, asks: bool) -> Entry:
+    queries = entry.cell and entry.cell.queries
+    if not asks or entry.measured is None or queries in (None, PRINTED_QUERIES):
+        return entry
+    notes = (*entry.measured_notes, f"asked {queries:,} queries, not {PRINTED_QUERIES:,}")
+    return replace(entry, measured_notes=notes)
 
 
 def _time(own: list[Cell], feed: Feed, why: str = NOT_RUN) -> Entry:
