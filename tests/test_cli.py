@@ -188,6 +188,14 @@ def test_info_shows_everything_of_a_name_that_several_things_have(capsys):
     assert out.count("kind ") == 2
 
 
+def test_a_graph_made_from_a_spec_is_told_in_two_lines_and_no_empty_table(capsys):
+    code, out, _ = inside(capsys, "generate", "path-4")
+    assert code == 0
+    said, path = out.splitlines()
+    assert said.startswith("path-4: 4 vertices, 3 edges, ")
+    assert path.endswith("path-4.npz")
+
+
 def test_help_names_every_command_with_a_whole_sentence(capsys):
     code, out, _ = inside(capsys, "--help")
     assert code == 0

@@ -57,4 +57,4 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             if as_json:
                 click.echo(json.dumps(record))
             else:
-                console().print(generating.table(record))
+                console().print(generating.account(record))

@@ -133,11 +133,13 @@ def _tuned(profile: Profile) -> Profile:
     return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
 
 
-def table(record: dict):
-    """A generated graph and its differences as a rich table."""
+def account(record: dict):
+    """A generated graph, and its differences as a rich table where it has any."""
     import rich.table
 
     title = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges, {record['seconds']:.2f} s"
+    if not record["differences"]:
+        return f"{title}\n{record['path']}"
     found = rich.table.Table(title=title, title_justify="left", caption=record["path"], caption_justify="left")
     found.add_column("quantity")
     for column in (record["basis"] or "wanted", "generated", "difference"):

@@ -137,8 +137,8 @@ def show(result: ImportResult, screen: Console) -> None:
         f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s; {row['ids']}"
     )
     screen.print(
-        f"condensed: {row['components']:,} components, {row['duplicates']:,} duplicate edges, "
-        f"{row['loops']:,} edges inside components"
+        f"condensed: {row['components']:,} component{'s' * (row['components'] != 1)}, "
+        f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
     )
     screen.print(f"next: grailbench run --dataset {result.name}")
 

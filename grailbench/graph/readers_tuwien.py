@@ -35,6 +35,7 @@ from grailbench.graph.readers_text import (
 
 _DIRECTED = {b"directed": True, b"d": True, b"1": True, b"true": True}
 _DIRECTED |= {b"undirected": False, b"u": False, b"0": False, b"false": False}
+_MEND = "correct the line; where the file ends with it, fetch or copy it again"
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -45,7 +46,7 @@ def read_tuwien(path: Path, text: np.ndarray) -> tuple[Graph, str]:
     status, sources, targets = parse(parse_edges, text, state, 0, vertices - 1, 1, 1)
     if status != DONE:
         message = number_fault(status, state, vertices, 0, "a vertex id")
-        raise malformed(path, text, state, message or "an edge is 'source destination weight'")
+        raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)
     if sources.size != edges:
         raise InputError(
             f"{sources.size} edges, but line {line} says {edges}",
@@ -69,11 +70,12 @@ def _header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
         words = said.split()
         counts = all(word.isdigit() and len(word) < 19 for word in words[:2])
         if len(words) != 3 or not counts or words[2].lower() not in _DIRECTED:
+            whole = len(words) == 3 and counts
             raise InputError(
                 f"'vertices edges directed' expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
                 path=path,
                 line=line,
-                remedy="the third word is 'directed' or 'undirected' (or 1 or 0)",
+                remedy="the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed",
             )
         check_vertices(int(words[0]), path, line)
         return int(words[0]), int(words[1]), _DIRECTED[words[2].lower()], after, line
