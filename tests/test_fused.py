@@ -103,6 +103,26 @@ def test_the_need_for_memory_covers_what_is_held_at_once(dim, devices):
     assert 0 < need - (4 * record_width(own) * n + words + scratch + whole_and_columns) < 2**30
 
 
+@pytest.mark.parametrize("lane", [3, 4])
+def test_a_subtree_that_is_none_is_found(lane):
+    dag = dag_of(6, [(0, 1), (0, 2), (0, 3), (3, 4), (3, 5)])
+    index = implementation("gpu-fused").build(dag, Params(dim=1), NoTimer())
+    on_device = index._fleet.labels[0].lanes
+    lanes, _ = index._fleet.fetch()
+    ranks = -lanes[:, 4]
+    leaves = lanes[:, 3] == ranks
+    if lane == 3:  # a leaf claims the vertex before it
+        wrong = np.flatnonzero(leaves & (ranks > 1))[0]
+        lanes[wrong, [0, 3]] -= 1
+        lanes[:4, 0] = 1  # and all above contain it
+    else:  # two leaves of different parents change places
+        one, other = (np.flatnonzero(leaves & (lanes[:, 2] == level))[0] for level in (2, 3))
+        lanes[[one, other], 3:5] = lanes[[other, one], 3:5]
+        lanes[:, 0], lanes[:, 1] = 1, -dag.vertices
+    on_device.copy_to_device(lanes.ravel())
+    assert "is no subtree of a tree of edges" in index.check_labels(dag)
+
+
 @pytest.mark.parametrize(("most", "fitting"), [(99 * 1024, False), (227 * 1024, True)])
 def test_shared_memory_is_that_of_the_device(most, fitting, monkeypatch):
     monkeypatch.setattr(small, "most_shared_bytes", lambda: most)

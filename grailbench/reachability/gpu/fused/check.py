@@ -13,8 +13,9 @@ def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str 
 
     lanes int32[n, width], hubs uint64[2 n]: as in `records.Labels`, on the host. Checked are containment, levels
     and hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n and the root's subtree is
-    everything, for containment alone also holds for intervals too wide to be of use; and that no interval is narrower
-    than its subtree.
+    everything, for containment alone also holds for intervals too wide to be of use; that the intervals of subtrees,
+    which prove that a vertex is reached, are those of a tree of edges; and that no interval is narrower than its
+    subtree.
     """
     n = lanes.shape[0]
     u, v, lane = _first_violation(graph.sources, graph.targets, lanes, hubs, 2 * dim + 1)
@@ -27,6 +28,9 @@ def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str 
         return f"the ranks in the first tree are no permutation of 1..{n}"
     if (starts[0], ranks[0]) != (1, n):
         return f"the root's subtree is [{starts[0]}, {ranks[0]}], not [1, {n}]"
+    v = _first_outside_a_tree(starts, ranks, graph.sources, graph.targets)
+    if v >= 0:
+        return f"vertex {graph.vertex[v]}: [{starts[v]}, {ranks[v]}] is no subtree of a tree of edges"
     narrow = np.flatnonzero((lanes[:, 0] > starts) | (-lanes[:, 1] < ranks))
     if narrow.size:
         return f"vertex {graph.vertex[narrow[0]]}: its interval does not contain its subtree"
@@ -43,3 +47,33 @@ def _first_violation(sources, targets, lanes, hubs, upto):
         if (hubs[2 * v] & ~hubs[2 * u]) | (hubs[2 * u + 1] & ~hubs[2 * v + 1]):
             return u, v, upto
     return -1, -1, -1
+
+
+@njit(cache=True)
+def _first_outside_a_tree(starts, ranks, sources, targets):
+    """A vertex whose [start, rank] is not what a post-order of some tree of edges gives it, or -1.
+
+    int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n].
+    """
+    n = starts.shape[0]
+    by_rank, parents, open_ = np.empty(n, np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
+    for v in range(n):
+        by_rank[ranks[v] - 1] = v
+    count = 0  # subtrees whose parent is yet to come
+    for v in by_rank:
+        least = ranks[v]
+        while count > 0 and starts[open_[count - 1]] >= starts[v]:
+            count -= 1
+            parents[open_[count]] = v
+            least = starts[open_[count]]
+        if starts[v] != least:
+            return v
+        open_[count] = v
+        count += 1
+    for k in range(sources.shape[0]):
+        if parents[targets[k]] == sources[k]:
+            parents[targets[k]] = -1
+    for v in range(1, n):
+        if parents[v] >= 0:
+            return v
+    return -1
