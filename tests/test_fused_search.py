@@ -178,6 +178,16 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
         several.Team(3)
 
 
+def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(monkeypatch):
+    from grailbench.reachability.gpu.fused import batch, fleet
+
+    monkeypatch.setattr(batch, "MOST_VERTICES", 30)
+    monkeypatch.setattr(fleet, "_Place", None)
+    dag = dag_of(*layered(5, 6))
+    with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
+        implementation("gpu-fused").build(dag, Params(), NoTimer())
+
+
 def test_what_searches_count_is_exact_however_blocks_arrive():
     dag = dag_of(*layered(7, 9))
     u, v = (ends.astype(np.int32) for ends in pairs_of(63, 4))

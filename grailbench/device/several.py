@@ -22,7 +22,7 @@ class Team:
     def __init__(self, devices: int):
         """Raises MachineLacks when the host has fewer."""
         if devices > count():
-            raise MachineLacks(f"{devices} GPUs are asked for, this host has {count()}")
+            raise MachineLacks(f"{devices} GPUs are asked for, this host has {count()} (--devices)")
         self.devices = devices
         self._threads = [] if simulated else [ThreadPoolExecutor(1, f"gpu-{device}") for device in range(devices)]
         for device, thread in enumerate(self._threads):

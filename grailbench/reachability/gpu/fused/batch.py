@@ -55,6 +55,15 @@ def usual() -> Room:
     return SIMULATED if simulated else Room()
 
 
+def require_few(vertices: int) -> None:
+    """Raise MachineLacks when a graph has more vertices than a search's table can tell apart."""
+    if vertices >= MOST_VERTICES:
+        raise MachineLacks(
+            f"gpu-fused searches graphs of fewer than {MOST_VERTICES:,} vertices, this one has {vertices:,}: "
+            "take `parallel`"
+        )
+
+
 class _Batch:
     """Pinned host and device memory for batches of k queries, and the launches that settle them.
 
@@ -104,8 +113,7 @@ class Searcher:
         counting: whether searches count the edges that they go through (`scanned`).
         Raises MachineLacks when the graph has more vertices than a search's table can tell apart.
         """
-        if rank.shape[0] >= MOST_VERTICES:
-            raise MachineLacks(f"gpu-fused searches graphs of fewer than {MOST_VERTICES} vertices")
+        require_few(rank.shape[0])
         self.rank, self.adjacency, self.records = rank, adjacency, records
         self.level_starts = level_starts
         self._device_level_starts = cuda.to_device(level_starts)

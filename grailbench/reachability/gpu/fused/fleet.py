@@ -13,7 +13,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.several import Team
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
-from grailbench.reachability.gpu.fused.batch import Searcher
+from grailbench.reachability.gpu.fused.batch import Searcher, require_few
 from grailbench.reachability.gpu.fused.filter import Records
 from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
 from grailbench.reachability.gpu.fused.records import Labels, record_width
@@ -122,9 +122,11 @@ class Fleet:
         """Copy the graph to each device, label there, and make ready to search, `counting` edges or not.
 
         Pair p is labelled by device p modulo `devices`, and then copied to the others through the host (phase
-        `exchange`). Raises MachineLacks when the host has fewer devices, or one too little memory.
+        `exchange`). Raises MachineLacks when the host has fewer devices, one has too little memory, or the graph has
+        too many vertices to be searched.
         """
         with timer.phase("allocate", apart=True):
+            require_few(graph.vertex.shape[0])
             self._team = Team(devices) if devices > 1 else None
             n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
