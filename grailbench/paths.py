@@ -59,6 +59,12 @@ def runs_dir() -> Path:
     return (checkout() or Path.cwd()) / "results" / "runs"
 
 
+def shown(path: Path) -> Path:
+    """The path as a message names it: from the current folder where it lies below that."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def mirror() -> str | None:
     """The mirror (folder or URL) named by the environment, if any."""
     return os.environ.get("GRAILBENCH_MIRROR") or None

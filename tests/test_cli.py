@@ -188,6 +188,15 @@ def test_info_shows_everything_of_a_name_that_several_things_have(capsys):
     assert out.count("kind ") == 2
 
 
+def test_a_run_names_its_folder_from_where_it_was_called(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("run", "--problem", "closure", "--dataset", "path-4", "--impl", "condense-bits", "--trials", "1")
+    code, out, err = inside(capsys, *words, "--out", str(tmp_path / "mine"))
+    assert code == 0
+    assert "\nrows: mine\n" in out
+    assert "rows go to mine\n" in err
+
+
 def test_a_graph_made_from_a_spec_is_told_in_two_lines_and_no_empty_table(capsys):
     code, out, _ = inside(capsys, "generate", "path-4")
     assert code == 0

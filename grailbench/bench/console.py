@@ -16,6 +16,7 @@ from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 
+from grailbench import paths
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
@@ -46,7 +47,7 @@ class Screen:
     def began(self, folder: Path | None, plan: Plan, steps: int) -> None:
         graphs = len(plan.by_dataset())
         what = f"{_count(len(plan.cells), 'cell')} on {_count(graphs, 'graph')}"
-        self.note(what if folder is None else f"{what}, rows go to {folder}")
+        self.note(what if folder is None else f"{what}, rows go to {paths.shown(folder)}")
         if self.console.is_terminal and not (self.as_json and sys.stdout.isatty()):
             self.live = LiveView(self.console, plan, steps)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from grailbench import paths
 from grailbench.cli import options
 
 
@@ -56,5 +57,6 @@ def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
         click.echo("simulated: answers were checked, no time was taken and nothing was stored")
     elif not as_json:
         console.out().print(console.summary_table(done.plan, done.rows))
-        click.echo(f"rows: {done.folder}\ntables beside print: grailbench report {runner.spoken(done.folder)}")
+        click.echo(f"rows: {paths.shown(done.folder)}")
+        click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}")
     done.check()
