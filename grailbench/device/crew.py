@@ -10,7 +10,6 @@ from grailbench.device.gateway import cuda, simulated
 
 WIDTH = 8 if simulated else 256  #: threads of a crew, and so of its block
 _TEAMS = WIDTH // team.WIDTH
-_LAST = WIDTH - 1
 
 
 @cuda.jit(device=True)
