@@ -252,6 +252,13 @@ def test_report_of_one_table_in_one_format(capsys, run):
     assert {p.name for p in (run / "report").iterdir()} == {"table-2.6.csv", "cells.csv"}
 
 
+def test_report_of_one_table_leaves_the_page_of_all(capsys, run):
+    assert inside(capsys, "report", str(run))[0] == 0
+    whole = (run / "report" / "report.md").read_bytes()
+    assert inside(capsys, "report", str(run), "--table", "2.6")[0] == 0
+    assert (run / "report" / "report.md").read_bytes() == whole
+
+
 def test_report_as_json_gives_an_object_a_table_cell(capsys, run):
     code, out, _ = inside(capsys, "report", str(run), "--table", "2.4", "--json")
     found = {(r["dataset"], r["column"]): r for r in json_lines(out)}

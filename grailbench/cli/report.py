@@ -48,7 +48,7 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
     """Show a run's tables: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
-    written into the run's folder 'report' too: report.md, and one CSV a table. A ratio of measured to printed
+    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. A ratio of measured to printed
     times crosses machines. The HTML file needs no network: it can be mailed, printed, read on a phone.
 
     \b
@@ -78,7 +78,7 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
         suite.check_measured()
         return
     report, folder = document.of_run(run, tables)
-    files = document.write(report, folder, form)
+    files = document.write(report, folder, "csv" if tables and form == "both" else form)  # report.md is of all tables
     if page is not None:
         from grailbench.report import html
 
