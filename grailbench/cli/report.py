@@ -48,8 +48,9 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
     """Show a run's tables: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
-    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. A ratio of measured to printed
-    times crosses machines. The HTML file needs no network: it can be mailed, printed, read on a phone.
+    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. A ratio
+    of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
+    read on a phone.
 
     \b
     Examples:
