@@ -41,6 +41,18 @@ def mirror(monkeypatch):
 
 
 @pytest.fixture
+def real_graphs(mirror):
+    """Names of all real graphs of the registry that the mirror has, fetched; 17 at least."""
+    from grailbench.datasets.fetch import fetch
+    from grailbench.datasets.registry import sets
+
+    wanted = [dataset for part in sets().values() for dataset in part]
+    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
+    assert len(names) >= 17
+    return names
+
+
+@pytest.fixture
 def toys(monkeypatch):
     """The toy implementations, registered for one test; their log of calls is empty."""
     from toys import CALLS, TOYS
