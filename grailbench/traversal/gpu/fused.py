@@ -13,7 +13,7 @@ import numpy as np
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import Prepared, cooperative_shape
 from grailbench.traversal.gpu import worklist
-from grailbench.traversal.gpu.resident import OnDevice, turned, upload
+from grailbench.traversal.gpu.resident import OneLaunch, turned, upload
 from grailbench.traversal.gpu.worklist import FOUND, LISTED, SLOT, SLOTS
 from grailbench.traversal.index import FAR, Network
 
@@ -147,11 +147,13 @@ def _search(asked, starts, targets, back_starts, back_targets, distances, queues
         told[LEVELS] = level
 
 
-class Fused(OnDevice):
+class Fused(OneLaunch):
     """One launch a search. `rule` as `_search` takes it."""
 
+    tells = {"levels": LEVELS, "bottom_up": BOTTOM_UP, "by_one_block": BY_ONE_BLOCK}
+
     def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] | None = None):
-        super().__init__()
+        super().__init__(told=5)
         n, threads = network.vertices, threads or worklist.usual_threads(network)
         rule = rule or (worklist.CHUNK, BIG, ALONE, ALPHA, BETA)
         most = worklist.most_ranges(network.offsets, rule[0])
@@ -160,8 +162,6 @@ class Fused(OnDevice):
         turned_rows = turned(network, self.rows)
         big = np.flatnonzero(np.diff(network.offsets if network.symmetric else network.reverse[0]) > rule[1])
         self.distances = cuda.device_array(n, np.int32)
-        self._asked = cuda.mapped_array(1, np.int32)
-        self._told = cuda.to_device(np.zeros(5, np.int32))
         args = (
             self._asked, self.rows.starts, self.rows.targets, turned_rows.starts, turned_rows.targets, self.distances,
             cuda.device_array((2, most, 3), np.int32),
@@ -169,17 +169,3 @@ class Fused(OnDevice):
             cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)), self._told, tuple(np.int32(value) for value in rule),
         )  # fmt: skip
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))
-
-    def search(self, source: int) -> None:
-        """One launch."""
-        self._asked[0] = source
-        self._launch.launch()
-        cuda.synchronize()
-        self.count(launches=1)
-
-    def solve(self, source, timer):
-        """Search; what it did is read when the distances are."""
-        found = super().solve(source, timer)
-        told = self._told.copy_to_host()
-        self.count(levels=told[LEVELS], bottom_up=told[BOTTOM_UP], by_one_block=told[BY_ONE_BLOCK])
-        return found

@@ -12,7 +12,7 @@ import numpy as np
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import Prepared, cooperative_shape
 from grailbench.traversal.gpu import worklist
-from grailbench.traversal.gpu.resident import OnDevice, upload
+from grailbench.traversal.gpu.resident import OneLaunch, upload
 from grailbench.traversal.gpu.worklist import LISTED, SLOT, SLOTS
 from grailbench.traversal.index import FAR, Network
 
@@ -153,19 +153,19 @@ def _search(asked, starts, targets, weights, distances, queues, marks, waiting, 
         told[ROUNDS] = turn
 
 
-class NearFar(OnDevice):
+class NearFar(OneLaunch):
     """One launch a search. `rule` as `_search` takes it, 0 for a width that suits weights and degrees."""
 
+    tells = {"rounds": ROUNDS, "bands": BANDS, "by_one_block": BY_ONE_BLOCK}
+
     def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] | None = None):
-        super().__init__()
+        super().__init__(told=4)
         n, threads = network.vertices, threads or worklist.usual_threads(network)
         chunk, width, alone = rule or (worklist.CHUNK, 0, ALONE)
         width = width or band_width(network)
         most = worklist.most_ranges(network.offsets, chunk)
         self.rows = upload(network, 20 * n + 24 * most)
         self.distances = cuda.device_array(n, np.int32)
-        self._asked = cuda.mapped_array(1, np.int32)
-        self._told = cuda.to_device(np.zeros(4, np.int32))
         args = (
             self._asked, *self.rows, self.distances, cuda.device_array((2, most, 3), np.int32),
             cuda.device_array(n, np.int32), cuda.device_array(n, np.int32), cuda.device_array((2, n), np.int32),
@@ -173,20 +173,6 @@ class NearFar(OnDevice):
             tuple(np.int32(value) for value in (chunk, width, alone)),
         )  # fmt: skip
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))
-
-    def search(self, source: int) -> None:
-        """One launch."""
-        self._asked[0] = source
-        self._launch.launch()
-        cuda.synchronize()
-        self.count(launches=1)
-
-    def solve(self, source, timer):
-        """Search; what it did is read when the distances are."""
-        found = super().solve(source, timer)
-        told = self._told.copy_to_host()
-        self.count(rounds=told[ROUNDS], bands=told[BANDS], by_one_block=told[BY_ONE_BLOCK])
-        return found
 
 
 def band_width(network: Network) -> int:

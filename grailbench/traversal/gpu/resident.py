@@ -8,6 +8,7 @@ import numpy as np
 
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import Prepared
 from grailbench.errors import MachineLacks
 from grailbench.traversal.index import Network, Solver, Timer
 
@@ -85,6 +86,36 @@ class OnDevice(Solver):
         self.search(source)
         with timer.phase("transfer", apart=True):
             return self.distances.copy_to_host()
+
+
+class OneLaunch(OnDevice):
+    """One prepared launch a search; what its kernel tells of it is read when the distances are.
+
+    Subclasses set `tells`, the places in `_told` of what is counted, and `_launch`, which reads the source in `_asked`.
+    """
+
+    tells: dict[str, int]
+    _launch: Prepared
+
+    def __init__(self, told: int):
+        """told: the length of `_told`, int32 on the device."""
+        super().__init__()
+        self._asked = cuda.mapped_array(1, np.int32)
+        self._told = cuda.to_device(np.zeros(told, np.int32))
+
+    def search(self, source: int) -> None:
+        """One launch."""
+        self._asked[0] = source
+        self._launch.launch()
+        cuda.synchronize()
+        self.count(launches=1)
+
+    def solve(self, source: int, timer: Timer) -> np.ndarray:
+        """Search; what it did is read when the distances are."""
+        found = super().solve(source, timer)
+        told = self._told.copy_to_host()
+        self.count(**{name: told[place] for name, place in self.tells.items()})
+        return found
 
 
 @cuda.jit
