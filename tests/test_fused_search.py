@@ -173,6 +173,23 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
         several.Team(3)
 
 
+def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
+    import weakref
+    from types import SimpleNamespace
+
+    from grailbench.device import several
+
+    class Module:
+        def __init__(self):
+            self._finalizer = weakref.finalize(self, unloaded.append, "code")
+
+    unloaded: list[str] = []
+    contexts = [SimpleNamespace(modules={"code": Module()}) for _ in range(2)]
+    several.keep_loaded(contexts)
+    contexts.clear()
+    assert not unloaded
+
+
 def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(monkeypatch):
     from grailbench.reachability.gpu.fused import batch, fleet
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 
+from grailbench.device.allocator import managers
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks
 
@@ -11,6 +14,23 @@ from grailbench.errors import MachineLacks
 def count() -> int:
     """GPUs that this process may use; the simulator has as many as are asked for."""
     return 2**16 if simulated else len(cuda.gpus)
+
+
+@cache
+def _keep_code() -> None:
+    """Leave it to the end of the process to unload kernels.
+
+    numba loads a kernel once, whatever the number of devices, and unloads it at exit once for each of them, of which
+    the second frees what is free already: the process aborts after all its work.
+    """
+    atexit.register(lambda: keep_loaded(manager.context for manager in managers))
+
+
+def keep_loaded(contexts) -> None:
+    """Let no module of these contexts be unloaded when Python ends."""
+    for context in contexts:
+        for module in list(context.modules.values()):
+            module._finalizer.detach()
 
 
 class Team:
@@ -27,6 +47,8 @@ class Team:
         self._threads = [] if simulated else [ThreadPoolExecutor(1, f"gpu-{device}") for device in range(devices)]
         for device, thread in enumerate(self._threads):
             thread.submit(cuda.select_device, device).result()
+        if self._threads and devices > 1:
+            _keep_code()
 
     def submit(self, device: int, work, *args) -> Future:
         """Call `work(*args)` with that device current."""
