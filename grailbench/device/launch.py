@@ -8,7 +8,10 @@ to 2.3 times as dear (docs/measuring.md). All threads must arrive at every one.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks
@@ -98,6 +101,26 @@ class Prepared:
         if not compiled.cooperative:
             fixed += (0,)
         self.launch = lambda: _check(call(*fixed))
+
+
+def prepared_copy(to, source) -> Callable[[], None]:
+    """What copies all bytes of `source` to `to` when called, and waits: one lies on the device, the other is pinned.
+
+    Both contiguous, of the same number of bytes. numba looks at its arguments anew at each copy, longer than a small
+    one takes.
+    """
+    inward = isinstance(source, np.ndarray)
+    if simulated:
+        return (lambda: to.copy_to_device(source)) if inward else (lambda: source.copy_to_host(to))
+    from cuda.bindings import driver
+
+    host, device = (source, to) if inward else (to, source)
+    if host.nbytes != device.nbytes:
+        raise ValueError(f"{host.nbytes} bytes on the host, {device.nbytes} on the device")
+    places = host.ctypes.data, device.device_ctypes_pointer.value
+    fixed = (*(reversed(places) if inward else places), host.nbytes)
+    call = driver.cuMemcpyHtoD if inward else driver.cuMemcpyDtoH
+    return lambda: _check(call(*fixed))
 
 
 _PLAIN_SHARED = 48 * 1024

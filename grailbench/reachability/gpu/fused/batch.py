@@ -9,7 +9,7 @@ import numpy as np
 from grailbench.device import crew, team
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.launch import Prepared, Shape, launch_cooperative
+from grailbench.device.launch import Prepared, Shape, launch_cooperative, prepared_copy
 from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
 from grailbench.reachability.gpu.fused.filter import COUNTS, KEPT, LATE, LOST, OPEN, Records, Todo, sieve
@@ -81,7 +81,8 @@ class _Batch:
         self.host_counts = self._found[: 4 * COUNTS].view(np.int32)
         self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
         self._device = cuda.device_array(8 * k + outward, np.uint8)
-        self._inward, self._outward = self._device[:inward], self._device[8 * k :]
+        self._bring = prepared_copy(self._device[:inward], self._given)
+        self.take = prepared_copy(self._found, self._device[8 * k :])
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
         self.answers = self._device[inward:]
         self.span = Span()
@@ -90,10 +91,7 @@ class _Batch:
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
         self.host_sources[:] = sources
         self.host_targets[:] = targets
-        self._inward.copy_to_device(self._given)
-
-    def take(self) -> None:
-        self._outward.copy_to_host(self._found)
+        self._bring()
 
 
 class Searcher:
@@ -151,14 +149,18 @@ class Searcher:
             self._batch = _Batch(k, self._settler)
             cuda.synchronize()
 
-    def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None) -> np.ndarray:
+    def search(
+        self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None, answers: np.ndarray | None = None
+    ) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
-        A timer is told the device's milliseconds between the transfers: phase `on_device`.
+        Written to `answers` where given, else to a new array. A timer is told the device's milliseconds between the
+        transfers: phase `on_device`.
         """
         k = sources.shape[0]
+        answers = np.empty(k, np.bool_) if answers is None else answers
         if k == 0:
-            return np.zeros(0, np.bool_)
+            return answers
         self.prepare(k)
         batch = self._batch
         batch.bring(sources, targets)
@@ -174,7 +176,8 @@ class Searcher:
             batch.take()
             if timer is not None:
                 timer.record("on_device", batch.span.ms)
-        return batch.host_answers.copy()
+        answers[:] = batch.host_answers
+        return answers
 
     def search_device(self, sources, targets, answers) -> None:
         """As `search`, all on the device: int32[k] sources and targets, uint8[k] answers, written. Waits."""

@@ -67,6 +67,7 @@ class _Place:
     def upload(self) -> None:
         self._there = leveled.upload(self._graph, self._parents)
         cuda.synchronize()
+        del self._parents
 
     def allocate(self) -> None:
         self._labeler = Labeler(self._graph, self._there, self.pairs, self._seed)
@@ -138,6 +139,7 @@ class Fleet:
         places = [_Place(graph, parents, dim, share, seed) for share in shares]
         with timer.phase("transfer", apart=True):
             self._everywhere([place.upload for place in places])
+            del parents  # giving the memory back takes a while too
         with timer.phase("allocate", apart=True):
             self._everywhere([place.allocate for place in places])
         timer.record("on_device", max(self._everywhere([place.label for place in places])))
@@ -185,7 +187,7 @@ class Fleet:
 
         def part(searcher: Searcher, share: slice) -> float:
             clock = _Sum()
-            answers[share] = searcher.search(sources[share], targets[share], clock)
+            searcher.search(sources[share], targets[share], clock, answers[share])
             return clock.ms
 
         longest = self._everywhere([partial(part, searcher, share) for searcher, share in self._shared(shares)])
