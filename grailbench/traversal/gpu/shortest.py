@@ -118,7 +118,7 @@ class FromEach(TwoPhase):
         for each in range(self._costs.shape[0]):
             super().search(each)
             self._keep.launch()
-        cuda.synchronize()
+            cuda.synchronize()  # it reads which source that was from the host's memory
 
 
 @cuda.jit
