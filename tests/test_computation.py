@@ -206,6 +206,17 @@ def test_what_only_the_gpu_managed_is_in_no_mean_and_what_only_sequential_manage
     assert one.ours == pytest.approx((10.0 * 0.1) ** 0.5)
 
 
+def test_a_pipeline_without_child_orders_stands_beside_the_random_one():
+    of = {"dataset": "dag_01-like", "dim": 1}
+    unordered = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs", "order": None}
+    found = measured(
+        trials(label=10.0, **(of | {"order": "random"})), trials(label=30.0, **(of | {"order": "lexicographic"})),
+        trials(label=1.0, **(unordered | of)), trials(label=2.0, **(GPU | of | {"order": "random"})),
+    )  # fmt: skip
+    ours = {each.series: each.ours for each in computation.checks(found) if each.reading == "device resident"}
+    assert ours == {"gpu-path": pytest.approx(5.0), "gpu-fused level,tree,hubs": pytest.approx(10.0)}
+
+
 def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert "## Claims of Computation 2020" in document.as_markdown(report)
     assert "claims.csv" in {path.name for path in document.write(report, tmp_path)}

@@ -416,7 +416,8 @@ def _check(claim: Claim, series: Series, generated: bool, group: list[Point], re
 
 
 def _key(point: Point, claim: Claim) -> tuple:
-    return point.dataset, point.d, point.cell.order, point.cell.query_set if claim.what == "query" else None
+    order = point.cell.order or "random"  # the pipelines that have no child order to choose stand beside the usual one
+    return point.dataset, point.d, order, point.cell.query_set if claim.what == "query" else None
 
 
 def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str]]:
