@@ -136,7 +136,7 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
 
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):
     toys = ("right", "wrong", "killed", "labels", "forever", "dfs")
-    done = apart(*toys, time_limit=4, checks=Checks(jobs=4), trials=2)
+    done = apart(*toys, time_limit=10, checks=Checks(jobs=4), trials=2)
     assert {name: status for name, (status, _) in ends(done.rows).items()} == {
         "right": "ok", "dfs": "ok", "wrong": "wrong", "labels": "wrong",
         "killed": "out of memory", "forever": "timeout",

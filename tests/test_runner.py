@@ -122,6 +122,18 @@ def test_warm_up_is_not_recorded(measured, toys):
     assert len(times(done.rows)) == 2
 
 
+@pytest.mark.parametrize(("warmup", "expected"), [(0, ["toy:right"]), (1, [])])
+def test_kernels_of_a_gpu_are_compiled_before_trials_that_nothing_warms_up(measured, monkeypatch, warmup, expected):
+    from grailbench.bench import passes
+
+    primed = []
+    monkeypatch.setattr(passes, "prime", lambda cell: primed.append(cell.impl))
+    monkeypatch.setattr(runner, "_on_gpu", lambda cell: cell.impl == "toy:right")
+    monkeypatch.setattr(runner.device, "simulating", lambda: False)
+    measured("right", "other", warmup=warmup, trials=2)
+    assert primed == expected
+
+
 @pytest.mark.parametrize(
     ("toy", "status", "reason"),
     [
