@@ -17,6 +17,7 @@ from numba import njit
 from grailbench.graph.csr import Dag, transpose
 
 _SMALL = 200_000  #: edges below which threads cost more than they give
+_MANY = 6  #: threads from which it pays that each reads all edges, to write what is its own
 
 
 class Leveled(NamedTuple):
@@ -43,62 +44,123 @@ class Leveled(NamedTuple):
     deep_sources: np.ndarray
     deep_targets: np.ndarray
 
-    def parents(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: the rows of parents, each ascending, so that the deepest come last."""
-        return transpose(self.starts, self.targets)
+    def parents(self, workers: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n + 1], int32[m]: the rows of parents, each ascending, so that the deepest come last.
+
+        On so many threads, if they are enough to gain by it; None: as `by_level`.
+        """
+        n, workers = self.vertex.shape[0], _workers(self.sources.shape[0], workers)
+        if workers < _MANY:
+            return transpose(self.starts, self.targets)
+        counts = np.zeros(n, np.int64)
+        cuts = np.linspace(0, n, workers + 1).astype(np.int64)
+        with ThreadPoolExecutor(workers) as threads:
+            list(threads.map(partial(_count_targets, self.targets, counts), cuts[:-1], cuts[1:]))
+            starts = _starts(counts)
+            counts[:] = starts[:-1]
+            found = np.empty(self.sources.shape[0], np.int32)
+            cuts = _parts(starts, workers)
+            list(threads.map(partial(_sources_of, self.sources, self.targets, counts, found), cuts[:-1], cuts[1:]))
+        return starts, found
 
 
 def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     """Renumber a DAG by level, on so many threads; None: as many as there are cores, one for a small graph."""
-    if workers is None:
-        workers = len(os.sched_getaffinity(0)) if dag.edges > _SMALL else 1
+    workers = _workers(dag.edges, workers)
     n, order = dag.vertices, dag.order
     counts = np.bincount(dag.levels, minlength=dag.depth)
     level_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    rank = np.empty(n, np.int32)
-    rank[order] = np.arange(n, dtype=np.int32)
-    starts = _starts(np.diff(dag.offsets)[order])
-    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], workers + 1))  # parts of about as many edges each
-    cuts[0], cuts[-1] = 0, n
+    rank, degrees = np.empty(n, np.int32), np.empty(n, np.int64)
     deep_counts = np.empty(n, np.int64)
     sources, targets = np.empty(dag.edges, np.int32), np.empty(dag.edges, np.int32)
-    rows = dag.offsets, dag.children, dag.levels, order
     with ThreadPoolExecutor(workers) as threads:
         share_out = threads.map if workers > 1 else map  # a thread that is never asked for is never started
-        list(share_out(partial(_count_deep, *rows, deep_counts), cuts[:-1], cuts[1:]))
+        cuts = np.linspace(0, n, workers + 1).astype(np.int64)
+        list(share_out(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:]))
+        starts = _starts(degrees)
+        cuts = _parts(starts, workers)
+        rows = dag.offsets, dag.children, order, rank, level_starts, starts
+        list(share_out(partial(_renumber, *rows, sources, targets, deep_counts), cuts[:-1], cuts[1:]))
         deep_starts = _starts(deep_counts)
         deep_sources, deep_targets = (np.empty(deep_starts[-1], np.int32) for _ in range(2))
-        made = starts, sources, targets, deep_starts, deep_sources, deep_targets
-        list(share_out(partial(_fill, *rows, rank, *made), cuts[:-1], cuts[1:]))
-    return Leveled(order, rank, level_starts, *made)
+        deep = starts, targets, level_starts, deep_starts, deep_sources, deep_targets
+        list(share_out(partial(_keep_deep, *deep), cuts[:-1], cuts[1:]))
+    return Leveled(order, rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets)
+
+
+def _workers(edges: int, workers: int | None) -> int:
+    if workers is not None:
+        return workers
+    return len(os.sched_getaffinity(0)) if edges > _SMALL else 1
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
+def _parts(starts: np.ndarray, workers: int) -> np.ndarray:
+    """Where to cut the rows, so that each part has about as many edges."""
+    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], workers + 1))
+    cuts[0], cuts[-1] = 0, starts.shape[0] - 1
+    return cuts
+
+
 @njit(cache=True, nogil=True)
-def _count_deep(offsets, children, levels, order, deep_counts, begin, end):
+def _rank(offsets, order, rank, degrees, begin, end):
     for x in range(begin, end):
-        u = order[x]
-        deep = 0
+        rank[order[x]] = x
+        degrees[x] = offsets[order[x] + 1] - offsets[order[x]]
+
+
+@njit(cache=True, nogil=True)
+def _renumber(offsets, children, order, rank, level_starts, starts, sources, targets, deep_counts, begin, end):
+    """The only random reads of all: a child's rank, which tells whether it is in the next level too."""
+    level = np.searchsorted(level_starts, begin, "right") - 1
+    for x in range(begin, end):
+        while x >= level_starts[level + 1]:
+            level += 1
+        below = _end_of_next(level_starts, level)
+        u, at, deep = order[x], starts[x], 0
         for k in range(offsets[u], offsets[u + 1]):
-            deep += levels[children[k]] == levels[u] + 1
+            y = rank[children[k]]
+            sources[at], targets[at] = x, y
+            deep += y < below
+            at += 1
         deep_counts[x] = deep
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    offsets, children, levels, order, rank,
-    starts, sources, targets, deep_starts, deep_sources, deep_targets, begin, end,
-):  # fmt: skip
+def _keep_deep(starts, targets, level_starts, deep_starts, deep_sources, deep_targets, begin, end):
+    level = np.searchsorted(level_starts, begin, "right") - 1
     for x in range(begin, end):
-        u = order[x]
-        at, deep_at = starts[x], deep_starts[x]
-        for k in range(offsets[u], offsets[u + 1]):
-            y = rank[children[k]]
-            sources[at], targets[at] = x, y
-            at += 1
-            if levels[children[k]] == levels[u] + 1:
-                deep_sources[deep_at], deep_targets[deep_at] = x, y
-                deep_at += 1
+        while x >= level_starts[level + 1]:
+            level += 1
+        below, at = _end_of_next(level_starts, level), deep_starts[x]
+        for k in range(starts[x], starts[x + 1]):
+            if targets[k] < below:
+                deep_sources[at], deep_targets[at] = x, targets[k]
+                at += 1
+
+
+@njit(cache=True, nogil=True)
+def _end_of_next(level_starts, level):
+    """The first vertex beyond the level after `level`; 0 when there is none."""
+    return level_starts[level + 2] if level + 2 < level_starts.shape[0] else 0
+
+
+@njit(cache=True, nogil=True)
+def _count_targets(targets, counts, low, high):
+    """Count the edges to each vertex from `low` on, before `high`: many threads read all edges, each keeps its own."""
+    for k in range(targets.shape[0]):
+        if low <= targets[k] < high:
+            counts[targets[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _sources_of(sources, targets, at, found, low, high):
+    """List the sources of these vertices' edges; at[v]: where the row of v begins, at the end where it ends."""
+    for k in range(targets.shape[0]):
+        v = targets[k]
+        if low <= v < high:
+            found[at[v]] = sources[k]
+            at[v] += 1
