@@ -99,7 +99,7 @@ def test_the_need_for_memory_covers_what_is_held_at_once(dim, devices):
     own = -(-dim // devices)
     need = device_bytes(n, 0, 1, dim, devices) - leveled.leveled_bytes(n, 0, 0, 1, True)
     words, scratch = 16 * n, 24 * n * own
-    whole_and_columns = (4 * record_width(dim) + 16) * n if devices > 1 else 0
+    whole_and_columns = (4 * record_width(dim) + 8 * (own + 1) + 8) * n if devices > 1 else 0
     assert 0 < need - (4 * record_width(own) * n + words + scratch + whole_and_columns) < 2**30
 
 

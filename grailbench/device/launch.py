@@ -95,12 +95,12 @@ class Prepared:
         handle = int(compiled._codelibrary.get_cufunc().handle)
         if shared_bytes > _PLAIN_SHARED:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            _check(driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id))
+            check(driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id))
         call = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
         if not compiled.cooperative:
             fixed += (0,)
-        self.launch = lambda: _check(call(*fixed))
+        self.launch = lambda: check(call(*fixed))
 
 
 def prepared_copy(to, source) -> Callable[[], None]:
@@ -120,12 +120,13 @@ def prepared_copy(to, source) -> Callable[[], None]:
     places = host.ctypes.data, device.device_ctypes_pointer.value
     fixed = (*(reversed(places) if inward else places), host.nbytes)
     call = driver.cuMemcpyHtoD if inward else driver.cuMemcpyDtoH
-    return lambda: _check(call(*fixed))
+    return lambda: check(call(*fixed))
 
 
 _PLAIN_SHARED = 48 * 1024
 
 
-def _check(result: tuple) -> None:
+def check(result: tuple) -> None:
+    """Raise RuntimeError for what a call of the driver gave, unless it says that all is well."""
     if int(result[0]):
         raise RuntimeError(f"a CUDA call failed: {result[0]!r}")

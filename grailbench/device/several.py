@@ -8,6 +8,7 @@ from functools import cache
 
 from grailbench.device.allocator import managers
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import check
 from grailbench.errors import MachineLacks
 
 
@@ -31,6 +32,35 @@ def keep_loaded(contexts) -> None:
     for context in contexts:
         for module in list(context.modules.values()):
             module._finalizer.detach()
+
+
+class Lent:
+    """An array of the device that is current now, for other devices to copy."""
+
+    def __init__(self, array):
+        self._array, self._context = array, None
+        if not simulated:
+            cuda.synchronize()  # what fills it
+            self._context = _current()
+
+    def copy_to(self, array) -> None:
+        """Copy all bytes to an array of the device that is current then, straight between the two; `array` is of the
+        same size. Does not wait: keep this until that device has."""
+        if simulated:
+            array.copy_to_device(self._array)
+            return
+        from cuda.bindings import driver
+
+        to, source = (each.device_ctypes_pointer.value for each in (array, self._array))
+        check(driver.cuMemcpyPeer(to, _current(), source, self._context, self._array.nbytes))
+
+
+def _current():
+    from cuda.bindings import driver
+
+    result = driver.cuCtxGetCurrent()
+    check(result)
+    return result[1]
 
 
 class Team:

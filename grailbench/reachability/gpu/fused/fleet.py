@@ -10,7 +10,7 @@ import numpy as np
 from grailbench.device import leveled
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.several import Team
+from grailbench.device.several import Lent, Team
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.batch import Searcher, require_few
@@ -61,8 +61,11 @@ _GRID = (1, 4) if simulated else (1056, 256)
 class _Place:
     """One GPU's part: the graph, the pairs it labels, at the end all labels and what searches them."""
 
-    def __init__(self, graph: Leveled, parents: tuple[np.ndarray, np.ndarray], dim: int, pairs: list[int], seed: int):
+    def __init__(
+        self, graph: Leveled, parents: tuple[np.ndarray, np.ndarray], dim: int, pairs: list[int], seed: int, alone: bool
+    ):
         self._graph, self._parents, self._dim, self.pairs, self._seed = graph, parents, dim, pairs, seed
+        self._alone = alone
 
     def upload(self) -> None:
         self._there = leveled.upload(self._graph, self._parents)
@@ -73,6 +76,10 @@ class _Place:
         self._labeler = Labeler(self._graph, self._there, self.pairs, self._seed)
         self._span = Span()
         self.work = self._labeler.work
+        if not self._alone:
+            n, columns = self._graph.vertex.shape[0], len(self.pairs) + (0 in self.pairs)
+            self._mine, self._theirs = cuda.device_array((columns, 2 * n), np.int32), cuda.device_array(2 * n, np.int32)
+            self._whole = cuda.device_array(n * record_width(self._dim), np.int32)
         cuda.synchronize()
 
     def label(self) -> float:
@@ -80,30 +87,23 @@ class _Place:
             self.labels = self._labeler.run()
         return self._span.ms
 
-    def given(self) -> dict[int, np.ndarray]:
-        """Columns of the whole record that this GPU has, on the host, by the lane where they begin."""
-        lanes, width = self.labels.lanes, self.labels.width
-        n = self._graph.vertex.shape[0]
-        columns = cuda.device_array(2 * n, np.int32)
-        found = {}
-        for own, pair in enumerate(self.pairs):
-            _pick[_GRID](lanes, width, 2 * own, columns)
-            found[2 * pair] = columns.copy_to_host()
-            if pair == 0:
-                _pick[_GRID](lanes, width, 2 * len(self.pairs) + 1, columns)
-                found[2 * self._dim + 1] = columns.copy_to_host()
-        return found
+    def given(self) -> dict[int, Lent]:
+        """Columns of the whole record that this GPU has, by the lane where they begin."""
+        places = {2 * pair: 2 * own for own, pair in enumerate(self.pairs)}
+        if 0 in self.pairs:
+            places[2 * self._dim + 1] = 2 * len(self.pairs) + 1
+        for own, columns in zip(places.values(), self._mine, strict=True):
+            _pick[_GRID](self.labels.lanes, self.labels.width, own, columns)
+        return {first: Lent(columns) for first, columns in zip(places, self._mine, strict=True)}
 
-    def take(self, found: dict[int, np.ndarray]) -> None:
+    def take(self, found: dict[int, Lent]) -> None:
         """Make the whole records of columns that all GPUs gave."""
-        n, width, own = self._graph.vertex.shape[0], record_width(self._dim), self.labels
-        lanes = cuda.device_array(n * width, np.int32)
-        _begin[_GRID](lanes, width, 2 * self._dim, own.lanes, own.width, 2 * own.dim)
-        there = cuda.device_array(2 * n, np.int32)
+        width, own = record_width(self._dim), self.labels
+        _begin[_GRID](self._whole, width, 2 * self._dim, own.lanes, own.width, 2 * own.dim)
         for first, columns in found.items():
-            there.copy_to_device(columns)
-            _put[_GRID](lanes, width, first, there)
-        self.labels = Labels(lanes, own.hubs, width, self._dim)
+            columns.copy_to(self._theirs)
+            _put[_GRID](self._whole, width, first, self._theirs)
+        self.labels = Labels(self._whole, own.hubs, width, self._dim)
         cuda.synchronize()
 
     def make_searcher(self, counting: bool) -> Searcher:
@@ -122,9 +122,9 @@ class Fleet:
     def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False):
         """Copy the graph to each device, label there, and make ready to search, `counting` edges or not.
 
-        Pair p is labelled by device p modulo `devices`, and then copied to the others through the host (phase
-        `exchange`). Raises MachineLacks when the host has fewer devices, one has too little memory, or the graph has
-        too many vertices to be searched.
+        Pair p is labelled by device p modulo `devices`, and then copied to the others (phase `exchange`). Raises
+        MachineLacks when the host has fewer devices, one has too little memory, or the graph has too many vertices to
+        be searched.
         """
         with timer.phase("allocate", apart=True):
             require_few(graph.vertex.shape[0])
@@ -136,7 +136,7 @@ class Fleet:
         with timer.phase("renumber", apart=True):
             parents = graph.parents()
         shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
-        places = [_Place(graph, parents, dim, share, seed) for share in shares]
+        places = [_Place(graph, parents, dim, share, seed, devices == 1) for share in shares]
         with timer.phase("transfer", apart=True):
             self._everywhere([place.upload for place in places])
             del parents  # giving the memory back takes a while too
@@ -145,7 +145,7 @@ class Fleet:
         timer.record("on_device", max(self._everywhere([place.label for place in places])))
         if devices > 1:
             with timer.phase("exchange"):
-                found: dict[int, np.ndarray] = {}
+                found: dict[int, Lent] = {}
                 for columns in self._everywhere([place.given for place in places]):
                     found |= columns
                 self._everywhere([partial(place.take, found) for place in places])

@@ -89,10 +89,10 @@ def device_bytes(vertices: int, edges: int, depth: int, dim: int, devices: int =
     """Bytes that labeling and searching a DAG take on each of some devices, at most.
 
     Graph, index, scratch, rooms to search in; batches of queries and sweeps come on top. Several devices hold the
-    records of their own pairs beside the whole ones, and two columns while they exchange them.
+    records of their own pairs beside the whole ones, and the columns that they exchange.
     """
     own = -(-dim // devices)
     graph = leveled_bytes(vertices, edges, edges, depth, True)
     labels = vertices * (4 * record_width(own) + 16) + 24 * vertices * own
-    exchange = vertices * (4 * record_width(dim) + 16) if devices > 1 else 0
+    exchange = vertices * (4 * record_width(dim) + 8 * (own + 2)) if devices > 1 else 0
     return graph + labels + exchange + 256 * 2**20
