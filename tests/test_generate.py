@@ -15,7 +15,7 @@ from naive import closure
 
 from grailbench import paths
 from grailbench.cli.generate import command
-from grailbench.datasets.generating import made_random
+from grailbench.datasets.generating import records
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
@@ -272,7 +272,7 @@ def test_unknown_names_are_refused_with_the_nearest():
 @pytest.mark.parametrize("name", ["kegg", "mine-like", "../mine", "a/b", "random", "Cit-Patents"])
 def test_a_random_dag_takes_no_name_of_another_graph_or_folder(name):
     with pytest.raises(InputError):
-        made_random(10, 1, name=name)
+        list(records(["random"], 1, 10, 1, None, name, compared=False))
 
 
 def test_a_seed_out_of_range_is_refused():

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from grailbench.datasets.imported import check_name
+from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate
-from grailbench.graph.csr import Graph
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 
@@ -41,10 +41,12 @@ def records(
     if not names:
         raise InputError("nothing to generate", remedy="name look-alikes, 'random' or 'citations'; --list shows them")
     if model == "random":
-        yield _record(lambda: made_random(vertices, degree, seed, name), None)
+        name = _free(name or f"random-n{vertices}-k{degree:g}-s{seed}")
+        yield _record(lambda: generate.made_random(vertices, degree, seed, name), None)
         return
     if model == "citations":
-        yield _record(lambda: made_citations(vertices, degree, window, seed, name), None)
+        name = _free(name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}")
+        yield _record(lambda: generate.made_citations(vertices, degree, window, seed, name), None)
         return
     shapes = {each: _shape(each, seed) for each in names}
     for each, shape in shapes.items():
@@ -63,6 +65,12 @@ def _shape(name: str, seed: int) -> generate.Shape | None:
     return replace(shape, seed=seed) if shape is not None and shape.seed == 1 else shape
 
 
+def _free(name: str) -> str:
+    """The name. Raises InputError when it is that of a known graph, ends in '-like' or is none for a file."""
+    check_name(name, beside="imported")
+    return name
+
+
 def _record(make, compare_as: str | None) -> dict:
     start = time.perf_counter()
     path, graph = make()
@@ -77,28 +85,6 @@ def _record(make, compare_as: str | None) -> dict:
             for d in generate.differences(compare_as, graph)
         ]
     return record
-
-
-def made_random(vertices: int, degree: float, seed: int = 1, name: str | None = None) -> tuple[Path, Graph]:
-    """Generate a random DAG, store it in `cache/generated` as `name`, and return where and the graph.
-
-    Raises InputError when the name is that of a known graph, ends in '-like' or is none for a file.
-    """
-    name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
-    check_name(name, beside="imported")
-    graph = generate.random_dag(vertices, degree, generate.checked_seed(seed))
-    return generate.save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
-
-
-def made_citations(
-    vertices: int, degree: float, window: int, seed: int = 1, name: str | None = None
-) -> tuple[Path, Graph]:
-    """As `made_random`, for synthetic citations (`generate.citations`)."""
-    name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
-    check_name(name, beside="imported")
-    graph = generate.citations(vertices, degree, window, generate.checked_seed(seed))
-    spec = {"citations": {"vertices": vertices, "degree": degree, "window": window}, "seed": seed}
-    return generate.save(name, graph, spec), graph
 
 
 def listing() -> Iterator[dict]:
@@ -117,8 +103,6 @@ def listing() -> Iterator[dict]:
 
 def profile_file(graph: str, folder: Path) -> Path:
     """Measure a graph (a name the library knows), choose its knobs and write NAME.json to a folder."""
-    from grailbench.datasets.library import open_graph
-
     opened = open_graph(graph)
     profile = measure(opened.dag, opened.name, f"sha256 {opened.sha256}")
     profile = _tuned(profile)

@@ -75,8 +75,8 @@ def open_graph(name: str) -> BenchGraph:
 
 
 def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]:
-    """A dataset, or the path of a stored graph, and the kind of graph; a look-alike that is generated now comes along,
-    so that its edges need not be read back."""
+    """A dataset, or the path of a stored graph, and the kind of graph; one that is generated now comes along, so that
+    its edges need not be read back."""
     if name in registry():
         return registry()[name], None, None, "real"
     for kind, folder in _STORED.items():
@@ -86,17 +86,8 @@ def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]
         return dataset, None, None, "real"
     from grailbench.graph import generate
 
-    if name in generate.look_alikes():
-        path, graph = generate.made(name)
-        return None, path, graph, "synthetic"
-    if (shape := generate.parse_shape(name)) is not None:
-        path, graph = generate.made_shape(shape)
-        return None, path, graph, "synthetic"
-    if (sizes := generate.parse_citations(name)) is not None:
-        from grailbench.datasets.generating import made_citations
-
-        path, graph = made_citations(*sizes, name)
-        return None, path, graph, "synthetic"
+    if (made := generate.made_by_name(name)) is not None:
+        return None, *made, "synthetic"
     known = [*registry(), *available()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 

@@ -33,6 +33,9 @@ __all__ = [
     "like",
     "look_alikes",
     "made",
+    "made_by_name",
+    "made_citations",
+    "made_random",
     "made_shape",
     "parse_citations",
     "parse_shape",
@@ -117,6 +120,31 @@ def made_shape(shape: Shape) -> tuple[Path, Graph]:
     """One of the closure report's graphs, generated and stored, and where."""
     graph = shape.graph()
     return save(shape.name, graph, {"shape": shape.name}), graph
+
+
+def made_random(vertices: int, degree: float, seed: int, name: str) -> tuple[Path, Graph]:
+    """A random DAG, generated and stored as `name`, and where. Raises InputError when a number is out of range."""
+    graph = random_dag(vertices, degree, checked_seed(seed))
+    return save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
+
+
+def made_citations(vertices: int, degree: float, window: int, seed: int, name: str) -> tuple[Path, Graph]:
+    """As `made_random`, for synthetic citations."""
+    graph = citations(vertices, degree, window, checked_seed(seed))
+    spec = {"citations": {"vertices": vertices, "degree": degree, "window": window}, "seed": seed}
+    return save(name, graph, spec), graph
+
+
+def made_by_name(name: str) -> tuple[Path, Graph] | None:
+    """The graph whose name says all of it, generated and stored, and where: a look-alike, one of the closure report's,
+    citations. None for any other name."""
+    if name in look_alikes():
+        return made(name)
+    if (shape := parse_shape(name)) is not None:
+        return made_shape(shape)
+    if (sizes := parse_citations(name)) is not None:
+        return made_citations(*sizes, name)
+    return None
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:
