@@ -37,27 +37,7 @@ def told(value, by):
 
 
 if simulated:
-
-    @cuda.jit(device=True)
-    def summed(value):
-        """The sum of the lanes' values up to and with this lane's, and of all."""
-        terms = cuda.shared.array(WIDTH, int64)
-        terms[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        found = int(sum(terms[: cuda.threadIdx.x + 1])), int(sum(terms))
-        cuda.syncthreads()
-        return found
-
-    @cuda.jit(device=True)
-    def placed(condition):
-        """How many lanes before this one the condition holds for, and how many in all."""
-        upto, total = summed(1 if condition else 0)
-        return upto - (1 if condition else 0), total
-
-    @cuda.jit(device=True)
-    def some(condition):
-        """Whether the condition holds in some lane."""
-        return summed(1 if condition else 0)[1] > 0
+    summed, placed, some = team.summed, team.placed, team.some
 
 else:
 

@@ -3,7 +3,7 @@
 Unlike `warp`, whose simulated warp is one thread, this runs every exchange between lanes in the simulator too. All
 lanes of a team must arrive at every one of these. Blocks are a multiple of `WIDTH` threads in one dimension; in the
 simulator exactly `WIDTH`, but where a kernel uses `lane` alone. `crew` offers the same for whole blocks, so that a
-kernel can be written for either.
+kernel can be written for either; in the simulator both are blocks, and what is written here serves `crew` too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if simulated:
     @cuda.jit(device=True)
     def summed(value):
         """The sum of the lanes' values up to and with this lane's, and of all."""
-        terms = cuda.shared.array(WIDTH, int64)
+        terms = cuda.shared.array(cuda.blockDim.x, int64)
         terms[cuda.threadIdx.x] = value
         cuda.syncthreads()
         found = int(sum(terms[: cuda.threadIdx.x + 1])), int(sum(terms))
