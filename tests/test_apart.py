@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from commands import call_apart
 from strategies import dag_of
 from toys import GREED
 
@@ -68,10 +69,8 @@ def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
 
 
 def test_a_cell_that_lacks_a_gpu_harms_no_other(diamond, tmp_path):
-    from test_gpu import grailbench
-
     words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--impl", "sequential", "--process", "own"]
-    code, _, err = grailbench(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", str(tmp_path / "run"))
+    code, _, err = call_apart(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", tmp_path / "run")
     assert code == 0, err
     rows = results.read_rows(tmp_path / "run")[0]
     assert ends(rows)["gpu-path"][0] == "skipped"

@@ -1,7 +1,6 @@
 """The command line as a user meets it: help, exit codes, machine-readable output."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -9,29 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from commands import call, call_apart
 
 from grailbench.bench import results, verify
 from grailbench.cli import options
-from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets.registry import registry
 
 ROOT = Path(__file__).parents[1]
-
-
-def call(*words, env=None):
-    """Exit code, stdout and stderr of `grailbench WORDS` in a process of its own."""
-    command = [sys.executable, "-m", "grailbench.cli.main", *words]
-    whole = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    done = subprocess.run(command, env=whole, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, done.stderr
-
-
-def inside(capsys, *words):
-    """The same in this process, which saves the start: code, stdout, stderr."""
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    out = capsys.readouterr()
-    return exit_.value.code, out.out, out.err
 
 
 # ------------------------------------------------------------------ help
@@ -56,7 +40,7 @@ def test_examples_in_the_help_of_every_command_parse(name):
 
 
 def test_help_lists_every_command_and_the_exit_codes():
-    code, out, _ = call("--help")
+    code, out, _ = call_apart("--help")
     assert code == 0
     assert all(f"  {name} " in out for name in COMMANDS)
     assert "3 nothing was measured" in out
@@ -92,14 +76,14 @@ def test_default_sample_is_the_verifiers():
     ],
 )
 def test_usage_errors_exit_with_2_and_no_traceback(capsys, words):
-    code, out, err = inside(capsys, *words)
+    code, out, err = call(capsys, *words)
     assert code == 2
     assert "nonsense" in err or "no-such-run" in err or "pdf" in err
     assert "Traceback" not in out + err
 
 
 def test_mistyped_dataset_suggests_the_right_one(capsys):
-    code, _, err = inside(capsys, "fetch", "keg")
+    code, _, err = call(capsys, "fetch", "keg")
     assert code == 2
     assert "kegg" in err
 
@@ -112,7 +96,7 @@ def json_lines(text):
 
 
 def test_list_datasets_gives_every_graph_with_its_published_counts(capsys):
-    code, out, _ = inside(capsys, "list", "datasets", "--json")
+    code, out, _ = call(capsys, "list", "datasets", "--json")
     found = {record["name"]: record for record in json_lines(out)}
     assert code == 0
     assert set(registry()) <= set(found)
@@ -124,14 +108,14 @@ def test_list_datasets_gives_every_graph_with_its_published_counts(capsys):
 @pytest.mark.mirror
 def test_list_counts_a_fetched_graph_and_finds_that_it_matches(capsys, mirror, monkeypatch, tmp_path):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    assert inside(capsys, "fetch", "kegg", "--offline")[0] == 0
-    _, out, _ = inside(capsys, "list", "datasets", "--json")
+    assert call(capsys, "fetch", "kegg", "--offline")[0] == 0
+    _, out, _ = call(capsys, "list", "datasets", "--json")
     kegg = next(record for record in json_lines(out) if record["name"] == "kegg")
     assert (kegg["vertices"], kegg["edges"], kegg["matches"]) == (3618, 5576, True)
 
 
 def test_list_implementations_gives_problem_name_needs_and_source(capsys):
-    code, out, _ = inside(capsys, "list", "implementations", "--json")
+    code, out, _ = call(capsys, "list", "implementations", "--json")
     records = json_lines(out)
     found = {record["name"]: record for record in records if record["problem"] == "reachability"}
     assert code == 0
@@ -143,13 +127,13 @@ def test_list_implementations_gives_problem_name_needs_and_source(capsys):
 
 
 def test_list_configs_names_the_quickstart(capsys):
-    _, out, _ = inside(capsys, "list", "configs", "--json")
+    _, out, _ = call(capsys, "list", "configs", "--json")
     found = {record["name"]: record for record in json_lines(out)}
     assert found["quickstart"]["description"]
 
 
 def test_list_for_people_is_plain_text_when_piped():
-    code, out, _ = call("list", "datasets")
+    code, out, _ = call_apart("list", "datasets")
     assert code == 0
     assert "\x1b" not in out
     assert "uniprotenc_150" in out
@@ -157,14 +141,14 @@ def test_list_for_people_is_plain_text_when_piped():
 
 
 def test_info_of_a_dataset_by_an_alias_gives_its_canonical_record(capsys):
-    code, out, _ = inside(capsys, "info", "uniprot150", "--json")
+    code, out, _ = call(capsys, "info", "uniprot150", "--json")
     (record,) = json_lines(out)
     assert code == 0
     assert (record["kind"], record["name"], record["published_edges"]) == ("dataset", "uniprotenc_150", 46687655)
 
 
 def test_info_of_the_machine_names_processor_and_packages(capsys):
-    _, out, _ = inside(capsys, "info", "--json")
+    _, out, _ = call(capsys, "info", "--json")
     (record,) = json_lines(out)
     assert record["kind"] == "machine"
     assert record["cores"] >= 1
@@ -173,32 +157,32 @@ def test_info_of_the_machine_names_processor_and_packages(capsys):
 
 @pytest.mark.parametrize("name", ["machine", "kegg", "parallel", "quickstart"])
 def test_info_for_people_has_a_line_a_fact(capsys, name):
-    code, out, _ = inside(capsys, "info", name)
+    code, out, _ = call(capsys, "info", name)
     assert code == 0
     assert len(out.splitlines()) >= 4
 
 
 def test_info_shows_everything_of_a_name_that_several_things_have(capsys):
-    _, out, _ = inside(capsys, "info", "floyd-warshall", "--json")
+    _, out, _ = call(capsys, "info", "floyd-warshall", "--json")
     assert [record["problem"] for record in json_lines(out)] == ["apsp", "closure"]
-    code, out, _ = inside(capsys, "info", "fused", "--json")
+    code, out, _ = call(capsys, "info", "fused", "--json")
     assert code == 0
     assert [record["kind"] for record in json_lines(out)] == ["implementation", "config"]
-    _, out, _ = inside(capsys, "info", "fused")
+    _, out, _ = call(capsys, "info", "fused")
     assert out.count("kind ") == 2
 
 
 def test_a_run_names_its_folder_from_where_it_was_called(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ("run", "--problem", "closure", "--dataset", "path-4", "--impl", "condense-bits", "--trials", "1")
-    code, out, err = inside(capsys, *words, "--out", str(tmp_path / "mine"))
+    code, out, err = call(capsys, *words, "--out", str(tmp_path / "mine"))
     assert code == 0
     assert "\nrows: mine\n" in out
     assert "rows go to mine\n" in err
 
 
 def test_a_graph_made_from_a_spec_is_told_in_two_lines_and_no_empty_table(capsys):
-    code, out, _ = inside(capsys, "generate", "path-4")
+    code, out, _ = call(capsys, "generate", "path-4")
     assert code == 0
     said, path = out.splitlines()
     assert said.startswith("path-4: 4 vertices, 3 edges, ")
@@ -206,7 +190,7 @@ def test_a_graph_made_from_a_spec_is_told_in_two_lines_and_no_empty_table(capsys
 
 
 def test_help_names_every_command_with_a_whole_sentence(capsys):
-    code, out, _ = inside(capsys, "--help")
+    code, out, _ = call(capsys, "--help")
     assert code == 0
     assert "..." not in out.split("Commands:")[1]
     assert "Compare the run NEW with the run BASE and fail on a regression. ab" in " ".join(out.split())
@@ -236,7 +220,7 @@ def run(tmp_path):
 
 
 def test_report_shows_measured_beside_printed_and_writes_its_files(capsys, run):
-    code, out, _ = inside(capsys, "report", str(run))
+    code, out, _ = call(capsys, "report", str(run))
     assert code == 0
     assert "Table 2.4" in out
     assert "209.85" in out
@@ -245,7 +229,7 @@ def test_report_shows_measured_beside_printed_and_writes_its_files(capsys, run):
 
 
 def test_report_of_one_table_in_one_format(capsys, run):
-    code, out, _ = inside(capsys, "report", str(run), "--table", "2.6", "--format", "csv")
+    code, out, _ = call(capsys, "report", str(run), "--table", "2.6", "--format", "csv")
     assert code == 0
     assert "Table 2.6" in out
     assert "Table 2.4" not in out
@@ -253,14 +237,14 @@ def test_report_of_one_table_in_one_format(capsys, run):
 
 
 def test_report_of_one_table_leaves_the_page_of_all(capsys, run):
-    assert inside(capsys, "report", str(run))[0] == 0
+    assert call(capsys, "report", str(run))[0] == 0
     whole = (run / "report" / "report.md").read_bytes()
-    assert inside(capsys, "report", str(run), "--table", "2.6")[0] == 0
+    assert call(capsys, "report", str(run), "--table", "2.6")[0] == 0
     assert (run / "report" / "report.md").read_bytes() == whole
 
 
 def test_report_as_json_gives_an_object_a_table_cell(capsys, run):
-    code, out, _ = inside(capsys, "report", str(run), "--table", "2.4", "--json")
+    code, out, _ = call(capsys, "report", str(run), "--table", "2.4", "--json")
     found = {(r["dataset"], r["column"]): r for r in json_lines(out)}
     assert code == 0
     assert len(found) == 10 * 7
@@ -271,14 +255,14 @@ def test_report_as_json_gives_an_object_a_table_cell(capsys, run):
 
 def test_report_of_a_run_without_rows_exits_with_3(capsys, run):
     (run / results.ROWS).write_text("")
-    code, _, err = inside(capsys, "report", str(run))
+    code, _, err = call(capsys, "report", str(run))
     assert code == 3
     assert "no rows" in err
 
 
 def test_report_of_a_run_in_which_all_failed_is_shown_and_exits_with_3(capsys, run):
     (run / results.ROWS).write_text(json.dumps(row(status="failed", reason="boom")) + "\n")
-    code, out, err = inside(capsys, "report", str(run))
+    code, out, err = call(capsys, "report", str(run))
     assert code == 3
     assert "FAILED" in out
     assert "boom" in out
@@ -286,6 +270,6 @@ def test_report_of_a_run_in_which_all_failed_is_shown_and_exits_with_3(capsys, r
 
 
 def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
-    code, _, err = inside(capsys, "report", str(run), "--table", "7.1")
+    code, _, err = call(capsys, "report", str(run), "--table", "7.1")
     assert code == 2
     assert "2.4" in err

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from commands import call
 
 from grailbench import contract
 from grailbench.bench import results, runner
 from grailbench.bench.plan import Config, make_plan
-from grailbench.cli.main import main
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.graph.generate import random_dag
 from grailbench.graph.store import save_graph
@@ -380,22 +380,15 @@ def test_common_cells_without_counters_on_two_machines_are_not_comparable(stored
 # ------------------------------------------------------------------ the command
 
 
-def call(capsys, *words):
-    with pytest.raises(SystemExit) as exit_:
-        main(["compare", *map(str, words)])
-    out = capsys.readouterr()
-    return exit_.value.code, out.out, out.err
-
-
 def test_exit_codes_of_the_command(capsys, stored):
     base, slower = stored("a", cell()), stored("b", cell(ms=steady(20.0)))
     other = stored("c", cell(dataset="human"))
-    assert call(capsys, base, base)[0] == 0
-    code, out, err = call(capsys, base, slower)
+    assert call(capsys, "compare", base, base)[0] == 0
+    code, out, err = call(capsys, "compare", base, slower)
     assert code == 1
     assert "SLOWER" in out
     assert "1 regression of b from a" in err
-    assert call(capsys, base, other)[0] == 3
+    assert call(capsys, "compare", base, other)[0] == 3
 
 
 @pytest.mark.parametrize(
@@ -413,7 +406,7 @@ def test_exit_codes_of_the_command(capsys, stored):
 def test_a_bad_gate_file_is_refused_with_its_key(capsys, stored, tmp_path, text, says):
     run, gate = stored("a", cell()), tmp_path / "gate.toml"
     gate.write_text(text)
-    code, _, err = call(capsys, run, run, "--gate", gate)
+    code, _, err = call(capsys, "compare", run, run, "--gate", gate)
     assert code == 2
     assert says in err
     assert "gate.toml" in err
@@ -431,25 +424,25 @@ def test_a_gate_file_gives_every_key(tmp_path):
 
 def test_a_busy_machine_is_said(capsys, stored):
     run = stored("a", cell(), load_average=[3.1, 2.0, 2.0])
-    assert "base run began at load average 3.1 on 2 cores" in call(capsys, run, run)[1]
+    assert "base run began at load average 3.1 on 2 cores" in call(capsys, "compare", run, run)[1]
 
 
 def test_bad_runs_and_files_exit_with_2(capsys, stored, tmp_path):
     good = stored("good", cell())
-    assert call(capsys, good, "no-such-run")[0] == 2
-    assert call(capsys, good, good, "--gate", tmp_path / "none.toml")[0] == 2
-    assert call(capsys, good, good, "--reference", "nonsense")[0] == 2
-    assert call(capsys, good, good, "--metric", "nonsense")[0] == 2
+    assert call(capsys, "compare", good, "no-such-run")[0] == 2
+    assert call(capsys, "compare", good, good, "--gate", tmp_path / "none.toml")[0] == 2
+    assert call(capsys, "compare", good, good, "--reference", "nonsense")[0] == 2
+    assert call(capsys, "compare", good, good, "--metric", "nonsense")[0] == 2
     no_environment = stored("bare", cell())
     (no_environment / results.ENVIRONMENT).unlink()
-    assert call(capsys, good, no_environment)[0] == 2
+    assert call(capsys, "compare", good, no_environment)[0] == 2
     torn = stored("torn", cell())
     (torn / results.ROWS).write_text("{oops\n" + (torn / results.ROWS).read_text())
-    code, _, err = call(capsys, torn, good)
+    code, _, err = call(capsys, "compare", torn, good)
     assert code == 2
     assert "line 1" in err
     old = stored("old", [{"status": "ok", "key": "k", "phase": "query", "under": "", "trial": 0, "ms": 1.0}])
-    code, _, err = call(capsys, old, good)
+    code, _, err = call(capsys, "compare", old, good)
     assert code == 2
     assert "Traceback" not in err
 
@@ -457,7 +450,7 @@ def test_bad_runs_and_files_exit_with_2(capsys, stored, tmp_path):
 def test_json_is_one_object_a_line_with_the_verdict_last(capsys, stored):
     base = stored("a", cell("dfs"), cell())
     new = stored("b", cell("dfs", status="failed"), cell(ms=steady(20.0), counters={"edges_scanned": 2000}))
-    code, out, _ = call(capsys, base, new, "--format", "json")
+    code, out, _ = call(capsys, "compare", base, new, "--format", "json")
     records = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [record["kind"] for record in records] == ["cell", "counter", "counter", "time", "verdict"]
@@ -465,11 +458,12 @@ def test_json_is_one_object_a_line_with_the_verdict_last(capsys, stored):
     assert time["base"]["interval"][0] < time["base"]["median"] < time["new"]["median"]
     assert records[-1]["kind"] == "verdict"
     assert records[-1]["exit_code"] == 1
-    assert call(capsys, base, new, "--json")[1] == out
+    assert call(capsys, "compare", base, new, "--json")[1] == out
 
 
 def test_markdown_opens_with_the_outcome_and_folds_all_times_away(capsys, stored):
-    code, out, _ = call(capsys, stored("a", cell()), stored("b", cell(ms=steady(20.0))), "--format", "markdown")
+    base, slower = stored("a", cell()), stored("b", cell(ms=steady(20.0)))
+    code, out, _ = call(capsys, "compare", base, slower, "--format", "markdown")
     assert code == 1
     assert out.startswith("## grailbench: 1 regression: 1 in times")
     assert "| kegg" in out.partition("<details>")[0]
@@ -478,11 +472,11 @@ def test_markdown_opens_with_the_outcome_and_folds_all_times_away(capsys, stored
 
 def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
     run = stored("a", cell())
-    code, out, _ = call(capsys, run, run)
+    code, out, _ = call(capsys, "compare", run, run)
     assert code == 0
     assert "no regression" in out
     assert "kegg" not in out
-    assert "kegg" in call(capsys, run, run, "--all")[1]
+    assert "kegg" in call(capsys, "compare", run, run, "--all")[1]
 
 
 # ------------------------------------------------------------------ real runs
@@ -583,7 +577,7 @@ def test_more_edges_scanned_are_caught_by_the_counters_alone(measured, plain, ca
     more = {each.counter: each.new > each.base for each in found.of("regression")}
     assert more["edges_scanned"]
     assert found.times == []
-    assert call(capsys, base, new, "--times", "none")[0] == 1
+    assert call(capsys, "compare", base, new, "--times", "none")[0] == 1
 
 
 def test_20_repeated_runs_differ_in_no_counter(measured, plain):

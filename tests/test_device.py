@@ -1,31 +1,17 @@
 """The door to CUDA: one import, clear errors where it leads nowhere, launches that fit, timers that add up."""
 
-import os
 import re
-import subprocess
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from commands import ROOT, in_python
 
 from grailbench.device import describe, launch, timers
 from grailbench.device.gateway import cuda, require, simulated
 from grailbench.errors import MachineLacks
-
-ROOT = Path(__file__).parents[1]
-NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
-
-
-def in_python(code, **env):
-    """Exit code and both outputs of `code` in a Python of its own that sees no GPU."""
-    whole = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT), **env}
-    done = subprocess.run([sys.executable, "-c", code], env=whole, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout + done.stderr
-
 
 # ------------------------------------------------------------------ one door
 

@@ -4,14 +4,10 @@ In the simulator blocks and queues are tiny, so that a dozen vertices span all o
 and with the thesis's sizes too.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from commands import call_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -25,7 +21,6 @@ from grailbench.graph.csr import Dag, transpose
 from grailbench.reachability.gpu import parents, pipeline, search
 from grailbench.reachability.index import NoTimer, Params, implementation
 
-ROOT = Path(__file__).parents[1]
 gateway.require()
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
 
@@ -268,19 +263,10 @@ def test_impossible_launches_are_refused(wrong):
 # ------------------------------------------------------------------ the command line
 
 
-def grailbench(*words, simulator="0", **env):
-    """Exit code and both outputs of the command in a process that sees no GPU."""
-    hidden = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": simulator, **env}
-    hidden["PYTHONPATH"] = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    command = [sys.executable, "-c", "from grailbench.cli.main import main; main()", *words]
-    done = subprocess.run(command, env={**os.environ, **hidden}, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.mark.parametrize("command", ["run", "verify"])
 def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(command, tmp_path):
     words = ["--dataset", "kegg", "--impl", "gpu", "--dim", "2"]
-    code, out, err = grailbench(command, *words, GRAILBENCH_CACHE=str(tmp_path))
+    code, out, err = call_apart(command, *words, GRAILBENCH_CACHE=str(tmp_path))
     assert code == 4, err
     assert out == ""
     assert len(err.strip().splitlines()) == 1
@@ -291,14 +277,14 @@ def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(com
 
 def test_simulated_run_checks_and_records_no_time(diamond, tmp_path):
     words = ["run", "--dataset", diamond, "--impl", "gpu", "--dim", "1", "--count", "50", "--simulate", "--json"]
-    code, out, err = grailbench(*words)
+    code, out, err = call_apart(*words)
     assert code == 0, err
     assert '"ms": null' in out
     assert '"phase": null' in out
 
 
 def test_a_simulator_by_accident_gives_no_times(diamond):
-    code, _, err = grailbench("run", "--dataset", diamond, "--impl", "gpu", simulator="1")
+    code, _, err = call_apart("run", "--dataset", diamond, "--impl", "gpu", NUMBA_ENABLE_CUDASIM="1")
     assert code == 4
     assert "NUMBA_ENABLE_CUDASIM" in err
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from commands import call_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, dags, digraphs
-from test_gpu import MANY, SHAPES, SMALLEST, assert_as_sequential, grailbench, hubs, on_gpu, shapes, some_params
+from test_gpu import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 
 from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise, Frontier
@@ -171,7 +172,7 @@ def test_phases_are_the_four_steps():
 
 
 def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(tmp_path):
-    code, out, err = grailbench("run", "--dataset", "kegg", "--impl", "gpu-path", GRAILBENCH_CACHE=str(tmp_path))
+    code, out, err = call_apart("run", "--dataset", "kegg", "--impl", "gpu-path", GRAILBENCH_CACHE=str(tmp_path))
     assert code == 4, err
     assert out == ""
     assert "grailbench[gpu]" in err
@@ -180,7 +181,7 @@ def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(tmp
 
 def test_simulated_run_checks_and_records_no_time(diamond):
     words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--dim", "1", "--count", "50", "--simulate", "--json"]
-    code, out, err = grailbench(*words)
+    code, out, err = call_apart(*words)
     assert code == 0, err
     assert '"ms": null' in out
 

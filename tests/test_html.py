@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 from itertools import product
 
 import pytest
+from commands import call
 from stored import ENVIRONMENT, HOSTILE, everything, lost, store, trials, unguided
 
-from grailbench.cli.main import main
 from grailbench.errors import InputError
 from grailbench.report import document, figures, html
 from grailbench.report import figures_style as style
@@ -55,14 +55,6 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def page(text):
     return Page(text)
-
-
-def call(capsys, *words):
-    """Exit code, stdout, stderr of `grailbench report`."""
-    with pytest.raises(SystemExit) as exit_:
-        main(["report", *map(str, words)])
-    out = capsys.readouterr()
-    return exit_.value.code, out.out, out.err
 
 
 # ------------------------------------------------------------------ markup
@@ -167,7 +159,7 @@ def test_sittings_on_other_machines_are_told(tmp_path):
 
 
 def test_command_writes_the_page_beside_the_other_files(capsys, run):
-    code, _, err = call(capsys, run, "--html", "--reference", "dfs")
+    code, _, err = call(capsys, "report", run, "--html", "--reference", "dfs")
     assert code == 0
     written = (run / "report" / "report.html").read_text()
     assert str(run / "report" / "report.html") in err
@@ -176,7 +168,7 @@ def test_command_writes_the_page_beside_the_other_files(capsys, run):
 
 
 def test_command_writes_the_page_where_it_is_told(capsys, run, tmp_path):
-    assert call(capsys, run, f"--html={tmp_path / 'deep' / 'page.html'}")[0] == 0
+    assert call(capsys, "report", run, f"--html={tmp_path / 'deep' / 'page.html'}")[0] == 0
     assert (tmp_path / "deep" / "page.html").is_file()
 
 
@@ -184,16 +176,16 @@ def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run
     report, _ = document.of_run(str(run))
     with pytest.raises(InputError, match="report RUN --html"):
         html.write(report, {}, tmp_path / "some-run")
-    assert call(capsys, run, "--html", tmp_path / "other-run")[0] == 2
+    assert call(capsys, "report", run, "--html", tmp_path / "other-run")[0] == 2
 
 
 def test_reference_that_is_none_exits_with_2(capsys, run):
-    assert call(capsys, run, "--html", "--reference", "moon")[0] == 2
+    assert call(capsys, "report", run, "--html", "--reference", "moon")[0] == 2
 
 
 def test_run_in_which_nothing_was_measured_is_shown_and_exits_with_3(capsys, tmp_path):
     folder = store(tmp_path / "run", lost("failed", HOSTILE))
-    code, _, err = call(capsys, folder, "--html")
+    code, _, err = call(capsys, "report", folder, "--html")
     assert code == 3
     assert "1 failed" in err
     assert "1 failed" in (folder / "report" / "report.html").read_text()

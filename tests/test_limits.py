@@ -7,10 +7,9 @@ import logging
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-from test_device import in_python
+from commands import call, in_python
 
 from grailbench.bench import environment, limits, limits_cpu, limits_scale
-from grailbench.cli.main import main
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
 from grailbench.report import limits as show
@@ -237,16 +236,9 @@ def test_simulator_left_on_in_the_environment_is_never_taken_for_a_gpu(cache):
 # ------------------------------------------------------------------ the command
 
 
-def inside(capsys, *words):
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    out = capsys.readouterr()
-    return exit_.value.code, out.out, out.err
-
-
 def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, tmp_path):
     limits.save(document(gather(1 << 14, 2.0), gather(1 << 16, 1.0)))
-    code, out, err = inside(capsys, "limits", "--only", "cpu", "--json", "--out", str(tmp_path / "kept"))
+    code, out, err = call(capsys, "limits", "--only", "cpu", "--json", "--out", str(tmp_path / "kept"))
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [each["median"] for each in rows] == [2.0, 1.0]
@@ -256,14 +248,14 @@ def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, 
 
 def test_command_warns_of_what_cannot_be_right(cache, capsys):
     limits.save(document(gather(1 << 14, 0.1), gather(1 << 20, 9.0)))
-    code, _, err = inside(capsys, "limits", "--only", "cpu")
+    code, _, err = call(capsys, "limits", "--only", "cpu")
     assert code == 0
     assert "four times as fast" in err
 
 
 def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsys):
     limits.save(document(gather(1 << 14, 2.5), gather(1 << 30, 0.1, 0.11, 0.3)))
-    code, out, _ = inside(capsys, "limits", "--only", "cpu")
+    code, out, _ = call(capsys, "limits", "--only", "cpu")
     assert code == 0
     assert "\x1b" not in out
     assert all(word in out for word in ("gather", "16 KB", "1 GB", "2.5", "0.11*", "G/s"))

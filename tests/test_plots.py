@@ -6,9 +6,9 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from commands import call
 from stored import everything, lost, store, trials, unguided
 
-from grailbench.cli.main import main
 from grailbench.report import figures, plots, sheet
 
 
@@ -17,20 +17,12 @@ def run(tmp_path):
     return store(tmp_path / "run", everything())
 
 
-def call(capsys, *words):
-    """Exit code, stdout, stderr."""
-    with pytest.raises(SystemExit) as exit_:
-        main(["plot", *map(str, words)])
-    out = capsys.readouterr()
-    return exit_.value.code, out.out, out.err
-
-
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 
 
 @needs_matplotlib
 def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
-    code, out, _ = call(capsys, run)
+    code, out, _ = call(capsys, "plot", run)
     names = {path.name for path in (run / "figures").iterdir()}
     assert code == 0
     usual = [name for name in figures.FIGURES if not name.startswith("computation")]
@@ -43,7 +35,7 @@ def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
 
 @needs_matplotlib
 def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
-    code, out, _ = call(capsys, run, "--figure", "edges", "--format", "svg", "--out", tmp_path / "o", "--json")
+    code, out, _ = call(capsys, "plot", run, "--figure", "edges", "--format", "svg", "--out", tmp_path / "o", "--json")
     assert code == 0
     assert [json.loads(line)["path"] for line in out.splitlines()] == [
         str(tmp_path / "o" / name) for name in ("edges.svg", "edges.csv")
@@ -97,7 +89,7 @@ def test_long_figure_has_pages(tmp_path):
 )
 def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows, words, says):
     run = store(tmp_path / "run", rows)
-    code, _, err = call(capsys, run, *words)
+    code, _, err = call(capsys, "plot", run, *words)
     assert code == 3
     assert says in err
     assert not (run / "figures").exists()
@@ -105,7 +97,7 @@ def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows,
 
 @needs_matplotlib
 def test_reference_that_is_none_exits_with_2(capsys, run):
-    code, _, err = call(capsys, run, "--figure", "speedup", "--reference", "moon")
+    code, _, err = call(capsys, "plot", run, "--figure", "speedup", "--reference", "moon")
     assert code == 2
     assert "moon" in err
     assert "sequential d=2 dfs" in err
@@ -113,6 +105,6 @@ def test_reference_that_is_none_exits_with_2(capsys, run):
 
 def test_without_matplotlib_the_extra_is_named_and_the_exit_code_is_4(capsys, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, _, err = call(capsys, run)
+    code, _, err = call(capsys, "plot", run)
     assert code == 4
     assert "grailbench[plots]" in err

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 
 import pandas
 import pytest
+from commands import call
 
 from grailbench.bench import results
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
-from grailbench.cli.main import main
 from grailbench.cli.plot import SUITES
 from grailbench.errors import NothingMeasured
 from grailbench.report import closure, suites
@@ -117,40 +117,32 @@ def closed(session_cache, tmp_path_factory):
     return folder
 
 
-def call(capsys, *words):
-    with pytest.raises(SystemExit) as exit_:
-        main([*map(str, words)])
-    return exit_.value.code, capsys.readouterr().out
-
-
 def test_report_prints_and_writes_the_table(capsys, closed):
-    code, out = call(capsys, "report", closed)
+    code, out, _ = call(capsys, "report", closed)
     assert code == 0
     assert "floyd-warshall (0)" in out
     assert {"report.md", "closure.csv"} <= {path.name for path in (closed / "report").iterdir()}
     assert "4,830" in (closed / "report" / "report.md").read_text()  # the custom graph is one component
-    code, out = call(capsys, "report", closed, "--json")
+    code, out, _ = call(capsys, "report", closed, "--json")
     assert {json.loads(line)["phase"] for line in out.splitlines()} >= {"solve", "condense", "sweep"}
 
 
 def test_a_run_of_closures_compares_with_itself(capsys, closed):
-    with pytest.raises(SystemExit) as exit_:
-        main(["compare", str(closed), str(closed), "--format", "json"])
-    out = capsys.readouterr().out
-    assert exit_.value.code in (0, 3)  # two trials are too few to compare times; counters are compared
+    code, out, _ = call(capsys, "compare", closed, closed, "--format", "json")
+    assert code in (0, 3)  # two trials are too few to compare times; counters are compared
     assert "components" in out or "solve" in out
 
 
 @needs_matplotlib
 def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
     for folder in ("one", "two"):
-        code, out = call(capsys, "plot", closed, "--out", tmp_path / folder)
+        code, out, _ = call(capsys, "plot", closed, "--out", tmp_path / folder)
         assert code == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == ["closure-5.csv", "closure-5.png", "closure-5.svg"]
     for name in ("closure-5.svg", "closure-5.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    code, out = call(capsys, "plot", closed, "--figure", "closure-8")
+    code, out, _ = call(capsys, "plot", closed, "--figure", "closure-8")
     assert code == 3
 
 

@@ -1,0 +1,42 @@
+"""The command line in tests: in this process, or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grailbench.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
+
+
+def call(capture, *words):
+    """Exit code, stdout and stderr of `grailbench WORDS` in this process, which saves the start; `capture` is capsys
+    or capfd."""
+    with pytest.raises(SystemExit) as exit_:
+        main([*map(str, words)])
+    out = capture.readouterr()
+    return exit_.value.code, out.out, out.err
+
+
+def call_apart(*words, **env):
+    """The same in a process of its own that sees no GPU."""
+    done = _python("-m", "grailbench.cli.main", *map(str, words), **env)
+    return done.returncode, done.stdout, done.stderr
+
+
+def in_python(code, **env):
+    """Exit code and both outputs, as one, of `code` in a Python of its own that sees no GPU."""
+    done = _python("-c", code, **env)
+    return done.returncode, done.stdout + done.stderr
+
+
+def _python(*words, **env):
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    whole = {**os.environ, **NO_GPU, "PYTHONPATH": path, **env}
+    return subprocess.run([sys.executable, *words], env=whole, capture_output=True, text=True, timeout=120)
