@@ -75,6 +75,11 @@ def graph_of(vertices, edges):
     return Graph.from_edges(vertices, np.array(sources, int), np.array(targets, int))
 
 
+def edges_of(graph):
+    """The edges of a `Graph` as a list of pairs, in its order: what `graph_of` was given."""
+    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+
+
 def dag_of(vertices, edges):
     """A drawn graph, condensed."""
     return condense(graph_of(vertices, edges))

@@ -10,6 +10,7 @@ import pytest
 from commands import call_apart
 from strategies import dag_of
 from toys import GREED
+from watchers import Silent
 
 from grailbench.bench import memory, results
 from grailbench.bench.guard import Outcome, guarded
@@ -19,11 +20,6 @@ from grailbench.bench.verify import Checks
 from grailbench.errors import TooLittleMemory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc")
-
-
-class Silent:
-    def __getattr__(self, name):
-        return lambda *args: None
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from hypothesis import given, settings
 from naive import closure
-from strategies import digraphs, graph_of
+from strategies import digraphs, edges_of, graph_of
 
 from grailbench.closure import bits as packed
 from grailbench.closure import check
@@ -46,10 +46,6 @@ def expected(vertices, edges):
     for u, reached in enumerate(closure(vertices, edges)):
         found[u, sorted(reached - {u})] = True
     return found
-
-
-def edges_of(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
 
 
 def solved(name, graph, threads=1):

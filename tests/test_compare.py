@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from commands import call
+from watchers import Silent
 
 from grailbench import contract
 from grailbench.bench import results, runner
@@ -480,13 +481,6 @@ def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
 
 
 # ------------------------------------------------------------------ real runs
-
-
-class Silent:
-    """A watcher that hears nothing."""
-
-    def __getattr__(self, name):
-        return lambda *args, **named: None
 
 
 @pytest.fixture(scope="module")

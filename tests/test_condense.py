@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from naive import components, condensed_edges
-from strategies import digraphs
+from strategies import dag_of, digraphs
 
 from grailbench.errors import InputError
 from grailbench.graph import condense as module
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
-
-
-def dag_of(vertices, edges):
-    sources, targets = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    return condense(Graph.from_edges(vertices, sources, targets))
 
 
 def edge_list(offsets, targets):

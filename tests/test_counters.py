@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import digraphs
-from test_condense import dag_of
+from strategies import dag_of, digraphs
 
 from grailbench.reachability.counters import NAMES
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import grail_labels
-from strategies import digraphs
-from test_condense import dag_of
+from strategies import dag_of, digraphs
 
 from grailbench.reachability import labels as lanes
 from grailbench.reachability.cpu.grail import Parallel, Sequential

@@ -29,6 +29,6 @@ def test_grail_is_given_the_number_of_label_pairs():
 
 
 def _tiny():
-    from test_condense import dag_of
+    from strategies import dag_of
 
     return dag_of(50, [(u, u + 1) for u in range(49)])

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from commands import call
+from watchers import Notes
 
 from grailbench import contract
 from grailbench.bench import results
@@ -64,8 +65,6 @@ def measured(diamond, tmp_path, watcher, **block):
 
 @pytest.fixture
 def watcher():
-    from test_runner import Notes
-
     return Notes()
 
 

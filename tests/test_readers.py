@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import digraphs
+from strategies import digraphs, edges_of
 
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import readers
@@ -44,10 +44,6 @@ def as_metis(vertices, pairs, form="", before="", after=""):
         beside[v].append(u)
     lines = [before + "".join(f" {v + 1}{after}" for v in row) for row in beside]
     return f"% comment\n{vertices} {len(pairs)} {form}\n" + "\n".join([*lines, ""])
-
-
-def pairs_of(graph: Graph) -> list[tuple[int, int]]:
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +86,7 @@ def test_gra_round_trips_with_any_header_blanks_and_line_ends(folder, drawn, hea
     text = as_gra(vertices, edges, header, blank, "\r\n" if crlf else "\n")
     graph = roundtrip(folder, text, "g.gra")
     assert graph.vertices == vertices
-    assert pairs_of(graph) == sorted(edges, key=lambda edge: edge[0])
+    assert edges_of(graph) == sorted(edges, key=lambda edge: edge[0])
 
 
 @given(digraphs(), st.randoms(use_true_random=False))
@@ -99,7 +95,7 @@ def test_gra_lines_may_come_in_any_order(folder, drawn, random):
     order = list(range(vertices))
     random.shuffle(order)
     graph = roundtrip(folder, as_gra(vertices, edges, order=order), "o.gra")
-    assert sorted(pairs_of(graph)) == sorted(edges)
+    assert sorted(edges_of(graph)) == sorted(edges)
 
 
 @given(
@@ -111,7 +107,7 @@ def test_gra_lines_may_come_in_any_order(folder, drawn, random):
 def test_edge_lists_keep_edges_and_ids_and_read_over_weight_and_time(folder, drawn, blank, tail, crlf):
     _, edges = drawn
     graph = roundtrip(folder, as_edges(edges, blank, "\r\n" if crlf else "\n", tail), "g.txt")
-    assert pairs_of(graph) == edges
+    assert edges_of(graph) == edges
     assert graph.vertices == 1 + max(max(edge) for edge in edges)
 
 
@@ -120,7 +116,7 @@ def test_snap_header_states_the_vertices(folder, drawn):
     vertices, edges = drawn
     head = f"# Directed graph: g.txt\n# Nodes: {vertices} Edges: {len(edges)}\n# FromNodeId\tToNodeId\n"
     graph = roundtrip(folder, head + as_edges(edges), "snap.txt", "edges")
-    assert (graph.vertices, pairs_of(graph)) == (vertices, edges)
+    assert (graph.vertices, edges_of(graph)) == (vertices, edges)
 
 
 @given(digraphs())
@@ -131,23 +127,23 @@ def test_konect_header_states_edges_and_vertices_and_ids_from_one_are_taken_down
     graph = roundtrip(folder, head + as_edges(up, " "), "out.konect", "edges")
     assert graph.vertices == vertices
     if any(vertices in edge for edge in up):
-        assert pairs_of(graph) == edges
+        assert edges_of(graph) == edges
     else:
-        assert pairs_of(graph) == up  # nothing shows that they start at one
+        assert edges_of(graph) == up  # nothing shows that they start at one
 
 
 @given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 1 -2")]))
 def test_matrix_market_general_round_trips(folder, drawn, kind):
     vertices, edges = drawn
     graph = roundtrip(folder, as_mtx(vertices, edges, f"{kind[0]} general", kind[1]), "g.mtx")
-    assert (graph.vertices, pairs_of(graph)) == (vertices, edges)
+    assert (graph.vertices, edges_of(graph)) == (vertices, edges)
 
 
 @given(digraphs(), st.sampled_from(["pattern symmetric", "pattern skew-symmetric", "Pattern Hermitian"]))
 def test_matrix_market_symmetric_gives_both_directions(folder, drawn, kind):
     vertices, edges = drawn
     graph = roundtrip(folder, as_mtx(vertices, edges, kind), "g.mtx")
-    assert sorted(pairs_of(graph)) == sorted(edges + [(v, u) for u, v in edges if u != v])
+    assert sorted(edges_of(graph)) == sorted(edges + [(v, u) for u, v in edges if u != v])
 
 
 @given(digraphs(), st.sampled_from([("", "", ""), ("1", "", " 9"), ("011 2", "4 5", " 9"), ("100", "7", "")]))
@@ -156,7 +152,7 @@ def test_metis_gives_both_directions_whatever_weights_it_carries(folder, drawn, 
     edges = [edge for edge in edges if edge[0] != edge[1]]
     graph = roundtrip(folder, as_metis(vertices, edges, *kind), "g.graph")
     assert graph.vertices == vertices
-    assert sorted(pairs_of(graph)) == sorted(edges + [(v, u) for u, v in edges])
+    assert sorted(edges_of(graph)) == sorted(edges + [(v, u) for u, v in edges])
 
 
 @given(digraphs(), st.sampled_from([np.int32, np.int64, np.uint64]))
@@ -166,7 +162,7 @@ def test_npz_of_csr_arrays_round_trips(folder, drawn, dtype):
     offsets = np.searchsorted([u for u, _ in edges], np.arange(vertices + 1)).astype(dtype)
     np.savez(folder / "g.npz", offsets=offsets, targets=np.array([v for _, v in edges], dtype))
     graph = read_graph(folder / "g.npz")
-    assert (graph.vertices, pairs_of(graph)) == (vertices, edges)
+    assert (graph.vertices, edges_of(graph)) == (vertices, edges)
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
@@ -177,18 +173,18 @@ def test_npz_of_scipy_reads_every_layout(folder, layout):
     save_npz(folder / "s.npz", matrix)
     graph = read_graph(folder / "s.npz")
     assert graph.vertices == 4
-    assert sorted(pairs_of(graph)) == [(0, 1), (2, 0), (3, 3)]
+    assert sorted(edges_of(graph)) == [(0, 1), (2, 0), (3, 3)]
 
 
 @pytest.mark.parametrize("name", ["g.gra.gz", "misnamed.gra"])
 def test_gzip_is_seen_through_by_content(folder, name):
-    assert pairs_of(roundtrip(folder, gzip.compress(as_gra(2, [(1, 0)]).encode()), name)) == [(1, 0)]
+    assert edges_of(roundtrip(folder, gzip.compress(as_gra(2, [(1, 0)]).encode()), name)) == [(1, 0)]
 
 
 def test_gzip_is_seen_through_for_npz(folder):
     np.savez(folder / "plain.npz", offsets=[0, 1, 1], targets=[1])
     zipped = gzip.compress((folder / "plain.npz").read_bytes())
-    assert pairs_of(roundtrip(folder, zipped, "z.npz.gz", "npz")) == [(0, 1)]
+    assert edges_of(roundtrip(folder, zipped, "z.npz.gz", "npz")) == [(0, 1)]
 
 
 def test_two_gzip_members_are_one_text(folder):
@@ -199,12 +195,12 @@ def test_two_gzip_members_are_one_text(folder):
 @pytest.mark.parametrize(("name", "content"), [("g.gra", as_gra), ("g.txt", lambda n, e: as_edges(e))])
 def test_arrays_grow_past_their_first_room(folder, name, content):
     edges = [(u, (7 * u + k) % 30_000) for u in range(30_000) for k in range(3)]  # more than _FIRST_EDGES
-    assert pairs_of(roundtrip(folder, content(30_000, edges), name)) == edges
+    assert edges_of(roundtrip(folder, content(30_000, edges), name)) == edges
 
 
 def test_arrays_grow_inside_a_hub_line(folder):
     edges = [(1, v % 5) for v in range(300_000)]
-    assert pairs_of(roundtrip(folder, as_gra(5, edges), "hub.gra")) == edges
+    assert edges_of(roundtrip(folder, as_gra(5, edges), "hub.gra")) == edges
 
 
 def test_metis_arrays_grow_inside_a_hub_line(folder):
@@ -216,7 +212,7 @@ def test_metis_arrays_grow_inside_a_hub_line(folder):
     "text", ["0 1\n1 2", "0 1\n\n\n1 2\n\n", "# c\n0 1\n# between\n% too\n1 2\n", "  0 1 \n\t1\t2\t\n"]
 )
 def test_blank_lines_comments_and_a_missing_last_newline_are_read_over(folder, text):
-    assert pairs_of(roundtrip(folder, text, "g.txt", "edges")) == [(0, 1), (1, 2)]
+    assert edges_of(roundtrip(folder, text, "g.txt", "edges")) == [(0, 1), (1, 2)]
 
 
 def test_last_gra_line_needs_no_newline(folder):
@@ -229,17 +225,17 @@ def test_last_gra_line_needs_no_newline(folder):
 def test_sparse_ids_are_renumbered_when_exactly_the_stated_number_occurs(folder):
     text = "# Nodes: 3 Edges: 2\n3858241\t956203\n956203\t6009554\n"
     graph = roundtrip(folder, text, "patents.txt")
-    assert (graph.vertices, pairs_of(graph)) == (3, [(1, 0), (0, 2)])
+    assert (graph.vertices, edges_of(graph)) == (3, [(1, 0), (0, 2)])
 
 
 def test_very_sparse_ids_are_renumbered_without_an_array_as_long_as_the_greatest(folder):
     graph = roundtrip(folder, "# Nodes: 3 Edges: 2\n2147483645 0\n0 1000000000\n", "far.txt")
-    assert (graph.vertices, pairs_of(graph)) == (3, [(2, 0), (0, 1)])
+    assert (graph.vertices, edges_of(graph)) == (3, [(2, 0), (0, 1)])
 
 
 @pytest.mark.parametrize("head", ["% sym unweighted\n", "# Undirected graph: g\n"])
 def test_undirected_edge_lists_give_both_directions_and_loops_once(folder, head):
-    assert sorted(pairs_of(roundtrip(folder, head + "0 1\n2 2\n", "u.txt"))) == [(0, 1), (1, 0), (2, 2)]
+    assert sorted(edges_of(roundtrip(folder, head + "0 1\n2 2\n", "u.txt"))) == [(0, 1), (1, 0), (2, 2)]
 
 
 def test_what_was_done_to_the_ids_is_said(folder):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from toys import PAUSE_SECONDS
+from watchers import Notes
 
 from grailbench.bench import environment, provide, results, runner
 from grailbench.bench.plan import Config, config_from_flags, make_plan
@@ -20,34 +21,6 @@ from grailbench.bench.runner import cell_key, plan_of, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
 
 TOYS = Path(__file__).with_name("toys.py")
-
-
-class Notes:
-    """A watcher that remembers what it was told."""
-
-    def __init__(self):
-        self.notes, self.troubles, self.printed, self.total, self.steps = [], [], [], 0, 0
-
-    def note(self, text):
-        self.notes.append(text)
-
-    def began(self, folder, plan, steps):
-        self.total = steps
-
-    def opened(self, graph, cells): ...
-
-    def answered(self, graph, checkers, cells): ...
-
-    def timed(self, graph): ...
-
-    def step(self, cell, doing, steps=1):
-        self.steps += steps
-
-    def trouble(self, cell, status, reason):
-        self.troubles.append((cell.impl, status, reason))
-
-    def rows(self, rows):
-        self.printed += rows
 
 
 @pytest.fixture

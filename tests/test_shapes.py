@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import edges_of
 
 from grailbench.errors import InputError
 from grailbench.graph.generate.shapes import DENSE, KINDS, Shape, parse_shape
@@ -15,12 +16,8 @@ sizes = st.integers(3, 60)
 densities = st.sampled_from([0, 0.02, 0.1, 0.5, 0.77, 1])
 
 
-def pairs(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
-
-
 def as_networkx(shape):
-    found = nx.MultiDiGraph(pairs(shape.graph()))
+    found = nx.MultiDiGraph(edges_of(shape.graph()))
     found.add_nodes_from(range(shape.vertices))
     return found
 
@@ -39,7 +36,7 @@ def some(kind, vertices, density=0.1, seed=1):
     ],
 )
 def test_simple_kinds_are_what_they_are_called(kind, edges):
-    assert pairs(Shape(kind, 4).graph()) == edges
+    assert edges_of(Shape(kind, 4).graph()) == edges
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "scale-free"])
@@ -49,7 +46,7 @@ def test_one_vertex_has_no_edge(kind):
 
 @given(n=sizes, density=densities, seed=st.integers(0, 99))
 def test_custom_is_connected_and_has_its_edges_once(n, density, seed):
-    found = pairs(Shape("custom", n, density, seed).graph())
+    found = edges_of(Shape("custom", n, density, seed).graph())
     assert len(found) == len(set(found)) == max(round(density * n * (n - 1)), n - 1)
     assert all(u != v for u, v in found)
     assert nx.is_weakly_connected(nx.DiGraph(found))
@@ -57,7 +54,7 @@ def test_custom_is_connected_and_has_its_edges_once(n, density, seed):
 
 @given(n=st.integers(1, 60), density=densities, seed=st.integers(0, 99))
 def test_erdos_renyi_has_no_loop_and_no_pair_twice(n, density, seed):
-    found = pairs(Shape("erdos-renyi", n, density, seed).graph())
+    found = edges_of(Shape("erdos-renyi", n, density, seed).graph())
     assert len(found) == len(set(found))
     assert all(u != v for u, v in found)
     assert density not in (0, 1) or len(found) == density * n * (n - 1)
@@ -79,7 +76,7 @@ def test_random_trees_are_uniform():
     """The 16 labelled trees of 4 vertices: 12 paths and 4 stars; each as often as the others, within 5 sigma."""
     counts = {}
     for seed in range(3200):
-        tree = frozenset(frozenset(pair) for pair in pairs(Shape("random-tree", 4, seed=seed).graph()))
+        tree = frozenset(frozenset(pair) for pair in edges_of(Shape("random-tree", 4, seed=seed).graph()))
         counts[tree] = counts.get(tree, 0) + 1
     assert len(counts) == 16
     assert max(abs(count - 200) for count in counts.values()) < 5 * 200**0.5
@@ -104,9 +101,9 @@ def test_the_spec_and_the_seed_make_the_graph(kind):
     shape = some(kind, 40, seed=5)
     again = parse_shape(shape.name)
     assert again == shape
-    assert pairs(again.graph()) == pairs(shape.graph())
+    assert edges_of(again.graph()) == edges_of(shape.graph())
     if kind in ("custom", "erdos-renyi", "random-tree", "scale-free"):
-        assert pairs(some(kind, 40, seed=6).graph()) != pairs(shape.graph())
+        assert edges_of(some(kind, 40, seed=6).graph()) != edges_of(shape.graph())
 
 
 def test_arrays_of_a_seed_never_change():
@@ -162,7 +159,7 @@ def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
     first, again = open_raw("erdos-renyi-20-0.5"), open_raw("erdos-renyi-20-0.5")
     assert (session_cache / "generated" / "erdos-renyi-20-0.5.npz").is_file()
     assert (first.kind, first.sha256) == ("synthetic", again.sha256)
-    assert pairs(first.graph) == pairs(again.graph) == pairs(Shape("erdos-renyi", 20, 0.5).graph())
+    assert edges_of(first.graph) == edges_of(again.graph) == edges_of(Shape("erdos-renyi", 20, 0.5).graph())
 
 
 def test_generate_takes_specs_and_a_seed(session_cache):

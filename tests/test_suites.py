@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import pandas
 import pytest
 from commands import call
+from watchers import Notes
 
 from grailbench.bench import results
 from grailbench.bench.plan import Config, make_plan
@@ -106,8 +107,6 @@ def test_a_run_without_a_time_measured_nothing(tmp_path):
 @pytest.fixture(scope="module")
 def closed(session_cache, tmp_path_factory):
     """Folder of a run of closures."""
-    from test_runner import Notes
-
     block = {
         "problem": "closure", "datasets": ["custom-70-0.3", "scale-free-90"], "trials": 2, "warmup": 0,
         "implementations": ["floyd-warshall", "condense-bits"],

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from strategies import digraphs, graph_of
+from strategies import digraphs, edges_of, graph_of
 
 from grailbench.errors import InputError
 from grailbench.graph.readers import read, read_graph
 from grailbench.graph.readers_tuwien import write_tuwien
 
 FIGURE_1 = [(0, 1), (1, 2), (2, 3), (3, 1)]
-
-
-def edges_of(graph):
-    return list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")
