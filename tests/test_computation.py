@@ -9,7 +9,8 @@ from stored import evaluation, everything, lost, store, trials
 
 from grailbench.bench import results
 from grailbench.errors import InputError
-from grailbench.report import computation, document, plots, render, stalls
+from grailbench.report import computation, document, plots, stalls
+from grailbench.report.render import table_markdown
 from grailbench.report.summary import cells
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
@@ -28,11 +29,6 @@ def points():
 @pytest.fixture(scope="module")
 def report():
     return document.make(pandas.DataFrame(evaluation(), columns=results.FIELDS), {}, "run")
-
-
-def text(table):
-    headers, lines, notes = render.grid(table)
-    return render.markdown(render.heading(table), headers, lines, notes)
 
 
 # ------------------------------------------------------------------ tables 1 and 2
@@ -56,14 +52,14 @@ def test_generated_graph_has_a_marked_row_of_its_own_and_its_original_stays_blan
 
 
 def test_errata_of_the_paper_are_noted(report):
-    assert "a copy of the file cut off" in text(table(report, "computation-1"))
-    assert "there is no row dag_07" in text(table(report, "computation-2"))
+    assert "a copy of the file cut off" in table_markdown(table(report, "computation-1"))
+    assert "there is no row dag_07" in table_markdown(table(report, "computation-2"))
 
 
 def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
     rows = trials(**(GPU | {"dataset": "dag_01-like", "dim": 1}))
     report = document.make(pandas.DataFrame(rows, columns=results.FIELDS), {}, "run")
-    assert "does not say how many roots" in text(table(report, "computation-2"))
+    assert "does not say how many roots" in table_markdown(table(report, "computation-2"))
 
 
 def test_run_of_other_things_shows_nothing_of_the_paper():

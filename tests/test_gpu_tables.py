@@ -7,6 +7,7 @@ from stored import lost, trials
 from grailbench.bench import results
 from grailbench.report import document, figures, render, tables
 from grailbench.report.feeds import WEIGHTS
+from grailbench.report.render import table_markdown
 from grailbench.report.summary import cells
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
@@ -42,11 +43,6 @@ def row(table, dataset="kegg"):
     return next(row for row in table.rows if row.dataset == dataset)
 
 
-def text(table):
-    headers, lines, notes = render.grid(table)
-    return render.markdown(render.heading(table), headers, lines, notes)
-
-
 # ------------------------------------------------------------------ columns
 
 
@@ -68,18 +64,18 @@ def test_search_columns_are_two_phases_and_two_counts():
     assert [entries[name].measured for name in ("CPU Filter", "GPU Search", "Queries on GPU", "Positive Queries")] == [
         pytest.approx(0.25125), pytest.approx(753.75), 25162, 20223
     ]  # fmt: skip
-    assert "25162" in text(built("6.4", search()))
+    assert "25162" in table_markdown(built("6.4", search()))
 
 
 def test_errata_of_print_are_noted():
-    assert "should read 44.18" in text(built("6.3", labels(dataset="uniprotenc_22")))
-    assert "ten times its neighbours" in text(built("6.1", labels()))
+    assert "should read 44.18" in table_markdown(built("6.3", labels(dataset="uniprotenc_22")))
+    assert "ten times its neighbours" in table_markdown(built("6.1", labels()))
 
 
 def test_filtered_or_lost_cells_give_no_time():
     table = built("6.1", lost("out of memory", "needs 200 GiB", dim=1, **GPU))
     assert row(table).entries["Total"].status == "out of memory"
-    assert "OUT OF MEMORY" in text(table)
+    assert "OUT OF MEMORY" in table_markdown(table)
     assert row(built("6.4", search(filters="level"))).entries["GPU Search"].measured is None
 
 
@@ -137,7 +133,7 @@ def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints(
         assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
     assert row(found[-1], "mine").entries["GPU Search"].measured_notes == ()
     assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
-    assert "] asked 16 queries, not 100,000" in text(found[-1])
+    assert "] asked 16 queries, not 100,000" in table_markdown(found[-1])
 
 
 def test_columns_of_ours_have_no_print_and_no_ratio_to_it():

@@ -8,6 +8,7 @@ import pytest
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.report import document, peers, render, tables
+from grailbench.report.render import table_markdown
 from grailbench.report.summary import Stats, cells, detail
 
 KEGG = {"vertices": 3618, "edges": 5576}
@@ -38,11 +39,6 @@ def built(*groups, name="2.4", graphs=None, planned=None):
 
 def entry(table, column, dataset="kegg"):
     return next(row for row in table.rows if row.dataset == dataset).entries[column]
-
-
-def text(table):
-    headers, lines, notes = render.grid(table)
-    return render.markdown(render.heading(table), headers, lines, notes)
 
 
 # ------------------------------------------------------------------ statistics
@@ -176,8 +172,8 @@ def test_every_printed_row_is_there_in_order_even_when_one_graph_was_measured():
 
 
 def test_graph_missing_from_the_run_is_blank_with_the_reason():
-    assert "Agrocyc [1]" in text(built(rows()))
-    assert "[1] the graph is not in the run" in text(built(rows()))
+    assert "Agrocyc [1]" in table_markdown(built(rows()))
+    assert "[1] the graph is not in the run" in table_markdown(built(rows()))
 
 
 @pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory"])
@@ -185,17 +181,17 @@ def test_bad_cell_shows_its_status_instead_of_a_time(status):
     table = built(rows(status=status, ms=(1.0,), reason="why"))
     shown = entry(table, "Sequential DFS")
     assert (shown.measured, shown.ratio, shown.status) == (None, None, status)
-    assert status.upper() in text(table)
-    assert f"sequential d=2 dfs: {status}, why" in text(table)
+    assert status.upper() in table_markdown(table)
+    assert f"sequential d=2 dfs: {status}, why" in table_markdown(table)
 
 
 def test_incomplete_cell_shows_how_many_trials_it_has():
-    assert "3.00 (2 of 20)" in text(built(rows(), planned=20))
+    assert "3.00 (2 of 20)" in table_markdown(built(rows(), planned=20))
 
 
 def test_errata_of_a_printed_cell_become_a_footnote():
     table = built(rows(), name="2.1", graphs={"agrocyc": {"vertices": 12685, "edges": 13658}})
-    assert "cut off, not rounded" in text(table)
+    assert "cut off, not rounded" in table_markdown(table)
 
 
 # ------------------------------------------------------------------ counts
@@ -217,7 +213,7 @@ def test_counts_come_from_the_rows_when_the_file_is_not_here():
 
 
 def test_counts_that_cannot_be_had_say_why():
-    assert "not fetched" in text(built(rows(), name="2.1", graphs={"kegg": "not fetched"}))
+    assert "not fetched" in table_markdown(built(rows(), name="2.1", graphs={"kegg": "not fetched"}))
 
 
 # ------------------------------------------------------------------ look-alikes and others
@@ -244,7 +240,7 @@ def test_look_alike_has_a_table_of_its_own_without_print():
     (table,) = tables.others(cells(pandas.DataFrame(rows("kegg-like") + rows("kegg"))))
     assert [row.dataset for row in table.rows] == ["kegg-like"]
     assert entry(table, "Sequential DFS", "kegg-like").measured == 3.0
-    assert "209.85" not in text(table)
+    assert "209.85" not in table_markdown(table)
 
 
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():

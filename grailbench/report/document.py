@@ -259,8 +259,7 @@ def as_markdown(report: Report) -> str:
     if report.left_out:
         parts.append(f"No graph of the run is in table {', '.join(report.left_out)}.\n")
     for table in report.every_table:
-        headers, lines, notes = render.grid(table)
-        parts.append(render.markdown(render.heading(table), headers, lines, notes))
+        parts.append(render.table_markdown(table))
     if report.claims:
         parts.append(render.markdown(CLAIMS, *computation.check_grid(report.claims)))
     for comparison in report.peers:

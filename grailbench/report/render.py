@@ -153,6 +153,12 @@ def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iter
     return f"## {title}\n\n{body}\n" + (f"\n{foot}" if foot else "")
 
 
+def table_markdown(table: Table) -> str:
+    """A table with its heading and notes, as Markdown."""
+    headers, lines, notes = grid(table)
+    return markdown(heading(table), headers, lines, notes)
+
+
 def terminal(
     title: str,
     headers: list[str],
