@@ -1,72 +1,28 @@
-"""The thesis's CUDA pipeline: labels equal the sequential DFS's element by element, answers are the oracle's.
-
-In the simulator blocks and queues are tiny, so that a dozen vertices span all of them; on a GPU the same tests run,
-and with the thesis's sizes too.
-"""
+"""What is the thesis's CUDA pipeline's alone: weights that saturate, its phases, its parts."""
 
 import numpy as np
 import pytest
-import simulated as _simulated  # noqa: F401
-from commands import call_apart
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from naive import closure
-from strategies import dag_of, dags, digraphs
+from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, shapes, some_params
+from strategies import dag_of, dags
 
-from grailbench.device import csr, frontier, gateway, scan
+from grailbench.device import csr, frontier, scan
 from grailbench.device.frontier import Enterprise
 from grailbench.device.gateway import cuda
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, transpose
-from grailbench.reachability.gpu import parents, pipeline, search
+from grailbench.reachability.gpu import parents, pipeline
 from grailbench.reachability.index import NoTimer, Params, implementation
 
-gateway.require()
-on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
-
-SMALLEST = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
-SHAPES = [SMALLEST, Enterprise(blocks=2, threads=4, lanes=2, small=2, large=3)]
-SHAPES += [] if gateway.simulated else [Enterprise(blocks=3, threads=64, lanes=32, small=2, large=4), Enterprise()]
-MANY = settings(max_examples=8 if gateway.simulated else 150)
 LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
-
-shapes = st.sampled_from(SHAPES)
-some_params = st.builds(
-    Params,
-    dim=st.sampled_from([1, 2, 3]),
-    order=st.sampled_from(["random", "lexicographic"]),
-    seed=st.integers(0, 99),
-)
 
 
 def labelled(dag, params, shape, ceiling=pipeline.CEILING):
     return pipeline.label(dag, params, NoTimer(), shape, ceiling)
 
 
-def assert_as_sequential(built, dag, params):
-    expected = implementation("sequential").build(dag, params, NoTimer()).labels
-    assert np.array_equal(built.labels.lanes, expected.lanes)
-    starts, ends = (column.copy_to_host() for column in built.pairs)
-    on_device = np.stack([starts, -ends], axis=1).reshape(2 * params.dim, -1)
-    assert np.array_equal(on_device, expected.lanes.reshape(dag.vertices, -1)[:, : 2 * params.dim].T)
-
-
-def hubs(vertices, fan):
-    """Layers that are completely linked: as many parents and children as a layer has vertices."""
-    layers = [range(first, min(first + fan, vertices)) for first in range(0, vertices, fan)]
-    return vertices, [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
-
-
 # ------------------------------------------------------------------ labels
-
-
-@MANY
-@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
-def test_labels_are_the_sequential_dfs_element_by_element(graph, params, shape):
-    dag = dag_of(*graph)
-    built = labelled(dag, params, shape)
-    assert_as_sequential(built, dag, params)
-    assert built.counts["settled_comparisons"] == 0
 
 
 @MANY
@@ -108,64 +64,12 @@ def test_the_super_root_alone_is_labelled():
     assert_as_sequential(labelled(dag, Params(dim=1), SMALLEST), dag, Params(dim=1))
 
 
-def test_several_roots_without_a_super_root_are_refused():
-    offsets, children = np.array([0, 1, 2, 2]), np.array([2, 2], np.int32)
-    order = np.array([0, 1, 2], np.int32)
-    dag = Dag(offsets, children, np.array([0, 0, 1], np.int32), order, order, reverse=transpose(offsets, children))
-    with pytest.raises(InputError, match="2 vertices have no parent .*super-root"):
-        labelled(dag, Params(dim=1), SMALLEST)
-
-
 def test_a_root_that_is_not_the_last_vertex_is_refused():
     offsets, children = np.array([0, 2, 2, 2]), np.array([1, 2], np.int32)
     order = np.array([0, 1, 2], np.int32)
     dag = Dag(offsets, children, np.array([0, 1, 1], np.int32), order, order, reverse=transpose(offsets, children))
     with pytest.raises(InputError, match="not the last vertex .*super-root"):
         labelled(dag, Params(dim=1), SMALLEST)
-
-
-def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(monkeypatch):
-    from grailbench.device import describe
-
-    monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
-    monkeypatch.setattr(pipeline, "Work", None)
-    monkeypatch.setattr(pipeline, "device_bytes", lambda *args: 5 << 30)
-    with pytest.raises(MachineLacks, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):
-        labelled(dag_of(2, [(0, 1)]), Params(), SMALLEST)
-
-
-# ------------------------------------------------------------------ search
-
-
-@MANY
-@given(graph=digraphs().filter(lambda g: 0 < g[0] <= 14), dim=st.sampled_from([1, 2]), shape=shapes, data=st.data())
-def test_answers_are_the_oracles(graph, dim, shape, data):
-    dag, reach = dag_of(*graph), closure(*graph)
-    size = data.draw(st.sampled_from([64, 32]))
-    built = labelled(dag, Params(dim=dim), shape)
-    searcher = search.Searcher(built.graph.children, built.pairs, shape, size)
-    u, v = np.divmod(np.random.default_rng(1).permutation(graph[0] ** 2)[: size + 9], graph[0])
-    answers, positives = searcher.search(dag.component[u], dag.component[v])
-    other = dag.component[u] != dag.component[v]  # a vertex itself is the CPU filter's to find
-    expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)] & other
-    assert answers.tolist() == expected.tolist()
-    assert positives == int(answers.sum())
-
-
-@pytest.mark.parametrize("name", ["gpu", "gpu-32"])
-def test_batches_larger_than_a_group_are_answered_and_counted(name):
-    dag, size = dag_of(*hubs(18, 5)), 18
-    index = implementation(name).build(dag, Params(dim=1, count=True), NoTimer())
-    sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
-    reach = closure(*hubs(18, 5))
-    expected = [t in reach[s] for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
-    assert index.query_batch(sources, targets, NoTimer()).tolist() == expected
-    counters = index.counters
-    assert counters["queries"] == size * size
-    assert counters["positives"] + size == sum(expected)  # what reaches itself needs no search
-    assert counters["groups"] == -(-counters["queries_on_gpu"] // (64 if name == "gpu" else 32)) > 1
-    assert index.check_labels(dag) is None
-    assert index.query_batch(sources[:0], targets[:0], NoTimer()).tolist() == []
 
 
 def test_phases_are_the_thesis_columns():
@@ -258,64 +162,3 @@ def test_rows_on_the_device_are_those_of_the_host():
 def test_impossible_launches_are_refused(wrong):
     with pytest.raises(ValueError, match="powers of two"):
         Enterprise(**wrong)
-
-
-# ------------------------------------------------------------------ the command line
-
-
-@pytest.mark.parametrize("command", ["run", "verify"])
-def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(command, tmp_path):
-    words = ["--dataset", "kegg", "--impl", "gpu", "--dim", "2"]
-    code, out, err = call_apart(command, *words, GRAILBENCH_CACHE=str(tmp_path))
-    assert code == 4, err
-    assert out == ""
-    assert len(err.strip().splitlines()) == 1
-    assert "grailbench[gpu]" in err
-    assert "--simulate" in err
-    assert list(tmp_path.iterdir()) == []  # nothing was fetched, nothing was begun
-
-
-def test_simulated_run_checks_and_records_no_time(diamond, tmp_path):
-    words = ["run", "--dataset", diamond, "--impl", "gpu", "--dim", "1", "--count", "50", "--simulate", "--json"]
-    code, out, err = call_apart(*words)
-    assert code == 0, err
-    assert '"ms": null' in out
-    assert '"phase": null' in out
-
-
-def test_a_simulator_by_accident_gives_no_times(diamond):
-    code, _, err = call_apart("run", "--dataset", diamond, "--impl", "gpu", NUMBA_ENABLE_CUDASIM="1")
-    assert code == 4
-    assert "NUMBA_ENABLE_CUDASIM" in err
-
-
-# ------------------------------------------------------------------ on a GPU
-
-
-@pytest.mark.parametrize("degree", [50, 100])
-@pytest.mark.parametrize("order", ["random", "lexicographic"])
-class TestDense:
-    pytestmark = on_gpu
-
-    def test_labels_hold_on_dense_random_dags(self, degree, order):
-        from grailbench.graph.condense import condense
-        from grailbench.graph.generate import random_dag
-
-        dag, params = condense(random_dag(20_000, degree, seed=1)), Params(dim=2, order=order)
-        built = labelled(dag, params, Enterprise())
-        assert_as_sequential(built, dag, params)
-        assert built.counts["saturated_pairs"] == 2
-
-
-@pytest.mark.gpu
-@pytest.mark.mirror
-@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
-@pytest.mark.parametrize("order", ["random", "lexicographic"])
-def test_labels_hold_on_every_real_graph(real_graphs, order):
-    from grailbench.datasets.library import open_graph
-
-    for name in real_graphs:
-        dag = open_graph(name).dag
-        for dim in (1, 2):
-            params = Params(dim=dim, order=order)
-            assert_as_sequential(labelled(dag, params, Enterprise()), dag, params)

@@ -1,26 +1,18 @@
-"""Computation 2020's CUDA pipeline: labels equal the sequential DFS's element by element, answers are the oracle's."""
+"""What is the CUDA pipeline of Computation 2020's alone: trees and schedules, its search, its phases and memory."""
 
 import numpy as np
 import pytest
-import simulated as _simulated  # noqa: F401
-from commands import call_apart
-from hypothesis import given
-from hypothesis import strategies as st
-from naive import closure
-from strategies import dag_of, dags, digraphs
-from test_gpu import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
+from pipelines import SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu
+from strategies import dag_of
 
 from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise, Frontier
 from grailbench.device.gateway import cuda
 from grailbench.device.schedule import Schedule
-from grailbench.errors import InputError, TooLittleMemory
-from grailbench.graph.csr import Dag, transpose
+from grailbench.errors import TooLittleMemory
 from grailbench.reachability.cpu.traverse import shuffle_rows
 from grailbench.reachability.gpu import path_pipeline, path_search
 from grailbench.reachability.index import NoTimer, Params, implementation
-
-gateway.require()
 
 
 def labelled(dag, params, shape):
@@ -28,13 +20,6 @@ def labelled(dag, params, shape):
 
 
 # ------------------------------------------------------------------ labels
-
-
-@MANY
-@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
-def test_labels_are_the_sequential_dfs_element_by_element(graph, params, shape):
-    dag = dag_of(*graph)
-    assert_as_sequential(labelled(dag, params, shape), dag, params)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -66,24 +51,6 @@ def test_later_pairs_find_no_frontier_of_the_dag_again():
     assert two - one == three - two == 2 * sweep
 
 
-def test_several_roots_without_a_super_root_are_refused():
-    offsets, children = np.array([0, 1, 2, 2]), np.array([2, 2], np.int32)
-    order = np.array([0, 1, 2], np.int32)
-    dag = Dag(offsets, children, np.array([0, 0, 1], np.int32), order, order, reverse=transpose(offsets, children))
-    with pytest.raises(InputError, match="2 vertices have no parent .*super-root"):
-        labelled(dag, Params(dim=1), SMALLEST)
-
-
-def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(monkeypatch):
-    from grailbench.device import describe
-
-    monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
-    monkeypatch.setattr(path_pipeline, "Work", None)
-    monkeypatch.setattr(path_pipeline, "device_bytes", lambda *args: 5 << 30)
-    with pytest.raises(TooLittleMemory, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):
-        labelled(dag_of(2, [(0, 1)]), Params(), SMALLEST)
-
-
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_threads_change_no_child_order(threads, monkeypatch):
     from grailbench.reachability.cpu import traverse
@@ -113,20 +80,6 @@ def test_a_schedule_replays_the_frontiers_of_the_first(shape):
 # ------------------------------------------------------------------ search
 
 
-@MANY
-@given(graph=digraphs().filter(lambda g: 0 < g[0] <= 14), dim=st.sampled_from([1, 2]), shape=shapes)
-def test_answers_are_the_oracles(graph, dim, shape):
-    dag, reach = dag_of(*graph), closure(*graph)
-    built = labelled(dag, Params(dim=dim), shape)
-    searcher = path_search.PathSearcher(built.graph.children, built.pairs, shape)
-    u, v = np.divmod(np.random.default_rng(1).permutation(graph[0] ** 2)[:73], graph[0])
-    answers, positives = searcher.search(dag.component[u], dag.component[v])
-    other = dag.component[u] != dag.component[v]  # a vertex itself is the pre-check's to find
-    expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)] & other
-    assert answers.tolist() == expected.tolist()
-    assert positives == int(answers.sum())
-
-
 def test_a_query_visits_a_vertex_once_and_stops_when_it_is_answered():
     """Ten diamonds in a row: whoever remembers expands each level once."""
     ladder = [(3 * i + a, 3 * i + b) for i in range(10) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
@@ -138,19 +91,6 @@ def test_a_query_visits_a_vertex_once_and_stops_when_it_is_answered():
         answers, _ = searcher.search(np.array([0], np.int32), np.array([target], np.int32))
         assert answers.tolist() == [True]
         assert searcher.levels - before <= levels
-
-
-def test_batches_larger_than_a_group_are_answered_and_counted():
-    dag, size = dag_of(*hubs(18, 5)), 18
-    index = implementation("gpu-path").build(dag, Params(dim=1, count=True), NoTimer())
-    sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
-    reach = closure(*hubs(18, 5))
-    expected = [t in reach[s] for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
-    assert index.query_batch(sources, targets, NoTimer()).tolist() == expected
-    counters = index.counters
-    assert counters["positives"] + size == sum(expected)
-    assert counters["groups"] == -(-counters["queries_on_gpu"] // 64) > 1
-    assert index.check_labels(dag) is None
 
 
 def test_phases_are_the_four_steps():
@@ -168,35 +108,7 @@ def test_phases_are_the_four_steps():
     assert {name for under, name in timer.phases if under == ""} == {"label", "query", "transfer", "allocate"}
 
 
-# ------------------------------------------------------------------ the command line, and a GPU
-
-
-def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(tmp_path):
-    code, out, err = call_apart("run", "--dataset", "kegg", "--impl", "gpu-path", GRAILBENCH_CACHE=str(tmp_path))
-    assert code == 4, err
-    assert out == ""
-    assert "grailbench[gpu]" in err
-    assert "--simulate" in err
-
-
-def test_simulated_run_checks_and_records_no_time(diamond):
-    words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--dim", "1", "--count", "50", "--simulate", "--json"]
-    code, out, err = call_apart(*words)
-    assert code == 0, err
-    assert '"ms": null' in out
-
-
-@pytest.mark.parametrize("degree", [50, 100])
-@pytest.mark.parametrize("order", ["random", "lexicographic"])
-class TestDense:
-    pytestmark = on_gpu
-
-    def test_labels_hold_on_dense_random_dags(self, degree, order):
-        from grailbench.graph.condense import condense
-        from grailbench.graph.generate import random_dag
-
-        dag, params = condense(random_dag(20_000, degree, seed=1)), Params(dim=2, order=order)
-        assert_as_sequential(labelled(dag, params, Enterprise()), dag, params)
+# ------------------------------------------------------------------ memory, and real graphs
 
 
 def test_the_simulator_counts_no_device_memory():
@@ -254,17 +166,3 @@ def test_the_smallest_real_graphs_are_labelled_and_searched_in_the_simulator_too
     answers = index.query_batch(sources, targets, NoTimer())
     assert np.array_equal(answers, other.query_batch(sources, targets, NoTimer()))
     assert 0 < answers.sum() < 200
-
-
-@pytest.mark.gpu
-@pytest.mark.mirror
-@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
-@pytest.mark.parametrize("order", ["random", "lexicographic"])
-def test_labels_hold_on_every_real_graph(real_graphs, order):
-    from grailbench.datasets.library import open_graph
-
-    for name in real_graphs:
-        dag = open_graph(name).dag
-        for dim in (1, 3):
-            params = Params(dim=dim, order=order)
-            assert_as_sequential(labelled(dag, params, Enterprise()), dag, params)

@@ -33,7 +33,7 @@ def params_of(name):
 
 def build(name, dag, params):
     if "gpu" in implementations()[name].needs and device.simulating():
-        pytest.skip("too slow in the simulator: tests/test_gpu.py has its own")
+        pytest.skip("too slow in the simulator: each has tests of its own")
     try:
         return implementations()[name].build(dag, params, NoTimer())
     except MachineLacks as lack:
