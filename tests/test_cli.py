@@ -2,21 +2,16 @@
 
 import json
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from commands import call, call_apart
+from commands import call, call_apart, in_python
+from stored import store
 
 from grailbench.bench import results, verify
 from grailbench.cli import options
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets.registry import registry
-
-ROOT = Path(__file__).parents[1]
-
 
 # ------------------------------------------------------------------ help
 
@@ -53,8 +48,8 @@ def test_help_starts_without_the_heavy_libraries():
         "except SystemExit: pass\n"
         "sys.exit(', '.join({'numba', 'pandas', 'scipy', 'rich', 'pydantic'} & set(sys.modules)) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, f"imported: {done.stderr}"
+    code, out = in_python(probe)
+    assert code == 0, f"imported: {out}"
 
 
 def test_default_sample_is_the_verifiers():
@@ -210,13 +205,8 @@ def row(**fields):
 @pytest.fixture
 def run(tmp_path):
     """A folder with a run of two trials of one cell."""
-    folder = tmp_path / "run"
-    folder.mkdir()
     rows = [row(phase=phase, trial=i, ms=2.0 + i) for i in range(2) for phase in ("label", "query")]
-    (folder / results.ROWS).write_text("".join(json.dumps(r) + "\n" for r in rows))
-    (folder / results.ENVIRONMENT).write_text(json.dumps({"cpu": "Test CPU", "cores": 2}))
-    (folder / results.PLAN).write_text("{}")
-    return folder
+    return store(tmp_path / "run", rows, {"cpu": "Test CPU", "cores": 2})
 
 
 def test_report_shows_measured_beside_printed_and_writes_its_files(capsys, run):

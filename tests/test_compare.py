@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from commands import call
+from stored import store
 from watchers import Silent
 
 from grailbench import contract
@@ -52,17 +53,12 @@ def both(label, query, **other):
 def stored(tmp_path):
     """Writes rows as a run of that name on a machine; returns its folder."""
 
-    def store(name, *cells, machine=HERE, **environment):
-        folder = tmp_path / name
-        folder.mkdir()
+    def make(name, *cells, machine=HERE, **environment):
         rows = [row for rows in cells for row in rows]
-        (folder / results.ROWS).write_text("".join(json.dumps(row) + "\n" for row in rows))
         env = {"cpu": "an abacus", "cores": 2, "fingerprint": machine} | environment
-        (folder / results.ENVIRONMENT).write_text(json.dumps(env))
-        (folder / results.PLAN).write_text("{}")
-        return folder
+        return store(tmp_path / name, rows, env)
 
-    return store
+    return make
 
 
 def verdicts(found):
