@@ -211,6 +211,7 @@ def test_a_pipeline_without_child_orders_stands_beside_the_random_one():
     )  # fmt: skip
     ours = {each.series: each.ours for each in computation.checks(found) if each.reading == "device resident"}
     assert ours == {"gpu-path": pytest.approx(5.0), "gpu-fused level,tree,hubs": pytest.approx(10.0)}
+    assert "1 graph, 1 cell" in [line[6] for line in computation.check_grid(computation.checks(found))[1]]
 
 
 def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):

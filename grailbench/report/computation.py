@@ -425,7 +425,8 @@ def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str
     headers = ["Claim", "of", "implementation", "graphs", "theirs", "ours", "over", "verdict"]
     lines = []
     for each in found:
-        over = f"{each.graphs} graph{'s' if each.graphs != 1 else ''}, {each.cells} cells"
+        graphs, cells = ("" if number == 1 else "s" for number in (each.graphs, each.cells))
+        over = f"{each.graphs} graph{graphs}, {each.cells} cell{cells}"
         over += f", {each.lost} lost" if each.lost else ""
         over += f"; {each.unmatched} unmatched" if each.unmatched else ""
         ours = "–" if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
