@@ -379,3 +379,13 @@ def test_records_are_plain_json(report):
     lines = [json.loads(json.dumps(r)) for t in report.every_table for r in render.records(t)]
     dfs = next(r for r in lines if (r["table"], r["dataset"], r["column"]) == ("2.4", "kegg", "Pure DFS"))
     assert (dfs["measured"], dfs["printed"], dfs["impl"], dfs["status"]) == (3.0, 209.85, "dfs", "ok")
+
+
+def test_the_line_of_the_machine_names_its_gpus_each_once():
+    from grailbench.report.runs import Run
+
+    gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "NVIDIA H100"}]
+    environment = {"cpu": "an abacus", "cores": 2, "gpus": gpus}
+    assert document.machine(environment) == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
+    assert Run(None, None, False, environment, {}).machine == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
+    assert document.machine({"cpu": "an abacus", "cores": 2, "gpus": []}) == "an abacus, 2 cores"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, published, render, tables
+from grailbench.report import computation, published, render, runs, tables
 from grailbench.report.peers import Comparison, compare
 from grailbench.report.summary import STATUSES, Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
@@ -189,7 +189,7 @@ def _counts(name: str, row: Mapping) -> Mapping | str:
 
 
 def machine(environment: Mapping) -> str:
-    """One line: processor, cores, memory, system, Python and numba, commit."""
+    """One line: processor, cores, memory, GPUs, system, Python and numba, commit."""
     packages = environment.get("packages") or {}
     memory = environment.get("memory_bytes")
     commit = environment.get("commit")
@@ -197,6 +197,7 @@ def machine(environment: Mapping) -> str:
         environment.get("cpu") or "unknown processor",
         f"{environment.get('cores', '?')} cores",
         f"{memory / 2**30:.0f} GiB" if memory else None,
+        *runs.gpus(environment),
         environment.get("os"),
         environment.get("python"),
         f"numba {packages['numba']}" if "numba" in packages else None,

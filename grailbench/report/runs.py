@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,15 +91,21 @@ class Run:
 
     @property
     def machine(self) -> str:
-        """Processor, cores and commit in a line."""
+        """Processor, cores, GPUs and commit in a line."""
         env = self.environment
         commit, dirty = env.get("commit"), " with changes" if env.get("dirty") else ""
-        parts = [env.get("cpu") or "unknown processor", f"{env.get('cores', '?')} cores"]
+        parts = [env.get("cpu") or "unknown processor", f"{env.get('cores', '?')} cores", *gpus(env)]
         return ", ".join(parts + ([f"commit {commit[:12]}{dirty}"] if commit else []))
 
     def implementations(self) -> list[str]:
         """The names of its implementations, each once."""
         return list(dict.fromkeys(cell.impl for cell in self.cells.values()))
+
+
+def gpus(environment: Mapping) -> list[str]:
+    """'NVIDIA H200', '4 x NVIDIA H200': the GPUs that an environment has, by name."""
+    names = [str(each.get("name")) for each in environment.get("gpus") or ()]
+    return [name if names.count(name) == 1 else f"{names.count(name)} x {name}" for name in dict.fromkeys(names)]
 
 
 def load(run: str | os.PathLike) -> Run:
