@@ -247,6 +247,7 @@ class Problem(ABC):
     name: ClassVar[str]
     asks: ClassVar[str]  #: what a workload is made of, for people: 'pairs', 'sources'
     count: ClassVar[int]  #: how many of them, unless told
+    counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
     phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`bench.results.LAST_PHASES`)
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none

@@ -124,12 +124,45 @@ def test_flags_that_change_the_problem_change_its_usual_implementations_and_coun
         ({"problem": "bfs", "queries": ["balanced"]}, "no query set 'balanced'"),
         ({"problem": "bfs", "from_edges": True}, "not timed from edges"),
         ({"problem": "bfs", "implementations": ["parallel"]}, "--problem reachability"),
+        ({"problem": "bfs", "dim": (3,)}, r"--dim: it changes nothing for sequential of bfs \(leave --dim out\)"),
+        ({"problem": "bfs", "threads": (2,)}, "--threads: it changes nothing"),
+        ({"problem": "sssp", "filters": ("level",)}, "--filters: it changes nothing for dijkstra of sssp"),
+        ({"problem": "closure", "implementations": ["condense-bits"], "threads": (2,)}, "or take warshall-bits"),
+        ({"problem": "closure", "count": 3}, "closure takes the whole graph"),
+        ({"problem": "apsp", "count": 3}, "apsp takes the whole graph"),
+        ({"implementations": ["sequential"], "devices": (2,)}, "--devices: .*or take gpu-fused"),
+        ({"implementations": ["gpu"], "search": ("bfs",)}, "--search: .*or take sequential, parallel"),
+        ({"implementations": ["gpu-fused"], "filters": ("none",)}, "gpu-fused of .* always has level,tree,hubs"),
         ({"implementations": ["dijkstra"]}, "--problem sssp or apsp"),
     ],
 )
 def test_what_a_problem_does_not_know_is_one_error_with_a_remedy(diamond, flags, words):
     with pytest.raises(InputError, match=words):
         make_plan(config_from_flags(datasets=[diamond], **flags))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"implementations": ["dfs", "sequential"], "dim": (3,)},
+        {"implementations": ["gpu-fused"], "filters": ("hubs,tree,level",)},
+        {"problem": "closure", "threads": (2,)},
+        {"problem": "bfs", "count": 3},
+    ],
+)
+def test_a_flag_that_somebody_obeys_is_taken(diamond, flags):
+    assert make_plan(config_from_flags(datasets=[diamond], **flags)).cells
+
+
+def test_a_flag_over_a_config_must_be_obeyed_in_one_of_its_experiments(diamond, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"""
+[[experiment]]\nproblem = "bfs"\ndatasets = ["{diamond}"]
+[[experiment]]\nproblem = "closure"\ndatasets = ["{diamond}"]
+""")
+    assert {cell.threads for cell in make_plan(config_from_flags(str(path), threads=(3,))).cells} == {None, 3}
+    with pytest.raises(InputError, match="--dim: it changes nothing for sequential of bfs or condense-bits of closure"):
+        config_from_flags(str(path), dim=(3,))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")

@@ -32,7 +32,7 @@ from pydantic import (
 from grailbench import paths
 from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.queries import QuerySpec
-from grailbench.contract import Params, Spec, implementation
+from grailbench.contract import Params, Spec, implementation, implementations
 from grailbench.errors import InputError
 from grailbench.reachability.index import FILTERS
 
@@ -50,6 +50,8 @@ def _filter_names(value: str) -> str:
     return ",".join(name for name in FILTERS if name in asked) or "none"
 
 
+#: fields of an experiment that an implementation obeys or not
+AXES = ("dim", "search", "filters", "threads", "order", "devices")
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 
@@ -159,7 +161,7 @@ class Cell:
     @property
     def params(self) -> Params:
         """What the implementation is given."""
-        axes = {name: getattr(self, name) for name in ("dim", "search", "filters", "threads", "order", "devices")}
+        axes = {name: getattr(self, name) for name in AXES}
         given = {name: value for name, value in axes.items() if value is not None}
         return problem(self.problem).params(seed=self.seed, **given)
 
@@ -255,18 +257,13 @@ def _expand(experiment: Experiment):
     if experiment.from_edges and not solved.from_edges:
         raise InputError(f"{solved.name} is not timed from edges", remedy="leave out from_edges")
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
+    axes = {axis: getattr(experiment, axis) for axis in AXES}
+    axes["threads"] = [Params(threads=count).workers for count in experiment.threads]
     for name, impl in itertools.product(names, experiment.implementations):
         chosen = implementation(impl, solved.name)
         collapsed = [
             values if axis in chosen.axes else [chosen.fixed.get(axis)]
-            for axis, values in (
-                ("dim", experiment.dim),
-                ("search", experiment.search),
-                ("filters", experiment.filters),
-                ("threads", [Params(threads=count).workers for count in experiment.threads]),
-                ("order", experiment.order),
-                ("devices", experiment.devices),
-            )
+            for axis, values in axes.items()
         ]
         for dim, search, filters, threads, order, devices, spec in itertools.product(*collapsed, specs):
             yield Cell(
@@ -382,7 +379,8 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     """A config from flags alone, or a given one (by name or file) whose experiments' keys the flags replace.
 
     `flags` are fields of `Experiment`; None and empty tuples mean 'not given'. Naming datasets or sets
-    replaces both. Raises InputError when there is nothing to run, or naming the flag that does not hold.
+    replaces both. Raises InputError when there is nothing to run, or naming the flag that does not hold or that no
+    implementation obeys.
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
     given = {name: value for name, value in given.items() if value is not None and value != []}
@@ -398,7 +396,32 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
         blocks = [Experiment.model_validate({**_kept(block, given), **given}) for block in base.experiment]
     except ValidationError as error:
         raise InputError(_explain(error, flags=True)) from None
+    for name in given:
+        _require_obeyed(name, blocks)
     return base.model_copy(update={"experiment": blocks})
+
+
+def _require_obeyed(name: str, blocks: list[Experiment]) -> None:
+    """Raise InputError when a flag changes nothing in any block: a time would be taken for what it is not."""
+    problems = {block.problem: problem(block.problem) for block in blocks}
+    if name == "count" and not any(solved.counted for solved in problems.values()):
+        raise InputError(f"--count: {' and '.join(problems)} takes the whole graph", remedy="leave --count out")
+    if name not in AXES:
+        return
+    chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
+    if any(name in found.axes or found.fixed.get(name) in getattr(block, name) for block, found in chosen):
+        return
+    obeying = dict.fromkeys(
+        found.name for solved in problems for found in implementations(solved).values() if name in found.axes
+    )
+    ours = [each for each in obeying if not each.startswith("peer:")]
+    named = list(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen))
+    who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
+    fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
+    what = f"{who} always has {' or '.join(fixed)}" if fixed and len(named) == 1 else f"it changes nothing for {who}"
+    flag = f"--{FLAG_NAMES.get(name, name)}"
+    others = f", or take {', '.join(ours)}" if ours else ""
+    raise InputError(f"{flag}: {what}", remedy=f"leave {flag} out{others}")
 
 
 def _kept(block: Experiment, given: dict) -> dict:

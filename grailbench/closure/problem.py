@@ -21,6 +21,7 @@ class Closure(Problem):
     name = "closure"
     asks = "vertices"
     count = 1
+    counted = False
     phases = ("prepare", "solve")
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"

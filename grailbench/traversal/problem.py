@@ -119,6 +119,7 @@ class Apsp(_Traversal):
     name = "apsp"
     asks = "pairs"
     count = 1
+    counted = False
     usual = ("dijkstra",)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
