@@ -248,6 +248,7 @@ class Problem(ABC):
     asks: ClassVar[str]  #: what a workload is made of, for people: 'pairs', 'sources'
     count: ClassVar[int]  #: how many of them, unless told
     counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
+    most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
     phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`bench.results.LAST_PHASES`)
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
@@ -269,6 +270,14 @@ class Problem(ABC):
     @abstractmethod
     def data(self, graph: Any, spec: Any) -> Any:
         """What implementations are given of an opened graph: made once a graph and workload, outside all trials."""
+
+    def require_few(self, name: str, vertices: int | None) -> None:
+        """Raise InputError for a graph of more than `most_vertices`; `vertices` is None where that is not known."""
+        if self.most_vertices is not None and vertices is not None and vertices > self.most_vertices:
+            raise InputError(
+                f"{name}: {vertices:,} vertices are too many for {self.name}",
+                remedy=f"a graph of at most {self.most_vertices:,}",
+            )
 
     def share(self, data: Any) -> None:  # noqa: B027 - most have nothing to do
         """Make what `data` makes on demand, once, before the processes of several cells share it."""

@@ -142,6 +142,26 @@ def test_what_a_problem_does_not_know_is_one_error_with_a_remedy(diamond, flags,
 
 
 @pytest.mark.parametrize(
+    "name", ["uniprotenc_150", "cit-patents-like", "dag_01-like", "roads-1m-like", "path-50000",
+             "citations-n3800000-k4.6-w500000-s1"],
+)  # fmt: skip
+def test_a_graph_too_large_for_all_pairs_is_refused_before_it_is_had(name):
+    with pytest.raises(InputError, match=rf"{name}: .* too many for apsp \(a graph of at most 46,340\)"):
+        make_plan(config_from_flags(datasets=[name], problem="apsp"))
+    assert make_plan(config_from_flags(datasets=[name], problem="sssp")).cells
+
+
+def test_what_is_known_of_a_graphs_size_is_that_of_its_file(diamond):
+    from grailbench.datasets.library import expected_vertices, open_raw
+
+    for name in (diamond, "kegg-like", "erdos-renyi-20-0.1"):
+        before = expected_vertices(name)
+        assert before == open_raw(name).vertices == expected_vertices(name)  # stored by now
+    assert expected_vertices("kegg") == 3617
+    assert expected_vertices("no such graph") is None
+
+
+@pytest.mark.parametrize(
     "flags",
     [
         {"implementations": ["dfs", "sequential"], "dim": (3,)},

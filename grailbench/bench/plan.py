@@ -240,7 +240,8 @@ class Plan:
 
 
 def make_plan(config: Config) -> Plan:
-    """Expand a config. Raises InputError for an unknown dataset, set or implementation, or no cell."""
+    """Expand a config. Raises InputError for an unknown dataset, set or implementation, no cell, or a graph that is
+    known to be too large for its problem."""
     cells: dict[str, Cell] = {}
     for experiment in config.experiment:
         for cell in _expand(experiment):
@@ -250,10 +251,14 @@ def make_plan(config: Config) -> Plan:
 
 
 def _expand(experiment: Experiment):
+    from grailbench.datasets.library import expected_vertices
+
     names = _datasets(experiment)
     if not names:
         raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
     solved = problem(experiment.problem)
+    for name in names if solved.most_vertices is not None else ():
+        solved.require_few(name, expected_vertices(name))  # now, and not when it was fetched or generated
     if experiment.from_edges and not solved.from_edges:
         raise InputError(f"{solved.name} is not timed from edges", remedy="leave out from_edges")
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]

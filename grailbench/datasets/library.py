@@ -133,6 +133,30 @@ def open_raw(name: str) -> RawGraph:
     return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, graph)
 
 
+def expected_vertices(name: str) -> int | None:
+    """Vertices of the raw graph of that name, without the super-root, as far as they are known before it is fetched,
+    generated or read."""
+    from grailbench.graph import generate
+    from grailbench.graph.store import read_meta
+
+    dataset = registry().get(name)
+    if dataset is not None:
+        row = dataset.counted or dataset.printed(super_root=False)
+        after = dataset.printed(super_root=True)
+        return row.vertices if row is not None else after and after.vertices - 1
+    for folder in _STORED.values():
+        if (path := _stored_path(folder, name)) is not None:
+            try:
+                return read_meta(path)["vertices"]
+            except (InputError, KeyError):
+                return None  # opening it will say what is wrong
+    if name in generate.look_alikes():
+        profile = generate.profile_of(name)
+        return generate.expected(name)[0] if profile is None else profile.vertices
+    shape, sizes = generate.parse_shape(name), generate.parse_citations(name)
+    return shape.vertices if shape is not None else sizes[0] if sizes is not None else None
+
+
 def available() -> list[str]:
     """Names that `open_graph` can open now, real graphs first; look-alikes among them, stored or not."""
     from grailbench.graph import generate

@@ -7,6 +7,7 @@ both ways) over the time of the search, and the harmonic mean over the sources.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from grailbench.traversal import check
 from grailbench.traversal.index import FAR, Implementation, Network, NoTimer
 from grailbench.traversal.weights import MOST, drawn
 
-MOST_PAIRS = 2**31  #: entries of the largest matrix of all pairs
+MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
 
 
 class _Traversal(Problem):
@@ -120,6 +121,7 @@ class Apsp(_Traversal):
     asks = "pairs"
     count = 1
     counted = False
+    most_vertices = MOST_ALL_PAIRS
     usual = ("dijkstra",)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
@@ -129,9 +131,8 @@ class Apsp(_Traversal):
         return Spec("all", 0, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> AllPairs:
-        """The matrix of all pairs. Raises InputError when it has more than `MOST_PAIRS` entries."""
-        if data.vertices**2 > MOST_PAIRS:
-            raise InputError(f"{graph.name}: {data.vertices:,} vertices are too many for a matrix of all pairs")
+        """The matrix of all pairs. Raises InputError for a graph of more than `MOST_ALL_PAIRS` vertices."""
+        self.require_few(graph.name, data.vertices)
         return AllPairs(data)
 
     def attempt(

@@ -30,6 +30,7 @@ __all__ = [
     "citations",
     "compare",
     "differences",
+    "expected",
     "like",
     "look_alikes",
     "made",
