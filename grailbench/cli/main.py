@@ -8,7 +8,7 @@ import sys
 import click
 
 from grailbench import __version__
-from grailbench.errors import GrailbenchError
+from grailbench.errors import GrailbenchError, TooLittleMemory
 
 COMMANDS = {
     "fetch": "fetch",
@@ -69,6 +69,9 @@ def main(argv: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
+    except MemoryError as error:
+        click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
+        sys.exit(TooLittleMemory.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted: finished results are kept", err=True)
         sys.exit(INTERRUPTED)

@@ -7,19 +7,34 @@ import os
 from grailbench.closure import bits as packed
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu.sweep import sweep
+from grailbench.errors import TooLittleMemory
 from grailbench.graph.readers_tuwien import write_tuwien
 
 
 def export(name: str, path: str | os.PathLike, closure: bool = False) -> dict:
     """Write the raw graph of that name, with `closure` its transitive closure; returns name, path, vertices, edges.
 
-    Raises InputError when nothing has the name or the file cannot be written.
+    Raises InputError when nothing has the name or the file cannot be written, TooLittleMemory for a closure that does
+    not fit.
     """
     from grailbench.datasets.library import open_raw
 
     graph = open_raw(name).graph
     if closure:
+        _require_memory(name, graph.vertices)
         bits = packed.pack_graph(graph)
         graph = packed.graph_of_bits(sweep(bits, condense(bits)))
     edges = write_tuwien(path, graph)
     return {"name": name, "path": str(path), "vertices": graph.vertices, "edges": edges}
+
+
+def _require_memory(name: str, vertices: int) -> None:
+    """Raise TooLittleMemory unless there is room for the relation, its transpose and its closure."""
+    import psutil
+
+    need, free = 3 * 8 * vertices * packed.words(vertices), psutil.virtual_memory().available
+    if need > free:
+        raise TooLittleMemory(
+            f"the closure of {name}, {vertices:,} vertices, needs {need / 2**30:.2f} GiB; "
+            f"{free / 2**30:.2f} GiB are free (take a smaller graph, or a machine with more)"
+        )
