@@ -16,7 +16,7 @@ from strategies import dag_of, digraphs
 
 from grailbench.device import crew, gateway, team
 from grailbench.device.gateway import cuda
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.reachability.gpu.fused.batch import Room, usual
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
@@ -101,6 +101,17 @@ def test_batches_of_other_sizes_and_on_the_device_answer_alike():
     searcher.search_device(cuda.to_device(u), cuda.to_device(v), answers)
     assert answers.copy_to_host().tolist() == whole.astype(int).tolist()
     assert searcher.search(u, v).tolist() == whole.tolist()
+
+
+def test_a_batch_that_does_not_fit_is_refused_before_anything_of_it_is_made(monkeypatch):
+    searcher = searcher_on(dag_of(*layered(3, 3)), Params(dim=1))
+    u, v = (np.resize(ends, 1000).astype(np.int32) for ends in pairs_of(9, 1))
+    for free, k in ((33 * 1000, 1000), (9 * 500, 500)):
+        monkeypatch.setattr("grailbench.device.describe.memory", lambda free=free: (free, 2**30))
+        with pytest.raises(TooLittleMemory, match=f"a batch of {k:,} queries needs .* are free on .*--count"):
+            searcher.search(u[:k], v[:k])
+        monkeypatch.setattr("grailbench.device.describe.memory", lambda free=free: (free + 200, 2**30))
+        assert searcher.search(u[:k], v[:k]).shape == (k,)  # the lists of the larger batch serve the smaller
 
 
 def test_a_batch_answers_alike_after_a_larger_one_on_the_device():

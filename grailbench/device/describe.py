@@ -67,12 +67,13 @@ def memory() -> tuple[int, int]:
     return int(free), int(total)
 
 
-def require_memory(needed: int, what: str) -> None:
+def require_memory(needed: int, what: str, remedy: str = "take a smaller graph, or a GPU with more") -> None:
     """Raise TooLittleMemory unless `needed` bytes are free on the device; `what` needs them, for the message."""
     free, total = memory()
     if needed > free:
         raise TooLittleMemory(
-            f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on {describe().name}"
+            f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on "
+            f"{describe().name} ({remedy})"
         )
 
 

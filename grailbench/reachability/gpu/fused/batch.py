@@ -64,6 +64,10 @@ def require_few(vertices: int) -> None:
         )
 
 
+BATCH_BYTES = 9  #: on the device, of a query in a batch: two ids and an answer
+LIST_BYTES = 24  #: on the device, of a query in the lists that stages hand on, which batches of one searcher share
+
+
 class _Batch:
     """Pinned host and device memory for batches of k queries, and the launches that settle them.
 
@@ -143,9 +147,17 @@ class Searcher:
         return 12 * self._queues.size
 
     def prepare(self, k: int) -> None:
-        """Make room for batches of k queries, unless there is; `search` would do it too, in its own time."""
+        """Make room for batches of k queries, unless there is; `search` would do it too, in its own time.
+
+        Raises TooLittleMemory, before anything is allocated, when the device has not so much.
+        """
         if k and (self._batch is None or self._batch.size != k):
             self._batch = None
+            if self._lists is not None and self._lists[0].sources.shape[0] < k:
+                self._lists = None
+            need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
+            remedy = "ask fewer at once with --count, or share them among GPUs with --devices"
+            require_memory(need, f"a batch of {k:,} queries", remedy)
             self._batch = _Batch(k, self._settler)
             cuda.synchronize()
 
