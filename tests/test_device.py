@@ -2,6 +2,7 @@
 
 import re
 import time
+from enum import IntEnum
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from commands import ROOT, in_python
 
 from grailbench.device import describe, launch, timers
 from grailbench.device.gateway import cuda, require, simulated
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, TooLittleMemory
 
 # ------------------------------------------------------------------ one door
 
@@ -203,6 +204,45 @@ def test_blocks_shrink_to_what_registers_allow(big_device, registers, per_multip
 def test_a_kernel_of_which_no_block_fits_is_said_with_its_registers(big_device):
     with pytest.raises(MachineLacks, match="relay takes 4000 registers"):
         launch.cooperative_shape(kernel_of(4000), ())
+
+
+Fault = IntEnum(
+    "Fault",
+    {
+        "CUDA_SUCCESS": 0,
+        "CUDA_ERROR_OUT_OF_MEMORY": 2,
+        "CUDA_ERROR_ILLEGAL_ADDRESS": 700,
+        "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": 701,
+        "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE": 720,
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "says"),
+    [
+        ("OUT_OF_MEMORY", TooLittleMemory, r"no device memory is left to launch kernel relay, 1,056 blocks of 512 thr"),
+        ("LAUNCH_OUT_OF_RESOURCES", MachineLacks, r"refuses to launch .* with 232,448 bytes of shared .*GPU\)"),
+        ("COOPERATIVE_LAUNCH_TOO_LARGE", MachineLacks, r"LAUNCH_TOO_LARGE \(take another implementation"),
+        ("ILLEGAL_ADDRESS", RuntimeError, r"could not launch kernel relay.*, or failed before it: CUDA_ERROR_ILL"),
+    ],
+)
+def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind, says):
+    with pytest.raises(kind, match=says) as refusal:
+        launch.check((Fault[f"CUDA_ERROR_{fault}"],), launch._launching("relay", launch.Shape(1056, 512), 232_448))
+    assert type(refusal.value) is kind
+
+
+def test_a_launch_that_the_driver_takes_passes():
+    assert launch.check((Fault.CUDA_SUCCESS,), "copy 4 bytes to the device") is None
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(simulated, reason="needs a GPU")
+def test_too_large_a_cooperative_grid_is_refused_on_the_gpu():
+    args = cuda.to_device(np.zeros(2, np.int32)), 7
+    with pytest.raises(MachineLacks, match="refuses to launch kernel relay"):
+        launch.Prepared(relay, args, launch.Shape(1 << 20, 256)).launch()
 
 
 # ------------------------------------------------------------------ timers

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grailbench.device.gateway import cuda, simulated
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, TooLittleMemory
 
 SIMULATED_THREADS = 32  # each is a Python thread, and a warp is enough to run every path
 _LEAST_THREADS = 32
@@ -93,14 +93,16 @@ class Prepared:
         self._cells = [cell if isinstance(cell, ctypes._SimpleCData) else ctypes.c_int64(cell) for cell in raw]
         self._places = (ctypes.c_void_p * len(self._cells))(*(ctypes.addressof(cell) for cell in self._cells))
         handle = int(compiled._codelibrary.get_cufunc().handle)
+        doing = _launching(kernel.py_func.__name__, shape, shared_bytes)
         if shared_bytes > _PLAIN_SHARED:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            check(driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id))
+            set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
+            check(set_to, doing)
         call = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
         if not compiled.cooperative:
             fixed += (0,)
-        self.launch = lambda: check(call(*fixed))
+        self.launch = lambda: check(call(*fixed), doing)
 
 
 def prepared_copy(to, source) -> Callable[[], None]:
@@ -120,13 +122,34 @@ def prepared_copy(to, source) -> Callable[[], None]:
     places = host.ctypes.data, device.device_ctypes_pointer.value
     fixed = (*(reversed(places) if inward else places), host.nbytes)
     call = driver.cuMemcpyHtoD if inward else driver.cuMemcpyDtoH
-    return lambda: check(call(*fixed))
+    doing = f"copy {host.nbytes:,} bytes {'to' if inward else 'from'} the device"
+    return lambda: check(call(*fixed), doing)
 
 
 _PLAIN_SHARED = 48 * 1024
 
 
-def check(result: tuple) -> None:
-    """Raise RuntimeError for what a call of the driver gave, unless it says that all is well."""
-    if int(result[0]):
-        raise RuntimeError(f"a CUDA call failed: {result[0]!r}")
+#: results of the driver that say what the device cannot do, and not that a kernel went wrong
+_BEYOND = (
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+    "CUDA_ERROR_NOT_SUPPORTED",
+)
+
+
+def _launching(kernel: str, shape: Shape, shared_bytes: int) -> str:
+    launch = f"launch kernel {kernel}, {shape.blocks:,} blocks of {shape.threads} threads"
+    return launch + (f" with {shared_bytes:,} bytes of shared memory" if shared_bytes else "")
+
+
+def check(result: tuple, doing: str) -> None:
+    """Raise TooLittleMemory or MachineLacks when the device refused what was asked, RuntimeError for any other fault:
+    that may be one of an earlier kernel, which the driver tells late."""
+    if not int(result[0]):
+        return
+    fault = result[0].name
+    if fault == "CUDA_ERROR_OUT_OF_MEMORY":
+        raise TooLittleMemory(f"no device memory is left to {doing} (take a smaller graph, or a GPU with more)")
+    if fault in _BEYOND:
+        raise MachineLacks(f"this GPU refuses to {doing}: {fault} (take another implementation or GPU)")
+    raise RuntimeError(f"CUDA could not {doing}, or failed before it: {fault}")

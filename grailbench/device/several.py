@@ -52,14 +52,15 @@ class Lent:
         from cuda.bindings import driver
 
         to, source = (each.device_ctypes_pointer.value for each in (array, self._array))
-        check(driver.cuMemcpyPeer(to, _current(), source, self._context, self._array.nbytes))
+        size = self._array.nbytes
+        check(driver.cuMemcpyPeer(to, _current(), source, self._context, size), f"copy {size:,} bytes between GPUs")
 
 
 def _current():
     from cuda.bindings import driver
 
     result = driver.cuCtxGetCurrent()
-    check(result)
+    check(result, "name the context of this GPU")
     return result[1]
 
 
