@@ -420,3 +420,15 @@ def test_plan_prints_the_cells_that_run_executes(process, tmp_path):
     measured = {(row["impl"], row["dim"]) for row in read_rows(out)[0]}
     assert {(cell["impl"], cell["dim"]) for cell in cells} == measured
     assert len(cells) == 3
+
+
+@pytest.mark.parametrize(
+    ("impl", "count", "warned"), [("gpu", 100_000, True), ("gpu", 1000, False), ("dfs", 100_000, False)]
+)
+def test_who_simulates_many_queries_is_told_of_count(diamond, impl, count, warned):
+    from grailbench.bench.runner import _patience
+
+    told = _patience(make_plan(Config.model_validate(
+        {"experiment": [{"datasets": [diamond], "implementations": [impl], "count": count}]}
+    )))  # fmt: skip
+    assert (told is not None and "100,000 queries: --count 1000" in told) == warned

@@ -39,6 +39,7 @@ from grailbench.contract import Input, Problem, Verdict, Workload, implementatio
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
 
+PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
 BUSY = 0.6  #: load average a core, from which a run says that it is not alone
 
 
@@ -208,6 +209,8 @@ def verify(
     _require(plan)
     env = machine.environment()
     env["fingerprint"] = machine.fingerprint(env)
+    if simulate and (warning := _patience(plan)):
+        watcher.note(warning)
     settled = provide(plan, fetch, watcher.note)
     sitting = _Sitting(None, env, [], watcher, checks, open_graph)
     watcher.began(None, settled, len(settled.cells))
@@ -228,6 +231,14 @@ def _require(plan: Plan) -> None:
             return
     if lacking is not None:
         raise lacking
+
+
+def _patience(plan: Plan) -> str | None:
+    """What to say of a plan that will keep the simulator busy for long."""
+    asked = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and _on_gpu(cell)]
+    if max(asked, default=0) <= PATIENT:
+        return None
+    return f"the simulator may need an hour for {max(asked):,} queries: --count 1000 is over in a minute"
 
 
 def _implementation(cell: Cell) -> type:

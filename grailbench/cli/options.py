@@ -53,7 +53,9 @@ _TIMING = (
 )
 _CHECKS = (
     click.option(
-        "--simulate", is_flag=True, help="Run GPU kernels in numba's simulator: checks answers, records no time."
+        "--simulate",
+        is_flag=True,
+        help="Run GPU kernels in numba's simulator: checks answers, records no time; slow, so give a small --count.",
     ),
     click.option(
         "--sample",
