@@ -214,6 +214,17 @@ def test_a_pipeline_without_child_orders_stands_beside_the_random_one():
     assert "1 graph, 1 cell" in [line[6] for line in computation.check_grid(computation.checks(found))[1]]
 
 
+def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say_so():
+    of = {"dataset": "dag_01-like", "dim": 1, "search": None, "filters": "level,tree,hubs", "order": None}
+    apart = {"transfer": 2.0, "allocate": 1.0, "renumber": 6.0}
+    parts = {("label", "on_device"): 1.0}
+    found = measured(trials(label=1.0, impl="gpu-fused", parts=parts, apart=apart, **of))
+    frame = computation.shares(computation.points(found))
+    assert frame[(frame.of == "all") & (frame.part == "renumber")].share.iloc[0] == pytest.approx(0.6)
+    assert computation.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
+    assert "renumbering" in " ".join(computation.check_grid(computation.checks(found))[2])
+
+
 def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert "## Claims of Computation 2020" in document.as_markdown(report)
     assert "claims.csv" in {path.name for path in document.write(report, tmp_path)}

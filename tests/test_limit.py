@@ -73,6 +73,8 @@ def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(InputError, match="other.json"):
         limit.ceilings_for(tmp_path, str(tmp_path / "other.json"))
+    with pytest.raises(InputError, match=r"gone\.json: there is no such file \('grailbench limits --out DIR'"):
+        limit.ceilings_for(tmp_path, str(tmp_path / "gone.json"))
 
 
 def test_a_time_is_told_as_a_multiple_of_its_floor():

@@ -90,8 +90,8 @@ FIGURES = {
     ),
     "computation-4": (
         "Labeling times (Computation 2020, figure 4)",
-        "Mean seconds to label, by label pairs d, on log axes; uploading the graph and allocating are counted. "
-        "Benchmark graphs above, home-made below. Graphs named -like are generated.",
+        "Mean seconds to label, by label pairs d, on log axes; uploading the graph, allocating and "
+        "renumbering it are counted. Benchmark graphs above, home-made below. Graphs named -like are generated.",
     ),
     "computation-5": (
         "Memory (Computation 2020, figure 5)",
@@ -101,12 +101,12 @@ FIGURES = {
     "computation-6": (
         "Query times (Computation 2020, figure 6)",
         "Mean ms of a batch of 100,000 random queries, or of as many as stand behind the graph's name, by label pairs "
-        "d, on log axes; filter on the CPU, transfers and search.",
+        "d, on log axes; filter, transfers and search.",
     ),
     "computation-7": (
         "Share of the steps (Computation 2020, figure 7)",
         "Shares of a trial's labeling, averaged over graphs and d. Steps: of the labeling. All: with reading the graph "
-        "from the cache, allocation and transfer.",
+        "from the cache, allocation, transfer and renumbering.",
     ),
     "computation-8": (
         "Why warps stall (Computation 2020, figure 8)",

@@ -93,9 +93,11 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
     file is given, or the file is no such document.
     """
     if file:
+        remedy = "'grailbench limits --out DIR' writes one"
+        if not Path(file).is_file():
+            raise InputError("there is no such file", path=file, remedy=remedy)
         document = read_json(Path(file))
         if "cpu" not in document or "machine" not in document:
-            remedy = "'grailbench limits --out DIR' writes one"
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
     if read_json(run / ENVIRONMENT).get("fingerprint") != fingerprint(ceilings_of_machines.env.environment()):
