@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import pandas
 import pytest
 from commands import call
+from stored import row
 from watchers import Notes
 
 from grailbench.bench import results
@@ -15,7 +16,7 @@ from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
 from grailbench.cli.plot import SUITES
 from grailbench.errors import NothingMeasured
-from grailbench.report import closure, suites
+from grailbench.report import closure, document, suites
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 
@@ -97,6 +98,15 @@ def test_rows_of_reachability_make_no_suite(tmp_path):
     mixed = pandas.concat([ROWS, ROWS[:1].assign(problem="reachability")])
     assert suites.make(mixed, {}, tmp_path) is None
     assert suites.make(ROWS, {}, tmp_path).problems == ("closure",)
+
+
+def test_a_report_on_reachability_says_which_cells_of_other_problems_it_leaves_out():
+    both = pandas.concat([ROWS, pandas.DataFrame([row(phase="query", ms=1.0, trial=0, problem="reachability")])])
+    report = document.make(both, {}, "run")
+    (said,) = [line for line in report.header if "run that problem apart" in line]
+    assert "cells of closure too" in said
+    assert len(report.cells) == 1
+    assert document.make(both[both.problem == "reachability"], {}, "run").other_problems == []
 
 
 def test_a_run_without_a_time_measured_nothing(tmp_path):

@@ -26,7 +26,8 @@ class Report:
     """What a run gives: the published tables asked for, the tables of other graphs, the peers, all cells, and the
     claims of Computation 2020 where the run takes that paper up.
 
-    `left_out` are the published tables that hold no graph of the run and were not asked for by name.
+    `left_out` are the published tables that hold no graph of the run and were not asked for by name; `other_problems`
+    those that the run has cells of too, and this report none.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Report:
     cells: list[Cell]
     left_out: list[str]
     claims: list[computation.Check] = field(default_factory=list)
+    other_problems: list[str] = field(default_factory=list)
 
     @property
     def every_table(self) -> list[Table]:
@@ -59,7 +61,9 @@ class Report:
             "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
             self.status_counts(),
             *self.drifts(),
-        ]
+            *(f"The run has cells of {name} too, which are not shown here: run that problem apart."
+              for name in self.other_problems),
+        ]  # fmt: skip
 
     def _papers(self) -> str:
         ours = [name in tables.PAPER_TABLES for name in (table.name for table in self.tables)]
@@ -114,7 +118,9 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
             raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(tables.NAMES)}")
     if rows.empty:
         raise NothingMeasured(f"{title}: the run has no rows")
+    others: list[str] = []
     if "problem" in rows:
+        others = [name for name in dict.fromkeys(rows["problem"].dropna()) if name != "reachability"]
         rows = rows[rows["problem"].isna() | (rows["problem"] == "reachability")]
     if rows.empty:
         raise NothingMeasured(f"{title}: the run has no rows of reachability")
@@ -131,6 +137,7 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         cells=measured,
         left_out=[] if names else _left_out(built, measured),
         claims=[] if names else computation.checks(measured),
+        other_problems=others,
     )
 
 
