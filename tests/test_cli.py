@@ -269,7 +269,7 @@ def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
 
 
 def test_a_closure_that_does_not_fit_is_one_error_with_need_and_free(capsys):
-    code, _, err = inside(capsys, "export", "path-3000000", "/dev/null", "--closure")
+    code, _, err = call(capsys, "export", "path-3000000", "/dev/null", "--closure")
     assert code == 4
     assert "the closure of path-3000000, 3,000,000 vertices, needs 3143.21 GiB" in err
     assert "GiB are free (take a smaller graph" in err
@@ -280,5 +280,5 @@ def test_an_allocation_that_fails_is_one_line_and_no_traceback(capsys, monkeypat
         raise MemoryError("Unable to allocate 9.00 TiB")
 
     monkeypatch.setattr("grailbench.closure.export.export", fail)
-    code, _, err = inside(capsys, "export", "kegg-like", "x")
+    code, _, err = call(capsys, "export", "kegg-like", "x")
     assert (code, err) == (4, "error: too little memory: Unable to allocate 9.00 TiB (take a smaller graph)\n")
