@@ -20,6 +20,7 @@ def test_record_is_plain_json_and_names_machine_and_software():
 def test_fingerprint_ignores_load_and_commit_but_not_threads():
     record = environment.environment()
     same = {**record, "load_average": [99, 99], "commit": "0", "dirty": not record["dirty"], "command": []}
+    same["memory_bytes"] *= 2
     other = {**record, "threads": {**record["threads"], "NUMBA_NUM_THREADS": "77"}}
     assert environment.fingerprint(same) == environment.fingerprint(record)
     assert environment.fingerprint(other) != environment.fingerprint(record)

@@ -75,9 +75,10 @@ def environment() -> dict:
 
 
 def fingerprint(env: dict) -> str:
-    """16 hex digits of what of an environment changes times: not the load, the commit or the command."""
+    """16 hex digits of what of an environment changes times: not the load, the commit or the command, nor the memory,
+    which a virtual machine is given as it uses it."""
     kept = (
-        "cpu", "cores", "cores_physical", "cores_logical", "caches", "memory_bytes",
+        "cpu", "cores", "cores_physical", "cores_logical", "caches",
         "os", "python", "packages", "threads", "governor", "gpus",
     )  # fmt: skip
     return _short_hash({key: env.get(key) for key in kept})
