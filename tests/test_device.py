@@ -237,14 +237,6 @@ def test_a_launch_that_the_driver_takes_passes():
     assert launch.check((Fault.CUDA_SUCCESS,), "copy 4 bytes to the device") is None
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(simulated, reason="needs a GPU")
-def test_too_large_a_cooperative_grid_is_refused_on_the_gpu():
-    args = cuda.to_device(np.zeros(2, np.int32)), 7
-    with pytest.raises(MachineLacks, match="refuses to launch kernel relay"):
-        launch.Prepared(relay, args, launch.Shape(1 << 20, 256)).launch()
-
-
 # ------------------------------------------------------------------ timers
 
 
