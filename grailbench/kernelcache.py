@@ -1,25 +1,31 @@
 """Where numba keeps compiled kernels, so that no stale one is ever run.
 
-numba tells a stale cache entry by the file of the kernel itself. A kernel that inlines a predicate of another file
-would go on running the old predicate after an update. So the cache folder is named after the text of every file
-that compiles anything: any change there starts a fresh folder. `NUMBA_CACHE_DIR`, where set, is left alone.
+numba tells a stale cache entry by the file of the kernel itself. A kernel that inlines a predicate of another file, or
+reads a constant of one, would go on running the old one after an update. So the cache folder is named after the text of
+every file that compiles anything, and of those that they import from: any change there starts a fresh folder.
+`NUMBA_CACHE_DIR`, where set, is left alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import", re.MULTILINE)
 
 
 def digest() -> str:
-    """A short hash of the text of every module with kernels."""
+    """A short hash of the text of every module with kernels, and of the modules that these import from."""
+    texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
+    kernels = {path for path, text in texts.items() if b"njit" in text or b"cuda.jit" in text}
+    named = {name.decode() for path in kernels for name in _IMPORTED.findall(texts[path])}
+    files = kernels | {_PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in named}
     found = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if b"njit" in text or b"cuda.jit" in text:
+    for path, text in texts.items():
+        if path in files:
             found.update(text)
     return found.hexdigest()[:12]
 

@@ -4,12 +4,15 @@ from grailbench import kernelcache
 
 
 def test_a_change_in_one_kernel_file_changes_the_folder_of_all(tmp_path, monkeypatch):
-    (tmp_path / "predicate.py").write_text("from numba import njit\n")
+    (tmp_path / "predicate.py").write_text("from numba import njit\nfrom grailbench.constants import FAR\n")
+    (tmp_path / "constants.py").write_text("FAR = 1\n")
     (tmp_path / "plain.py").write_text("x = 1\n")
     monkeypatch.setattr(kernelcache, "_PACKAGE", tmp_path)
     before = kernelcache.digest()
     (tmp_path / "plain.py").write_text("x = 2\n")
     assert kernelcache.digest() == before
+    (tmp_path / "constants.py").write_text("FAR = 2\n")
+    assert before != (before := kernelcache.digest())
     (tmp_path / "predicate.py").write_text("from numba import njit  # changed\n")
     assert kernelcache.digest() != before
 
