@@ -93,6 +93,28 @@ def test_other_implementations_stand_beside_with_their_ratio_to_sequential():
     assert entries["sequential / gpu"].measured == pytest.approx(0.2 / 40)
 
 
+def test_labels_that_one_gpu_timed_by_events_have_columns_of_the_device_alone():
+    by_events = {"parts": {("label", "on_device"): 0.05, ("query", "on_device"): 0.2}}
+    fused = trials(label=0.1, query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 1}))
+    table = built("6.1", sequential(1, label=0.2), fused)
+    entries = row(table).entries
+    assert table.columns[-4:] == (
+        "gpu-fused", "sequential / gpu-fused", "gpu-fused, device alone", "sequential / gpu-fused, device alone"
+    )  # fmt: skip
+    assert entries["gpu-fused, device alone"].measured == pytest.approx(0.05025)
+    assert entries["sequential / gpu-fused, device alone"].measured == pytest.approx(4.0)
+    assert entries["sequential / gpu-fused"].measured == pytest.approx(2.0)
+    assert "by the GPU's events" in table_markdown(table)
+
+
+def test_search_and_several_gpus_have_no_columns_of_the_device_alone():
+    by_events = {"parts": {("label", "on_device"): 0.05, ("query", "on_device"): 0.2}}
+    fused = trials(query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "devices": 1}))
+    assert not [column for column in built("6.4", sequential(2), fused).columns if "device alone" in column]
+    several = trials(label=0.1, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 2}))
+    assert not [column for column in built("6.1", sequential(1), several).columns if "device alone" in column]
+
+
 def test_search_of_ours_is_the_whole_batch_against_sequential_dfs():
     fused = trials(query=0.5, **(GPU | {"impl": "gpu-fused", "filters": "level,tree"}))
     entries = row(built("6.4", search(), sequential(2, query=20.0), fused)).entries

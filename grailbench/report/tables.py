@@ -30,6 +30,8 @@ _COUNTS = {
     "Vertices": "vertices", "Edges": "edges", "Avg Degree": ("vertices", "edges"),
     "# Vertices (n)": "file_vertices", "# Edges (m)": "file_edges", "Avg. Degree": ("file_vertices", "file_edges"),
 }  # fmt: skip
+#: the part of a phase that an implementation timed by the GPU's own events, and what its columns are called
+_ON_DEVICE, _ALONE = "on_device", ", device alone"
 #: columns of ours to the phases apart that print counts as overhead
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
@@ -158,7 +160,8 @@ class _Ours:
     """The columns that tables 6.1-6.6 have beyond print: of the implementations that the run has on a table's graphs.
 
     Each has two, ms and `sequential` / it, of as many label pairs as the table or, where it ran with none such, of the
-    fewest it has; labels have what print counts as overhead and we time apart, too.
+    fewest it has; labels have what print counts as overhead and we time apart, too, and those that one GPU timed by
+    events have two more, of the device alone.
     """
 
     def __init__(self, name: str, cells: Iterable[Cell]):
@@ -168,13 +171,18 @@ class _Ours:
         self.phase = "query" if self.searching else "label"
         printed = _in_print(name)
         dims: dict[Series, set[int]] = {}
+        alone = set()
         for cell in cells:
             if self._fits(cell) and printed(cell):
-                dims.setdefault(Series.of(cell, self.searching), set()).add(cell.dim)
+                series = Series.of(cell, self.searching)
+                dims.setdefault(series, set()).add(cell.dim)
+                if (self.phase, _ON_DEVICE) in cell.phases and not self.searching and series.devices == 1:
+                    alone.add(series)
         found = [s if self.dim in has else replace(s, dim=min(has)) for s, has in dims.items()]
         self.series = sorted(
             found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads, s.devices)
         )
+        self.alone = {series for series in self.series if replace(series, dim=None) in alone}
 
     def _fits(self, cell: Cell) -> bool:
         """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
@@ -187,12 +195,21 @@ class _Ours:
     @property
     def columns(self) -> tuple[str, ...]:
         """Their names, in order; `gpu` has its label's total in a printed column."""
-        both = ((self._ms(series), f"sequential / {series.name}") for series in self.series)
+        both = (
+            (self._ms(series, name), f"sequential / {name}") for series in self.series for name, _ in self._parts(series)
+        )
         apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
         return (*apart, *(column for pair in both for column in pair if column))
 
-    def _ms(self, series: Series) -> str | None:
-        return None if series == Series(THESIS_GPU) and not self.searching else series.name
+    def _ms(self, series: Series, name: str) -> str | None:
+        return None if series == Series(THESIS_GPU) and not self.searching else name
+
+    def _parts(self, series: Series) -> list[tuple[str, str]]:
+        """The names of a series' times, and the phases that they are."""
+        parts = [(series.name, self.phase)]
+        if series in self.alone:
+            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{_ON_DEVICE}"))
+        return parts
 
     def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
         """The entries of one graph, from its cells."""
@@ -203,12 +220,13 @@ class _Ours:
         for series in self.series:
             dim, known = series.dim or self.dim, replace(series, dim=None)
             fit = [c for c in own if self._fits(c) and c.dim == dim and Series.of(c, self.searching) == known]
-            entry = _asked(_timed(fit, Feed(series.impl, self.phase, dim)), self.searching) if fit else blank
             reference = _time(own, replace(self.reference, dim=dim))
-            found[series.name] = entry
-            sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
-            ratio = Entry(reference.measured / entry.measured, cell=entry.cell) if sound else blank
-            found[f"sequential / {series.name}"] = ratio
+            for name, phase in self._parts(series):
+                entry = _asked(_timed(fit, Feed(series.impl, phase, dim)), self.searching) if fit else blank
+                found[name] = entry
+                sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
+                ratio = Entry(reference.measured / entry.measured, cell=entry.cell) if sound else blank
+                found[f"sequential / {name}"] = ratio
         return {column: found[column] for column in self.columns}
 
 
@@ -250,6 +268,11 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
             "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
             f"{what}, unfiltered, over that of X with as many label pairs on the same machine; filters, and label "
             "pairs other than the table's, are named."
+        )
+    if ours.alone:
+        notes.append(
+            "Device alone: by the GPU's events, for a graph that lies there; the column before it is the host's time of "
+            "the same labeling, from call to return."
         )
     return notes
 
