@@ -13,7 +13,7 @@ from commands import call
 from stored import ENVIRONMENT, HOSTILE, everything, lost, store, trials, unguided
 
 from grailbench.errors import InputError
-from grailbench.report import document, figures, html
+from grailbench.report import document, figures, html, html_tables, summary
 from grailbench.report import figures_style as style
 from grailbench.report.html_markup import Safe, safe, tag
 
@@ -124,6 +124,14 @@ def test_lost_cells_are_shown_with_their_reasons(page):
     assert "pair 17" in words
     assert {"WRONG", "FAILED"} <= set(page.words)
     assert "citeseer was not fetched yet" in words
+
+
+def test_cells_of_several_gpus_are_told_apart(tmp_path):
+    each = [trials(impl="gpu-fused", search=None, filters="level", devices=count) for count in (1, 2)]
+    report, _ = document.of_run(str(store(tmp_path / "run", [row for rows in each for row in rows])))
+    frame = summary.detail(report.cells)
+    assert ">devices<" in re.sub(r"<(button|/button)[^>]*>", "", html_tables.cell_table(frame))
+    assert "devices" not in html_tables.cell_table(frame[frame.devices == 1])
 
 
 def test_look_alike_never_stands_in_a_published_row(tmp_path):

@@ -88,6 +88,15 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
 
 
+def test_cells_that_differ_in_their_queries_alone_are_told_apart():
+    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
+    sets = ["random-10-s1", "balanced-10-s1"]
+    rows = [{**CELL, "query_set": name, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters} for name in sets]
+    found = cells(pandas.DataFrame(rows))
+    assert limit.limits(found, DOCUMENT).query_set.tolist() == sets
+    assert limit.counters(found).query_set.tolist() == sets
+
+
 CELL = {
     "dataset": "kegg", "impl": "sequential", "dim": 2, "search": "dfs", "filters": "none", "threads": None,
     "order": "random", "seed": 1, "query_set": "random-10-s1", "under": "", "status": "ok", "planned": 3,

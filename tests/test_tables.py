@@ -99,6 +99,22 @@ def test_detail_keeps_a_line_for_a_cell_without_times():
     assert frame.loc[0, ["status", "reason", "trials"]].tolist() == ["failed", "boom", 0]
 
 
+def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory():
+    known = {"device_peak_bytes": 48, "host_peak_bytes": 4096}
+    groups = [rows(), rows(filters="level,tree"), rows(query_set="balanced-10-s1"), unguided()]
+    groups += [rows(impl="gpu-fused", devices=count, **known) for count in (1, 2)]
+    measured = cells(pandas.DataFrame([row for group in groups for row in group]))
+    headers, lines = document.detail_grid(measured)
+    shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
+    assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "none"]
+    assert shown[2]["query set"] == "balanced-10-s1"
+    assert len({tuple(line[:7]) for line in lines}) == len(lines)
+    frame = detail(measured)
+    assert frame.filters.tolist() == [each["filters"] for each in shown]
+    assert frame.devices.tolist()[-2:] == [1, 2]
+    assert frame[["host_peak_bytes", "device_peak_bytes"]].iloc[-1].tolist() == [4096, 48]
+
+
 # ------------------------------------------------------------------ which cell feeds which column
 
 
@@ -147,7 +163,13 @@ def test_index_time_does_not_depend_on_the_number_of_queries():
 def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
     table = built(parallel(threads=1, ms=(9.0,)), parallel(threads=4, ms=(5.0,)))
     assert entry(table, "Parallel DFS").measured == 5.0
-    assert table.notes == ["Parallel columns: measured with 4 threads; the thesis used 16."]
+    assert table.notes[1:] == ["Parallel columns: measured with 4 threads; the thesis used 16."]
+
+
+def test_a_table_of_times_says_that_its_printed_columns_have_no_filters():
+    said = "Filters of the printed columns: none, as in the thesis."
+    assert said in built(rows()).notes
+    assert said in tables.others(cells(pandas.DataFrame(rows(dataset="mine"))))[0].notes
 
 
 def test_child_order_other_than_print_is_stated():

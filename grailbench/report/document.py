@@ -239,7 +239,7 @@ def show(report: Report, details: bool = False) -> Iterator:
 def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
     """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its
     trials."""
-    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "phase", "n", "mean",
+    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
                "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
                "status"]  # fmt: skip
     lines = []
@@ -252,9 +252,9 @@ def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
                 "" if s.drift is None else f"{s.drift:+.0%}",
             ]  # fmt: skip
             lines.append([
-                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filters,
+                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filtering,
                 f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
-                f"{under}/{phase}" if under else phase, *times,
+                cell.query_set, f"{under}/{phase}" if under else phase, *times,
                 "" if cell.positives is None else f"{cell.positives}",
                 f"{cell.status}: {cell.reason}" if cell.reason else cell.status,
             ])  # fmt: skip

@@ -166,7 +166,7 @@ def counter_table(frame: pandas.DataFrame) -> Safe:
     return table("Exact work by counter", headers, lines)
 
 
-_COUNTS = ("dim", "threads", "seed", "trials", "outliers", "positives")
+_COUNTS = ("dim", "threads", "devices", "seed", "trials", "outliers", "positives")
 _TIMES = ("mean", "median", "median_low", "median_high", "min", "iqr")
 
 
@@ -174,6 +174,8 @@ def cell_table(frame: pandas.DataFrame) -> Safe:
     """One line a cell and phase with its statistics; `frame` as `summary.detail` gives it."""
     names = ["dataset", "impl", "dim", "search", "filters", "order", "threads", "seed", "query_set", "phase", "trials"]
     names += [name for name in (*_TIMES, "outliers", "drift", "positives") if name in frame]
+    if "devices" in frame and (frame.devices > 1).any():
+        names.insert(names.index("threads") + 1, "devices")
     numeric = {*_COUNTS, *_TIMES, "drift"}
     headers = [(name.replace("_", " "), name in numeric) for name in [*names, "status"]]
     lines = []

@@ -27,6 +27,7 @@ from grailbench.report.summary import Cell
 
 PHASES = ("label", "query")
 ON_DEVICE = "on_device"  #: the part of a phase that is the device's alone
+_WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
@@ -111,7 +112,7 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
 
 
 def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
-    """One row a cell and phase with counters: `dataset, cell, phase, median_ms, least_ms, x_limit, bound`.
+    """One row a cell and phase with counters: `dataset, cell, query_set, phase, median_ms, least_ms, x_limit, bound`.
 
     Of a cell on one GPU it is the part on the device that stands against the GPU's ceilings, where the document has
     them; on several GPUs none does.
@@ -129,16 +130,18 @@ def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
             stats = cell.phases.get((phase, ON_DEVICE)) if part else cell.stats(phase)
             least, bound = least_ms(cell.counters, phase, ceilings)
             if stats is not None and least > 0:
-                rows.append((cell.dataset, cell.label, phase + part, stats.median, least, stats.median / least, bound))
-    columns = ["dataset", "cell", "phase", "median_ms", "least_ms", "x_limit", "bound"]
+                who = (cell.dataset, cell.label, cell.query_set)
+                rows.append((*who, phase + part, stats.median, least, stats.median / least, bound))
+    columns = [*_WHO, "phase", "median_ms", "least_ms", "x_limit", "bound"]
     return pandas.DataFrame(rows, columns=columns)
 
 
 def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell that counted: `dataset, cell`, then every counter (work first, then modelled traffic)."""
-    rows = [{"dataset": cell.dataset, "cell": cell.label, **cell.counters} for cell in cells if cell.counters]
+    """One row a cell that counted: `dataset, cell, query_set`, then every counter: work, then modelled traffic."""
+    counted = [cell for cell in cells if cell.counters]
+    rows = [dict(zip(_WHO, (c.dataset, c.label, c.query_set), strict=True)) | c.counters for c in counted]
     frame = pandas.DataFrame(rows)
-    return frame.astype({name: "Int64" for name in frame.columns if name not in ("dataset", "cell")})
+    return frame.astype({name: "Int64" for name in frame.columns if name not in _WHO})
 
 
 def work(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -161,7 +164,7 @@ def show(title: str, frame: pandas.DataFrame):
         yield f"{title}: no cell of the run has counters"
         return
     headers, lines = grids(frame)
-    words = ("dataset", "cell", "phase", "bound")
+    words = (*(name.replace("_", " ") for name in _WHO), "phase", "bound")
     yield from render.terminal(title, headers, lines, right={name for name in headers if name not in words})
 
 

@@ -108,6 +108,11 @@ class Cell:
         return " ".join(parts)
 
     @property
+    def filtering(self) -> str:
+        """Its filters as tables show them: 'none' of an index without any, '' where there is no index."""
+        return self.filters or ("none" if self.dim is not None else "")
+
+    @property
     def generated(self) -> bool:
         """True for a generated graph, a look-alike above all; it never stands in a published row."""
         return self.kind == "synthetic" or self.dataset.endswith("-like")
@@ -145,16 +150,16 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
     """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
-    outliers, drift (a share, where it is a warning), status, reason.
+    outliers, drift (a share, where it is a warning), peaks of memory, status, reason.
 
-    A cell without times has one row with an empty phase.
+    A cell without times has one row with an empty phase. Filters are 'none' where an index has none.
     """
     import pandas
 
     flat = [f.name for f in fields(Cell) if f.name not in ("phases", "planned")]
     out = []
     for cell in measured:
-        base = {name: getattr(cell, name) for name in flat}
+        base = {name: getattr(cell, name) for name in flat} | {"filters": cell.filtering}
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = {} if s is None else {
                 "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
@@ -162,9 +167,9 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
-    columns = [*flat[: flat.index("status")], "under", "phase", "trials", "mean", "mean_low", "mean_high",
-               "median", "median_low", "median_high", "min", "iqr", "outliers", "drift", "status",
-               "reason"]  # fmt: skip
+    columns = [*flat[: flat.index("status")], "devices", "under", "phase", "trials", "mean", "mean_low", "mean_high",
+               "median", "median_low", "median_high", "min", "iqr", "outliers", "drift", "host_peak_bytes",
+               "device_peak_bytes", "status", "reason"]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)
 
 

@@ -196,7 +196,9 @@ class _Ours:
     def columns(self) -> tuple[str, ...]:
         """Their names, in order; `gpu` has its label's total in a printed column."""
         both = (
-            (self._ms(series, name), f"sequential / {name}") for series in self.series for name, _ in self._parts(series)
+            (self._ms(series, name), f"sequential / {name}")
+            for series in self.series
+            for name, _ in self._parts(series)
         )
         apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
         return (*apart, *(column for pair in both for column in pair if column))
@@ -271,8 +273,8 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
         )
     if ours.alone:
         notes.append(
-            "Device alone: by the GPU's events, for a graph that lies there; the column before it is the host's time of "
-            "the same labeling, from call to return."
+            "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
+            "time of the same labeling, from call to return."
         )
     return notes
 
@@ -428,14 +430,16 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
 
 
 def _method_notes(rows: list[Row]) -> list[str]:
-    """How the cells shown differ from what the thesis ran: threads, and child order where it is not random."""
+    """How the cells shown stand to what the thesis ran: no filters, threads, and child order where it is not random."""
     shown = [
         (column, entry.cell)
         for row in rows
         for column, entry in row.entries.items()
         if entry.cell is not None and entry.measured is not None
     ]
-    notes = []
+    printed = {column for feeds in FEEDS.values() for column in feeds}
+    plain = any(column in printed and cell.dim is not None for column, cell in shown)
+    notes = ["Filters of the printed columns: none, as in the thesis."] if plain else []
     threads = sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")})
     if threads:
         here = " or ".join(str(count) for count in threads)
