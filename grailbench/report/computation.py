@@ -438,7 +438,8 @@ def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str
         f"Theirs: {published.COMPUTATION}, section 6; {published.PRINTED_MACHINE} and a GTX 980. Ours: geometric means "
         "over graphs and d, GPU and sequential (filters none) on the machine of this run. Labeling and query: "
         "sequential / GPU; with transfer and allocation all that is timed apart counts, gpu-fused's renumbering on the "
-        "host too. Memory: the GPU's peak / the resident peak of sequential's process, interpreter and libraries included.",
+        "host too. Memory: the GPU's peak / the resident peak of sequential's process, interpreter and libraries "
+        "included.",
         f"A lost cell, which only sequential managed, counts as {1 / statistics.PENALTY:.2g}× or as the worst; "
         "unmatched ones, which sequential did not manage or run, are in no mean.",
     ]

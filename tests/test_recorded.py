@@ -1,0 +1,144 @@
+"""The first tables of the page of recorded GPU runs hold what the rows beside it say, and what is printed."""
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+from grailbench.report import published
+
+FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "h200"
+PHASES = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
+#: look-alikes of printed graphs that are not at hand: their rows come from one run
+LIKES = ("cit-patents", "uniprotenc_100", "uniprotenc_150")
+
+
+def rows(run):
+    lines = (FOLDER / run / "trials.jsonl").read_text(encoding="utf-8").splitlines()
+    frame = pandas.DataFrame([json.loads(line) for line in lines])
+    sound = frame[(frame.status == "ok") & frame.query_set.isin(["random-100000-s1", "random-20000-s1"])]
+    return sound.assign(phase=(sound.under + "/" + sound.phase).str.removeprefix("/"))
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {run: rows(run) for run in ("thesis-gpu", "fused", "thesis-gpu-like")}
+
+
+def short(value):
+    """Three significant digits, at most three decimals, thousands with a comma."""
+    digits = next((places for least, places in ((1000, 0), (100, 0), (10, 1), (1, 2)) if value >= least), 3)
+    return f"{value:,.{digits}f}"
+
+
+class Graph:
+    """The mean times of one graph; `gpu` from the thesis's pipeline, the rest from the run of ours."""
+
+    def __init__(self, runs, dataset, dim):
+        like = dataset in LIKES
+        name = f"{dataset}-like" if like else dataset
+        self.theirs, self.ours = (
+            runs[run][(runs[run].dataset == name) & (runs[run].dim == dim)]
+            for run in (("thesis-gpu-like",) * 2 if like else ("thesis-gpu", "fused"))
+        )
+
+    def gpu(self, phase):
+        return self._mean(self.theirs[self.theirs.impl == "gpu"], phase)
+
+    def counter(self, name):
+        return next(c[name] for c in self.theirs[self.theirs.impl == "gpu"].counters if c)
+
+    def mean(self, impl, phase):
+        filters = self.ours.filters.isin(["level,tree,hubs"] if impl == "gpu-fused" else ["none"])
+        return self._mean(self.ours[(self.ours.impl == impl) & filters], phase)
+
+    @staticmethod
+    def _mean(frame, phase):
+        return frame[frame.phase == phase].ms.mean()
+
+
+def names(number):
+    """Canonical name, name on the page, of the rows of a printed table."""
+    printed = published.table(number)
+    for dataset in printed.rows:
+        like = dataset in LIKES
+        yield dataset, f"{number} {printed.title(dataset)}{'-like' if like else ''}", None if like else printed
+
+
+def printed_alone(number, dataset, columns, ours):
+    """The line of a printed graph that is not at hand; `ours` columns of ours stay blank."""
+    printed = published.table(number)
+    values = [beside("–", printed, dataset, column) for column in columns]
+    return f"| {number} {printed.title(dataset)} | {' | '.join(values)} |{' |' * ours}"
+
+
+def beside(value, printed, dataset, column):
+    """The measured value and, in brackets, the printed one; a star where print has an erratum."""
+    if printed is None:
+        return value
+    star = "\\*" if printed.notes(dataset, column) else ""
+    return f"{value} ({printed.rows[dataset][column]}{star})"
+
+
+def label_lines(runs):
+    """Tables 6.1-6.3: the thesis's columns, then ours."""
+    for number in ("6.1", "6.2", "6.3"):
+        for dataset, title, printed in names(number):
+            graph = Graph(runs, dataset, 1)
+            columns = list(published.table(number).values)
+            if printed is None:
+                yield printed_alone(number, dataset, columns, 4)
+            values = [
+                beside(short(graph.gpu(f"label/{phase}")), printed, dataset, column)
+                for phase, column in zip(PHASES, columns[:7], strict=True)
+            ]
+            values.append(beside(short(graph.gpu("label")), printed, dataset, "Total"))
+            cpu, host, device = (
+                graph.mean("sequential", "label"),
+                graph.mean("gpu-fused", "label"),
+                graph.mean("gpu-fused", "label/on_device"),
+            )
+            values.append(beside(short(cpu), printed, dataset, "CPU ICT"))
+            values += [short(graph.mean("parallel", "label")), short(host), short(device), f"{cpu / device:.1f}"]
+            yield f"| {title} | {' | '.join(values)} |"
+
+
+def search_lines(runs):
+    """Tables 6.4-6.6: the thesis's columns but BFS on the CPU, then ours."""
+    for number in ("6.4", "6.5", "6.6"):
+        for dataset, title, printed in names(number):
+            graph = Graph(runs, dataset, 2)
+            found = {
+                "CPU Filter": short(graph.gpu("query/cpu_filter")),
+                "GPU Search": short(graph.gpu("query/gpu_search")),
+                "Queries on GPU": f"{graph.counter('queries_on_gpu'):,}",
+                "Positive Queries": f"{graph.counter('positives'):,}",
+                "Sequential DFS": short(cpu := graph.mean("sequential", "query")),
+            }
+            if printed is None:
+                yield printed_alone(number, dataset, found, 4)
+            values = [beside(value, printed, dataset, column) for column, value in found.items()]
+            parallel, ours = graph.mean("parallel", "query"), graph.mean("gpu-fused", "query")
+            values += [short(parallel), short(ours), f"{cpu / ours:.1f}", f"{parallel / ours:.1f}"]
+            yield f"| {title} | {' | '.join(values)} |"
+
+
+def page_tables():
+    """The tables of the page, each a list of its lines below the heading."""
+    tables, current = [], []
+    for line in [*(FOLDER / "README.md").read_text(encoding="utf-8").splitlines(), ""]:
+        if line.startswith("|"):
+            current.append(line)
+        elif current:
+            tables.append(current[2:])
+            current = []
+    return tables
+
+
+def test_the_first_table_of_the_page_is_tables_61_to_63_with_our_columns(runs):
+    assert page_tables()[0] == list(label_lines(runs))
+
+
+def test_the_second_table_of_the_page_is_tables_64_to_66_with_our_columns(runs):
+    assert page_tables()[1] == list(search_lines(runs))
