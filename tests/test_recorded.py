@@ -6,10 +6,13 @@ from pathlib import Path
 import pandas
 import pytest
 
+from grailbench.device.leveled import leveled_bytes
 from grailbench.report import published
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "h200"
 PHASES = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
+#: what a graph was asked
+BATCHES = ("random-100000-s1", "random-20000-s1", "random-16-s1")
 #: look-alikes of printed graphs that are not at hand: their rows come from one run
 LIKES = ("cit-patents", "uniprotenc_100", "uniprotenc_150")
 
@@ -17,13 +20,13 @@ LIKES = ("cit-patents", "uniprotenc_100", "uniprotenc_150")
 def rows(run):
     lines = (FOLDER / run / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     frame = pandas.DataFrame([json.loads(line) for line in lines])
-    sound = frame[(frame.status == "ok") & frame.query_set.isin(["random-100000-s1", "random-20000-s1"])]
+    sound = frame[(frame.status == "ok") & frame.query_set.isin(BATCHES)]
     return sound.assign(phase=(sound.under + "/" + sound.phase).str.removeprefix("/"))
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return {run: rows(run) for run in ("thesis-gpu", "fused", "thesis-gpu-like")}
+    return {run: rows(run) for run in ("thesis-gpu", "fused", "fused-large", "thesis-gpu-like")}
 
 
 def short(value):
@@ -124,6 +127,25 @@ def search_lines(runs):
             yield f"| {title} | {' | '.join(values)} |"
 
 
+MEMORY = {
+    "fused": ("kegg", "human", "citeseer-large", "uniprotenc_22"),
+    "fused-large": ("cit-patents-like", "citations-n3800000-k4.6-w500000-s1", "dag_01-like", "dag_11-like"),
+    "thesis-gpu-like": ("uniprotenc_150-like",),
+}
+
+
+def memory_lines(runs):
+    """What `gpu-fused` had at most on the device, d = 2: MB, bytes a vertex and an edge; of these the index."""
+    for run, datasets in MEMORY.items():
+        for dataset in datasets:
+            cells = runs[run][(runs[run].dataset == dataset) & (runs[run].impl == "gpu-fused") & (runs[run].dim == 2)]
+            row = cells.sort_values("queries").iloc[-1]
+            peak = row.device_peak_bytes
+            values = [f"{int(row[name]):,}" for name in ("vertices", "edges", "queries")]
+            values += [f"{peak / 1e6:,.0f}", short(peak / row.vertices), short(peak / row.edges)]
+            yield f"| {dataset} | {' | '.join(values)} | {row.index_bytes / row.vertices:.0f} |"
+
+
 def page_tables():
     """The tables of the page, each a list of its lines below the heading."""
     tables, current = [], []
@@ -142,3 +164,17 @@ def test_the_first_table_of_the_page_is_tables_61_to_63_with_our_columns(runs):
 
 def test_the_second_table_of_the_page_is_tables_64_to_66_with_our_columns(runs):
     assert page_tables()[1] == list(search_lines(runs))
+
+
+def test_the_page_has_the_memory_of_the_rows_a_vertex_and_an_edge(runs):
+    assert list(memory_lines(runs)) in page_tables()
+
+
+def test_bytes_of_a_graph_on_the_device_are_those_that_the_documents_say():
+    some, vertex, edge, deep = (
+        leveled_bytes(1000 + more[0], 5000 + more[1], 1000 + more[2], 10, True)
+        for more in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+    )
+    text = " ".join((FOLDER.parents[2] / "docs" / "algorithms.md").read_text(encoding="utf-8").split())
+    assert f"takes {edge - some} bytes an edge" in text
+    assert f"{vertex - some} a vertex, a deep edge {deep - some} more" in text
