@@ -54,6 +54,7 @@ def test_generated_graph_has_a_marked_row_of_its_own_and_its_original_stays_blan
 def test_errata_of_the_paper_are_noted(report):
     assert "a copy of the file cut off" in table_markdown(table(report, "computation-1"))
     assert "there is no row dag_07" in table_markdown(table(report, "computation-2"))
+    assert "its size is not known, and it is left out here too" in table_markdown(table(report, "computation-2"))
 
 
 def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():

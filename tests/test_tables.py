@@ -102,11 +102,12 @@ def test_detail_keeps_a_line_for_a_cell_without_times():
 def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory():
     known = {"device_peak_bytes": 48, "host_peak_bytes": 4096}
     groups = [rows(), rows(filters="level,tree"), rows(query_set="balanced-10-s1"), unguided()]
-    groups += [rows(impl="gpu-fused", devices=count, **known) for count in (1, 2)]
+    groups += [rows(impl="gpu-path", filters=None), rows(impl="peer:pyreachability-grail", filters=None)]
+    groups += [rows(impl="gpu-fused", filters="level", devices=count, **known) for count in (1, 2)]
     measured = cells(pandas.DataFrame([row for group in groups for row in group]))
     headers, lines = document.detail_grid(measured)
     shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
-    assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "none"]
+    assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "", "level", "level"]
     assert shown[2]["query set"] == "balanced-10-s1"
     assert len({tuple(line[:7]) for line in lines}) == len(lines)
     frame = detail(measured)
@@ -167,7 +168,7 @@ def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
 
 
 def test_a_table_of_times_says_that_its_printed_columns_have_no_filters():
-    said = "Filters of the printed columns: none, as in the thesis."
+    said = "Filters in the thesis's columns: none, as there."
     assert said in built(rows()).notes
     assert said in tables.others(cells(pandas.DataFrame(rows(dataset="mine"))))[0].notes
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: statuses of a row, from harmless to grave; a cell has the gravest of its rows
 STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
+#: implementations that have no filters but those that are named
+_UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")
 _LONGEST_REASON = 240  # an exception may speak for pages
 
 
@@ -109,8 +111,9 @@ class Cell:
 
     @property
     def filtering(self) -> str:
-        """Its filters as tables show them: 'none' of an index without any, '' where there is no index."""
-        return self.filters or ("none" if self.dim is not None else "")
+        """Its filters as tables show them: 'none' of an index of ours without any, '' where there is no index, and of a
+        peer, which has what its authors gave it."""
+        return self.filters or ("none" if self.impl in _UNFILTERED else "")
 
     @property
     def generated(self) -> bool:
@@ -152,7 +155,7 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
     """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
     outliers, drift (a share, where it is a warning), peaks of memory, status, reason.
 
-    A cell without times has one row with an empty phase. Filters are 'none' where an index has none.
+    A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
     """
     import pandas
 

@@ -439,7 +439,7 @@ def _method_notes(rows: list[Row]) -> list[str]:
     ]
     printed = {column for feeds in FEEDS.values() for column in feeds}
     plain = any(column in printed and cell.dim is not None for column, cell in shown)
-    notes = ["Filters of the printed columns: none, as in the thesis."] if plain else []
+    notes = ["Filters in the thesis's columns: none, as there."] if plain else []
     threads = sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")})
     if threads:
         here = " or ".join(str(count) for count in threads)
