@@ -397,6 +397,15 @@ def test_exit_codes_of_run(process, tmp_path, toy, code):
     assert child.wait(60) == code
 
 
+def test_what_the_machine_lacks_is_skipped_beside_what_can_be_measured(process, tmp_path):
+    out = tmp_path / "run"
+    both = ("--impl", "toy:right", "--impl", "toy:lacks")
+    assert process(*RUN, *both, "--trials", "1", "--out", str(out)).wait(60) == 0
+    rows = {row["impl"]: row for row in read_rows(out)[0]}
+    assert (rows["toy:right"]["status"], rows["toy:lacks"]["status"]) == ("ok", "skipped")
+    assert "needs a moon" in rows["toy:lacks"]["reason"]
+
+
 def test_exit_code_of_verify_and_of_bad_usage(process, tmp_path):
     assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:wrong").wait(60) == 1
     assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:right").wait(60) == 0
