@@ -225,6 +225,13 @@ def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
     assert list(one.name) == ["Small sparse, 2 graphs"]
 
 
+def test_two_graphs_of_one_printed_name_have_a_bar_each():
+    found = weights(labels(dataset="citeseer"), labels(dataset="citeseer-large"))
+    bars = found[found.level == "graph"].groupby(["name", "source"]).share.sum()
+    assert bars.round(9).eq(1).all()
+    assert set(bars.index.get_level_values("name")) == {"Citeseer (table 6.2)", "Citeseer (table 6.3)"}
+
+
 def test_printed_weights_are_those_of_the_graphs_measured():
     found = weights(labels())
     one = found[(found.level == "data set") & (found.source == "printed") & (found.phase == "Overhead")]

@@ -8,6 +8,7 @@ compares with print, and no look-alike is in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -421,15 +422,16 @@ def weights(tables: Iterable[Table]) -> pandas.DataFrame:
     generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
 
     A share is that of the phase in the sum of the seven; a data set's is the mean of its graphs' shares, printed ones
-    over the graphs that were measured. Look-alikes are graphs of a data set of their own.
+    over the graphs that were measured. Look-alikes are graphs of a data set of their own. Of graphs that print
+    gives one name (both Citeseer) the name says the table too, so that no two bars are one.
     """
     import pandas
 
     sets: dict[tuple, list[dict[str, float]]] = {}
     single = []
+    tables = [table for table in tables if set(WEIGHTS) <= set(table.columns)]
+    titles = Counter(row.title for table in tables for row in table.rows)
     for table in tables:
-        if not set(WEIGHTS) <= set(table.columns):
-            continue
         for row in table.rows:
             measured = {column: row.entries[column].measured for column in WEIGHTS}
             printed = {column: row.entries[column].printed for column in WEIGHTS}
@@ -443,8 +445,9 @@ def weights(tables: Iterable[Table]) -> pandas.DataFrame:
                 found = {column: float(value) for column, value in times.items()}
                 shares = {column: ms / (sum(found.values()) or 1.0) for column, ms in found.items()}
                 sets.setdefault((table.name, name, generated, source), []).append(shares)
+                title = row.title if titles[row.title] == 1 else f"{row.title} (table {table.name})"
                 for column, ms in found.items():
-                    bar = ("graph", table.name, row.title, generated, source, 1, column, ms, shares[column])
+                    bar = ("graph", table.name, title, generated, source, 1, column, ms, shares[column])
                     single.append(bar)
     grouped = []
     for (table_name, name, generated, source), graphs in sets.items():
