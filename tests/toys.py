@@ -66,7 +66,7 @@ def _flip_one(answers):
 
 
 def _flip_later(answers):
-    fickle = sum(call.startswith("fickle ") for call in CALLS) > 2
+    fickle = sum(call.startswith("fickle ") for call in CALLS) > 3
     return _flip_one(answers) if fickle else answers
 
 

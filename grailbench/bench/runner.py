@@ -441,8 +441,8 @@ class _Sitting:
 
     def _warm_up(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
         for task in tasks:
-            if not task.over and not task.cell.warmup and task.home is None and _on_gpu(task.cell):
-                # kernels that count, which the verified pass ran, may be others than those that are timed
+            if not task.over and not task.cell.warmup and task.home is None:
+                # the verified pass ran kernels that count; those that are timed are others, on the CPU too
                 guarded(lambda task=task: passes.prime(task.cell))
         for turn in range(max((task.cell.warmup for task in tasks), default=0)):
             for task in tasks:
