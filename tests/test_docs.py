@@ -79,3 +79,10 @@ def test_links_of_the_readme_lead_somewhere():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readme_names_every_extra_that_an_error_asks_for():
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "grailbench").rglob("*.py"))
+    asked = set(re.findall(r"grailbench\[(\w+)\]", code))
+    shown = re.findall(r"pip install -e '\.\[([\w,]+)\]'", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert {"gpu", "cupy"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
