@@ -142,6 +142,13 @@ def test_info_of_a_dataset_by_an_alias_gives_its_canonical_record(capsys):
     assert (record["kind"], record["name"], record["published_edges"]) == ("dataset", "uniprotenc_150", 46687655)
 
 
+def test_info_of_a_graph_with_cycles_counts_it_raw_too(capsys, diamond):
+    _, out, _ = call(capsys, "info", diamond, "--json")
+    (record,) = json_lines(out)
+    assert (record["file_vertices"], record["file_edges"]) == (7, 7)
+    assert record["vertices"] == 7  # two in one component, and the super-root
+
+
 def test_info_of_the_machine_names_processor_and_packages(capsys):
     _, out, _ = call(capsys, "info", "--json")
     (record,) = json_lines(out)

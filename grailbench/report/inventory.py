@@ -198,10 +198,13 @@ def _dataset_info(name: str) -> dict | None:
 
 
 def _made_info(name: str) -> dict:
-    from grailbench.datasets.library import open_graph
+    """`file_vertices` and `file_edges` are those of the raw graph, which closures and traversals take."""
+    from grailbench.datasets.library import open_graph, open_raw
     from grailbench.graph.profile import characteristics
 
-    return _made(name) | characteristics(open_graph(name).dag)
+    raw = open_raw(name).graph
+    counts = {"file_vertices": raw.vertices, "file_edges": raw.edges}
+    return _made(name) | characteristics(open_graph(name).dag) | counts
 
 
 def _run_info(name: str) -> dict:
