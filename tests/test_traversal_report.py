@@ -18,6 +18,7 @@ def trial(problem, impl, dataset="slides-bfs-1-like", ms=8.0, number=0, **more):
         "queries": SOURCES, "query_set": "random-4-s1", "status": "ok", "under": "", "trial": number, "planned": 2,
         "seed": 1, "key": f"{problem}-{impl}-{dataset}",
     }  # fmt: skip
+    base |= {name: more.pop(name) for name in ("query_set", "queries") if name in more}
     return [base | {"phase": "prepare", "ms": 1.0}, base | {"phase": "solve", "ms": ms, "rate": 5e6, **more}]
 
 
@@ -48,6 +49,17 @@ def test_times_are_a_search_and_steps_are_counted_a_search(rows):
     assert (fused.ms, fused.steps, fused.launches, fused.rate) == (1.0, 10.0, 1.0, 5e6)
     assert cell(rows, "sequential").ms == 10.5
     assert cell(rows, "floyd-warshall").ms == 100.0  # all pairs are one answer
+
+
+def test_cells_with_other_sources_are_other_cells(rows):
+    more = [
+        *trial("bfs", "sequential", ms=24.0, query_set="random-8-s1", queries=8),
+        *trial("bfs", "sequential", "kegg", ms=12.0),
+    ]
+    found = traversal.cells(pandas.concat([rows, pandas.DataFrame(more)]))
+    ms = found[found.impl == "sequential"].set_index("dataset").ms.to_dict()
+    assert ms == {"slides-bfs-1-like, random-4-s1": 10.5, "slides-bfs-1-like, random-8-s1": 3.0, "kegg": 3.0}
+    assert found[found.impl == "coarsened-4"].dataset.item() == "slides-bfs-1-like"  # sssp has but one set
 
 
 def test_a_wrong_cell_has_no_time_and_says_how_often(rows):

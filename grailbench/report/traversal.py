@@ -57,12 +57,18 @@ FIGURES = {
 
 def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     """A line a cell: `_COLUMNS`. `searches` is the number timed in a trial; for a wrong cell the number checked, of
-    which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search."""
+    which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search.
+
+    A graph that a problem has with several sets of sources is a graph a set: 'kegg, random-64-s1'."""
     import pandas
 
     lines = []
     own = rows[rows["problem"].isin(PROBLEMS)] if "problem" in rows else rows[:0]
-    for (problem, dataset, impl), part in own.groupby(["problem", "dataset", "impl"], sort=False):
+    several = own.groupby(["problem", "dataset"]).query_set.nunique() > 1
+    groups = own.groupby(["problem", "dataset", "query_set", "impl"], sort=False, dropna=False)
+    for (problem, dataset, query_set, impl), part in groups:
+        if several[problem, dataset]:
+            dataset = f"{dataset}, {query_set}"
         first = part.iloc[0]
         status = next((status for status in part.status if status != "ok"), "ok")
         counters = next((found for found in part.counters if isinstance(found, dict)), {})
