@@ -282,6 +282,14 @@ def test_a_closure_that_does_not_fit_is_one_error_with_need_and_free(capsys):
     assert "GiB are free (take a smaller graph" in err
 
 
+def test_a_run_says_need_and_free_of_a_closure_that_cannot_be_checked_before_anything_is_allocated(capsys, tmp_path):
+    words = ("run", "--problem", "closure", "--dataset", "path-3000000", "--impl", "condense-bits", "--json")
+    code, out, _ = call(capsys, *words, "--out", str(tmp_path / "run"))
+    (row,) = json_lines(out)
+    assert (code, row["status"]) == (3, "out of memory")
+    assert row["reason"].startswith("the closure of path-3000000, 3,000,000 vertices, needs 3143.21 GiB; ")
+
+
 def test_an_allocation_that_fails_is_one_line_and_no_traceback(capsys, monkeypatch):
     def fail(*_):
         raise MemoryError("Unable to allocate 9.00 TiB")

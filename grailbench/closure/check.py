@@ -8,7 +8,7 @@ from grailbench.closure import bits as packed
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu.sweep import sweep
 from grailbench.closure.index import Relation
-from grailbench.errors import CheckFailed
+from grailbench.errors import CheckFailed, TooLittleMemory
 
 SCIPY_STEPS = 2 * 10**8  #: vertices times edges up to which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that are searched one by one
@@ -35,6 +35,19 @@ def reference(relation: Relation) -> np.ndarray:
         if not np.array_equal(found[u], row):
             raise CheckFailed(f"the reference closure is wrong: row {u} differs from a search")
     return found
+
+
+def require_memory(name: str, vertices: int) -> None:
+    """Raise TooLittleMemory unless there is room for the relation, its transpose and its closure in bits: what the
+    reference takes."""
+    import psutil
+
+    need, free = 3 * 8 * vertices * packed.words(vertices), psutil.virtual_memory().available
+    if need > free:
+        raise TooLittleMemory(
+            f"the closure of {name}, {vertices:,} vertices, needs {need / 2**30:.2f} GiB; "
+            f"{free / 2**30:.2f} GiB are free (take a smaller graph, or a machine with more)"
+        )
 
 
 def _searched(relation: Relation, sources):

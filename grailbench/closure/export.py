@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from grailbench.closure import bits as packed
+from grailbench.closure.check import require_memory
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu.sweep import sweep
-from grailbench.errors import TooLittleMemory
 from grailbench.graph.readers_tuwien import write_tuwien
 
 
@@ -21,20 +21,8 @@ def export(name: str, path: str | os.PathLike, closure: bool = False) -> dict:
 
     graph = open_raw(name).graph
     if closure:
-        _require_memory(name, graph.vertices)
+        require_memory(name, graph.vertices)
         bits = packed.pack_graph(graph)
         graph = packed.graph_of_bits(sweep(bits, condense(bits)))
     edges = write_tuwien(path, graph)
     return {"name": name, "path": str(path), "vertices": graph.vertices, "edges": edges}
-
-
-def _require_memory(name: str, vertices: int) -> None:
-    """Raise TooLittleMemory unless there is room for the relation, its transpose and its closure."""
-    import psutil
-
-    need, free = 3 * 8 * vertices * packed.words(vertices), psutil.virtual_memory().available
-    if need > free:
-        raise TooLittleMemory(
-            f"the closure of {name}, {vertices:,} vertices, needs {need / 2**30:.2f} GiB; "
-            f"{free / 2**30:.2f} GiB are free (take a smaller graph, or a machine with more)"
-        )

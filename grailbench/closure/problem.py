@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grailbench.closure import bits as packed
-from grailbench.closure.check import reference, scipy_suffices
+from grailbench.closure.check import reference, require_memory, scipy_suffices
 from grailbench.closure.index import Implementation, NoTimer, Relation
 from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.errors import InputError
@@ -47,9 +47,11 @@ class Closure(Problem):
         return Relation(graph.graph)
 
     def workload(self, spec: Spec, graph, data: Relation, checks) -> Workload:
-        """The one closure there is. Raises InputError when the graph has no vertex."""
+        """The one closure there is. Raises InputError when the graph has no vertex, TooLittleMemory when there is no
+        room to check a closure."""
         if data.vertices == 0:
             raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
+        require_memory(graph.name, data.vertices)
         return Whole(data)
 
     def attempt(
