@@ -35,6 +35,16 @@ def test_phases_apart_inside_each_other_are_taken_out_once():
     assert timer.phases[("", "load")] < 15
 
 
+def test_overhead_is_what_the_other_parts_leave_of_a_phase():
+    timer = PhaseTimer()
+    for _ in range(2):
+        with timer.phase("label"):
+            timer.record("sizes", -3.0)
+            timer.record("overhead", 500.0)
+    assert timer.phases["label", "overhead"] == timer.phases["", "label"] + 6.0
+    assert ("query", "overhead") not in timer.phases
+
+
 def test_a_phase_entered_twice_adds_up():
     timer = PhaseTimer()
     timer.record("query", 2.0)

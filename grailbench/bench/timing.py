@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
+REST = "overhead"  #: the part of a phase that is what its other parts leave of it
+
 
 class PhaseTimer:
     """Times named phases of one trial with the host's monotonic clock.
@@ -12,6 +14,9 @@ class PhaseTimer:
     being '' at the top. A phase entered twice adds up. A phase `apart` is recorded at the top wherever it is
     entered, and its time is taken out of the phases around it. Device phases are measured with events by the
     implementation and handed in through `record`. What `with` gives has `ms`, the time of that entry, once it was left.
+
+    A part recorded as `overhead` becomes, when its phase ends, what that has beyond its other parts, whatever was
+    measured for it: what an implementation does before its own clock starts and after it stops is overhead too.
     """
 
     def __init__(self):
@@ -28,6 +33,11 @@ class PhaseTimer:
 
     def _add(self, key: tuple[str, str], ms: float) -> None:
         self.phases[key] = self.phases.get(key, 0.0) + ms
+
+    def _settle(self, name: str) -> None:
+        if (name, REST) in self.phases:
+            others = sum(ms for (under, part), ms in self.phases.items() if under == name and part != REST)
+            self.phases[name, REST] = self.phases["", name] - others
 
 
 class _Phase:
@@ -52,3 +62,5 @@ class _Phase:
         if exc[0] is None:
             under = "" if self.apart or not around else around[-1].name
             self.timer._add((under, self.name), self.ms)
+            if not under:
+                self.timer._settle(self.name)
