@@ -100,9 +100,10 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     for words in (["report", run], ["plot", run, "--format", "svg"]):
         code, _, err = call(capfd, *words)
         assert code == 0, err
-    code, _, err = call(capfd, "report", run, "--html")
-    assert code == 2
-    assert "runs of reachability" in err
+    for flags in (["--html"], ["--details"], ["--reference", "level"]):
+        code, _, err = call(capfd, "report", run, *flags)
+        assert code == 2
+        assert "runs of reachability" in err
     assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}
     assert names == {f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps")}

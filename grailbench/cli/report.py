@@ -66,12 +66,12 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
     from grailbench.report import document, suites
 
     if (suite := suites.of_run(run)) is not None:
-        if tables or page is not None or ceilings is not None or with_counters:
+        if tables or page is not None or ceilings is not None or with_counters or details or reference:
             raise InputError(
-                f"{suite.title} has {', '.join(suite.problems)}; --table, --html, --limit and --counters are for "
-                "runs of reachability"
+                f"{suite.title} has {', '.join(suite.problems)}; --table, --html, --limit, --counters, --details and "
+                "--reference are for runs of reachability"
             )
-        files = suite.write()
+        files = suite.write(form)
         for part in suite.show(as_json):
             click.echo(part) if as_json else _screen().print(part)
         for path in files:

@@ -27,6 +27,7 @@ SUITES = {
     **dict.fromkeys(("bfs", "sssp", "apsp"), ("grailbench.report.traversal", "grailbench.report.plots_traversal")),
 }
 FOLDER = "report"
+_KINDS = {"md": "markdown", "csv": "csv"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Suite:
             found |= module.figures(self.rows)
         return found
 
-    def write(self) -> list[Path]:
-        """`report.md`, and `PROBLEM.csv` with a line a cell and phase, in the run's folder; returns the paths."""
+    def write(self, form: str = "both") -> list[Path]:
+        """`report.md` ('markdown') and `PROBLEM.csv` with a line a cell and phase ('csv'), or both, in the run's
+        folder; returns the paths."""
         from grailbench.graph.store import atomic_file
 
         parts = [f"# {self.title}\n", f"- {self.machine}\n"]
@@ -61,6 +63,7 @@ class Suite:
             parts.append(render.markdown(module.PROBLEM, *module.grid(self.rows)))
             files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
         files["report.md"] = "\n".join(parts)
+        files = {name: text for name, text in files.items() if form in ("both", _KINDS[name.rpartition(".")[2]])}
         for name, text in files.items():
             with atomic_file(self.folder / FOLDER / name) as file:
                 file.write(text.encode())
