@@ -60,7 +60,7 @@ def test_cells_apart_are_verified_timed_and_counted_as_in_one_process(apart, toy
 def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
     rows = apart("right", "greedy", trials=1).rows
     peaks = {row["impl"]: row["host_peak_bytes"] for row in rows if row["phase"] == "query"}
-    assert GREED < peaks["toy:greedy"] - peaks["toy:right"] < 1.2 * GREED
+    assert 0.98 * GREED < peaks["toy:greedy"] - peaks["toy:right"] < 1.2 * GREED  # to a few pages of the interpreter
     assert {row["host_peak_bytes"] for row in rows if row["phase"] != "query"} == {None}
 
 
