@@ -118,6 +118,7 @@ def test_list_implementations_gives_problem_name_needs_and_source(capsys):
     assert {"bfs", "sssp", "apsp"} <= {record["problem"] for record in records}
     assert found["sequential"]["needs"] == []
     assert found["peer:pyreachability-grail"]["needs"] == ["peers"]
+    assert [record["needs"] for record in records if record["name"] == "managed"] == [["gpu", "cupy"]]
     assert all(record["source"] for record in found.values())
 
 

@@ -60,6 +60,7 @@ class Managed(_OnGpu):
     """As naive, in memory that CuPy owns, in the place of Thrust (kernel 8)."""
 
     name = "managed"
+    needs = ("gpu", "cupy")
     source = "Fenz et al. 2022, section 3.9"
 
     @classmethod
