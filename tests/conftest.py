@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ for _name, _examples in (("fast", 40), ("thorough", 1000)):
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 MIRROR = os.environ.get("GRAILBENCH_MIRROR")
+
+# A shell has its background jobs ignore SIGINT, and what they start: then nothing that a test interrupts would hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
