@@ -93,7 +93,7 @@ def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
     began = time.monotonic()
     done = apart("forever", "right", time_limit=3)
     assert time.monotonic() - began < 30
-    assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached"), "right": ("ok", None)}
+    assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached (3 s)"), "right": ("ok", None)}
 
 
 def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):

@@ -516,13 +516,16 @@ class _Sitting:
         if outcome.trace and self.folder is not None:
             with open(self.folder / "errors.txt", "a", encoding="utf-8") as log:
                 log.write(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
+        reason = outcome.reason
+        if outcome.status == "timeout":
+            reason += f" ({task.cell.time_limit:g} s)"
         row = self._row(task, graph)
-        row |= {"status": outcome.status, "reason": outcome.reason}
+        row |= {"status": outcome.status, "reason": reason}
         if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:
             row["counters"] = task.verdict.errors
         self._append([row])
         if graph is not None:
-            self.watcher.trouble(task.cell, outcome.status, outcome.reason)
+            self.watcher.trouble(task.cell, outcome.status, reason)
 
     def _append(self, rows: list[dict]) -> None:
         if self.writer is not None:
