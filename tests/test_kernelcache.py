@@ -1,5 +1,7 @@
 """A change in any module with kernels must leave the old compiled kernels behind."""
 
+from commands import in_python
+
 from grailbench import kernelcache
 
 
@@ -27,3 +29,19 @@ def test_the_folder_is_named_after_the_code(monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     kernelcache.choose()
     assert kernelcache.os.environ["NUMBA_CACHE_DIR"].endswith(f"kernels-{kernelcache.digest()}")
+
+
+def test_the_kernels_of_gpu_fused_are_found_again_by_another_process():
+    code = """
+import hashlib
+from numba.core.serialize import dumps
+from grailbench.reachability.gpu.fused import grid, hubs, search, small
+kernels = grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), search.explore_kernel(256, 4)
+for kernel in (*kernels, search.peek_kernel(), search.explore_late_kernel()):
+    cells = [cell.cell_contents for cell in kernel.py_func.__closure__ or ()]
+    print(kernel.py_func.__name__, hashlib.sha256(dumps(cells)).hexdigest())
+"""
+    (code_one, one), (code_two, two) = in_python(code), in_python(code)
+    assert (code_one, code_two) == (0, 0), one
+    assert one == two
+    assert len(one.split()) == 12

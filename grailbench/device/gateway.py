@@ -44,6 +44,15 @@ else:
 warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
 
 
+def of_cpu(function):
+    """A function compiled for the CPU as one for kernels to call, inlined.
+
+    numba takes the CPU's as it is too, but names it by a number drawn anew in each process: kernels that close over it
+    would never be found on disk. In the simulator it is the Python function, which can read a simulated array.
+    """
+    return function.py_func if simulated else cuda.jit(device=True, inline=True)(function.py_func)
+
+
 def require() -> None:
     """Return when kernels can run, on a GPU or in the simulator; else raise MachineLacks saying what is missing."""
     if simulated:

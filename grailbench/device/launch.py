@@ -20,9 +20,14 @@ SIMULATED_THREADS = 32  # each is a Python thread, and a warp is enough to run e
 _LEAST_THREADS = 32
 
 
-def kernel_of(registers: int | None = None):
-    """`cuda.jit`, with a bound on the registers a thread where one is given (the simulator knows none)."""
-    return cuda.jit if simulated or registers is None else cuda.jit(max_registers=registers)
+def kernel_of(registers: int | None = None, kept: bool = True):
+    """`cuda.jit`, with a bound on the registers a thread where one is given (the simulator knows none), and `kept`
+    compiled on disk.
+
+    What is kept is found again by its code and what it closes over, the bound not included: of two bounds keep one.
+    """
+    bound = {} if simulated or registers is None else {"max_registers": registers}
+    return cuda.jit(cache=kept, **bound)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ THREADS = 16 if simulated else 256
 EDGE = 4 if simulated else 16  #: of the tiles and the 2-D blocks; the report's is 16
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def naive(matrix, n, k):
     """One step. matrix: int32[n * n], a thread an entry (section 3.3)."""
     at = cuda.grid(1)
@@ -24,7 +24,7 @@ def naive(matrix, n, k):
             matrix[at] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def pitched(matrix, n, k):
     """One step. matrix: int32[n, pitch], a thread an entry by its number, row and column computed (section 3.6)."""
     at = cuda.grid(1)
@@ -34,7 +34,7 @@ def pitched(matrix, n, k):
             matrix[i, j] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def pitched_2d(matrix, n, k):
     """One step. matrix: int32[n, pitch], two-dimensional blocks (section 3.7)."""
     j, i = cuda.grid(2)
@@ -61,7 +61,7 @@ def tiles(n: int) -> int:
     return -(-n // EDGE)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _primary(matrix, step):
     """Phase 1: the tile on the diagonal. One block of EDGE x EDGE; matrix: int32[tiles * EDGE, tiles * EDGE]."""
     tile = cuda.shared.array((EDGE, EDGE), int32)
@@ -76,7 +76,7 @@ def _primary(matrix, step):
     matrix[i, j] = tile[y, x]
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _secondary(matrix, step):
     """Phase 2: the tiles of the pivots' rows (blockIdx.y 0) and columns (1). Grid (tiles, 2)."""
     primary = cuda.shared.array((EDGE, EDGE), int32)
@@ -99,7 +99,7 @@ def _secondary(matrix, step):
         matrix[i, j] = own[y, x]
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _others(matrix, step):
     """Phase 3: all other tiles, each from its tile of the pivots' column and row. Grid (tiles, tiles)."""
     column = cuda.shared.array((EDGE, EDGE), int32)
@@ -126,7 +126,7 @@ def run_tiled(matrix, n: int) -> None:
             _others[(side, side), block](matrix, step)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def count_entries(matrix, pitch, n, total):
     """Add the number of nonzero entries off the diagonal to total, int64[1]. matrix: int32[rows * pitch], rows >= n."""
     found = 0

@@ -8,7 +8,7 @@ from grailbench.closure.gpu.floyd import EDGE
 from grailbench.device.gateway import cuda
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _multiply(adjacency, power, following, result, flag):
     """following = adjacency times power, or'ed into result; flag[0] = 1 where it differs from power.
 

@@ -14,7 +14,7 @@ from grailbench.closure.gpu.floyd import THREADS
 from grailbench.device.gateway import cuda
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _start(found, mask, source):
     """found, mask: int32[n]; both get 1 at the source and 0 elsewhere."""
     v = cuda.grid(1)
@@ -22,7 +22,7 @@ def _start(found, mask, source):
         found[v] = mask[v] = 1 if v == source else 0
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _relax(offsets, targets, found, mask, flag):
     """A thread a vertex: one that is marked is unmarked, and marks what it finds first; int32[1] flag says 'some'.
 

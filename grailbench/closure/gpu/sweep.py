@@ -88,7 +88,7 @@ def _children(bits, component, starts, members):
     return offsets, out, level
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _sweep(component, starts, children, order, bounds, reach, closure, total):
     """reach: uint64[k, words], scratch; closure: uint64[n, words], filled; total: int64[1], the closure's edges are
     added.

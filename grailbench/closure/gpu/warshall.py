@@ -167,7 +167,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
     return close_bits
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def count_and_clear(matrix, vertices, total):
     """Clear the diagonal of uint64[rows, width] and add the number of set bits to total, int64[1]."""
     found = int64(0)

@@ -21,7 +21,7 @@ TILE = 4 if simulated else 32
 _SIDE = 2 if simulated else 16  # of the square blocks that have no tile
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _none(matrix):
     """'No path' everywhere but from a vertex to itself. matrix int32[N, N]; two-dimensional grid."""
     i, j = cuda.grid(2)
@@ -29,7 +29,7 @@ def _none(matrix):
         matrix[i, j] = 0 if i == j else _HALF
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _edges(starts, targets, weights, matrix):
     """The least weight of each pair's edges; a thread a vertex."""
     u = cuda.grid(1)
@@ -38,7 +38,7 @@ def _edges(starts, targets, weights, matrix):
             matrix[u, targets[k]] = min(matrix[u, targets[k]], weights[k])
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _pivot(k, matrix):
     """Paths through vertex k; a thread a pair, columns along x."""
     j, i = cuda.grid(2)
@@ -48,7 +48,7 @@ def _pivot(k, matrix):
             matrix[i, j] = through
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _finish(matrix, distances):
     """distances int32[n, n] from matrix int32[N, N], N >= n; columns along x."""
     j, i = cuda.grid(2)
@@ -60,7 +60,7 @@ def _finish(matrix, distances):
 def _tiled(tile: int):
     """The three phases for a tile of that side: kernels with a block of tile x tile threads."""
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def own(t, matrix):
         """Phase 1: the tile on the diagonal by itself; one block."""
         a = cuda.shared.array((tile, tile), int32)
@@ -75,7 +75,7 @@ def _tiled(tile: int):
             cuda.syncthreads()
         matrix[i, j] = a[y, x]
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def partly(t, matrix):
         """Phase 2: tiles of the same row (blockIdx.y 0) and column (1), by that on the diagonal."""
         a = cuda.shared.array((tile, tile), int32)
@@ -95,7 +95,7 @@ def _tiled(tile: int):
             cuda.syncthreads()
         matrix[i, j] = b[y, x]
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def doubly(t, matrix):
         """Phase 3: every other tile, by one of the row and one of the column; nothing waits inside."""
         a = cuda.shared.array((tile, tile), int32)

@@ -19,7 +19,7 @@ def _visit(v, distances, status, level):
         status[v] = 1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _by_threads(queue, size, starts, targets, distances, status, level):
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         u = queue[i]
@@ -28,7 +28,7 @@ def _by_threads(queue, size, starts, targets, distances, status, level):
 
 
 def _by_teams(barrier):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def kernel(queue, size, starts, targets, distances, status, level):
         teams = cuda.gridDim.x * cuda.blockDim.y
         for i in range(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y, size, teams):

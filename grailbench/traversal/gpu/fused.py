@@ -77,7 +77,7 @@ def _bottom_up(thread, threads, level, starts, back_starts, back_targets, distan
     worklist.tally(counters, at, edges, found)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _search(asked, starts, targets, back_starts, back_targets, distances, queues, big, counters, told, rule):
     """All levels. asked int32[1]: the source; distances int32[n]; queues int32[2, most, 3]; big int32[b]: vertices of
     more than `large` parents, -1 for none; counters int64[6]; told int32[5]; rule: chunk, large, most edges of a

@@ -15,7 +15,7 @@ from grailbench.traversal.index import FAR, Network
 _FAR = int(FAR)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _level(level, starts, targets, distances, flag):
     """Algorithm 2. starts int32[n + 1], targets int32[m], distances int32[n], flag int32[1]; a thread a vertex."""
     u = cuda.grid(1)
@@ -57,7 +57,7 @@ class ByLevel(OnDevice):
         self.count(levels=level, launches=level + 1)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _queue(level, starts, targets, distances, parents, current, size, following, count):
     """Algorithm 4. current, following int32[n], count int32[1]; a thread a vertex of the queue."""
     i = cuda.grid(1)

@@ -84,7 +84,7 @@ def _deal(thread, threads, turn, limit, below, pile, rows, lists, counters, chun
             worklist.push(v, starts[v], starts[v + 1], chunk, queues[turn & 1], counters, at)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _search(asked, starts, targets, weights, distances, queues, marks, waiting, far, piles, counters, told, rule):
     """All of it. asked int32[1]: the source; distances, marks, waiting int32[n]; queues int32[2, most, 3]; far
     int32[2, n]; piles int32[4]; counters int64[6]; told int32[4]; rule: chunk, width of a band, most edges for one

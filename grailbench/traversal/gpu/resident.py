@@ -118,7 +118,7 @@ class OneLaunch(OnDevice):
         return found
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def fill(values, value):
     """values[...] = value; values int32[n]."""
     for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):

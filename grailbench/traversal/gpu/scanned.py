@@ -18,7 +18,7 @@ from grailbench.traversal.index import FAR, Network
 _FAR = int(FAR)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _next_layer(level, starts, targets, claims, distances, queue, size):
     """Algorithm 6: claim what is not nearer yet. claims int32[n]: the claiming edge."""
     i = cuda.grid(1)
@@ -31,7 +31,7 @@ def _next_layer(level, starts, targets, claims, distances, queue, size):
                 claims[v] = k
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _count_degrees(starts, targets, claims, queue, size, degrees):
     """Algorithm 7: how many vertices each vertex of the queue has claimed."""
     i = cuda.grid(1)
@@ -43,7 +43,7 @@ def _count_degrees(starts, targets, claims, queue, size, degrees):
         degrees[i] = found
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def scan_degrees(size, degrees, totals):
     """Algorithm 8: within each block inclusive sums in place, by up-sweep and down-sweep; totals[b + 1] of block b.
 
@@ -79,7 +79,7 @@ def scan_degrees(size, degrees, totals):
         degrees[i] = sums[m] + own
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _populate(starts, targets, claims, queue, size, following, degrees, totals):
     """Algorithm 9: each vertex of the queue writes what it has claimed to its place in the next queue."""
     i = cuda.grid(1)

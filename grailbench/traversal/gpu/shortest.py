@@ -18,7 +18,7 @@ from grailbench.traversal.index import FAR, Network
 _FAR = int(FAR)
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _begin(asked, costs, updating, mask):
     """Lines 2-7 of algorithm 10; a thread a vertex."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
@@ -40,7 +40,7 @@ def _lower(updating, v, cost):
 
 
 def _phase_1(lower):
-    @cuda.jit
+    @cuda.jit(cache=True)
     def phase_1(starts, targets, weights, costs, updating, mask, factor):
         """Algorithm 11. costs, updating int32[n], mask uint8[n]."""
         first = cuda.grid(1) * factor
@@ -53,7 +53,7 @@ def _phase_1(lower):
     return phase_1
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _phase_2(costs, updating, mask, flag, factor):
     """Algorithm 12. flag int32[1]: set when anything changed."""
     first = cuda.grid(1) * factor
@@ -121,7 +121,7 @@ class FromEach(TwoPhase):
             cuda.synchronize()  # it reads which source that was from the host's memory
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _keep(asked, costs, matrix):
     """matrix[asked[0]] = costs."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):

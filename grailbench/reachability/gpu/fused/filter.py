@@ -10,16 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.device import team
-from grailbench.device.gateway import cuda, simulated
-from grailbench.reachability import labels
-from grailbench.reachability.hubs import joined, parted
+from grailbench.device.gateway import cuda, of_cpu
+from grailbench.reachability import hubs, labels
 
 OPEN, KEPT, TICKET, LATE, LATE_TICKET, LOST = range(6)  #: places in `counts`: queries left open, and taken, by stage
 COUNTS = 16  #: int32 in `counts`
 _1, _2 = np.uint64(1), np.uint64(2)
 
-# What is compiled for the host cannot read a simulated array.
-contains = labels.contains.py_func if simulated else labels.contains
+contains, joined, parted = map(of_cpu, (labels.contains, hubs.joined, hubs.parted))
 
 
 class Records(NamedTuple):
@@ -75,7 +73,7 @@ def list_open(left, u, v, place, todo, counts, stage):
             todo.places[at] = place
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def sieve(sources, targets, rank, records, answers, todo, counts):
     """Answer what the filters settle and list the rest.
 

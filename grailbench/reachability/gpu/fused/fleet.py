@@ -30,7 +30,7 @@ class _Sum(NoTimer):
         self.ms += ms
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _pick(lanes, width, first, columns):
     """columns[v] = lanes `first` and `first + 1` of vertex v; int32[n * width], int32[2 n]."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
@@ -38,7 +38,7 @@ def _pick(lanes, width, first, columns):
         columns[2 * v + 1] = lanes[np.int64(v) * width + first + 1]
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _put(lanes, width, first, columns):
     """The reverse of `_pick`."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
@@ -46,7 +46,7 @@ def _put(lanes, width, first, columns):
         lanes[np.int64(v) * width + first + 1] = columns[2 * v + 1]
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def _begin(lanes, width, at, given, given_width, given_at):
     """Clear the records of `lanes` but for lane `at`, which is lane `given_at` of the given records."""
     for v in range(cuda.grid(1), lanes.shape[0] // width, cuda.gridsize(1)):

@@ -227,7 +227,7 @@ def kernel(dim: int, registers: int | None = None):
                     cuda.atomic.or_(hubs, at, word)
             k += workers
 
-    @kernel_of(registers)
+    @kernel_of(registers, kept=registers == REGISTERS)
     def label(
         level_starts, wide, starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts,
         key, size, parent, offset, row_sum, shift, sums, lanes, twos, hubs,

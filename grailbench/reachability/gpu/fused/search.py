@@ -29,9 +29,10 @@ from grailbench.reachability.gpu.fused.filter import (
     above,
     contains,
     cut,
+    joined,
     list_open,
+    parted,
 )
-from grailbench.reachability.hubs import joined, parted
 
 NO, YES, UNSETTLED = 0, 1, 2  # verdicts on a query
 _DROP, _KEEP, _PROOF = 0, 1, 2  # on a vertex that a search meets
@@ -106,7 +107,7 @@ def _judge(c, u, v, backward, records):
 def peek_kernel(counting: bool = False):
     """The kernel that looks one step ahead, a thread a query."""
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def peek(todo, graph, records, answers, kept, counts, most, work):
         """Settle queries of `todo` whose source has at most `most` children, or target parents, that all are dropped or
         one of which is a proof; the others go to `kept`. Any one-dimensional grid of whole teams."""
@@ -309,7 +310,7 @@ def explore_late_kernel(counting: bool = False):
     """The kernel whose searches, a crew each, have their room in global memory."""
     serve, width = _server(crew, counting), crew.WIDTH
 
-    @cuda.jit
+    @cuda.jit(cache=True)
     def explore_late(todo, graph, records, answers, lost, counts, budget, work, queues, tables):
         """Search counts[LATE] queries of `todo`; those unsettled go to `lost`.
 
@@ -323,7 +324,7 @@ def explore_late_kernel(counting: bool = False):
     return explore_late
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def clear(tables):
     """Empty all tables, int32[crews, 2 size]."""
     for i in range(cuda.grid(1), tables.size, cuda.gridsize(1)):

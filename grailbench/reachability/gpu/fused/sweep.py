@@ -28,7 +28,7 @@ def _row_of(starts, low, high, k):
     return low
 
 
-@cuda.jit
+@cuda.jit(cache=True)
 def sweep(sources, targets, places, level_starts, parent_starts, parents, rows, span, answers):
     """Answer at most GROUP queries. To be launched cooperatively, blocks of whole teams.
 
