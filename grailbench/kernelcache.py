@@ -14,20 +14,27 @@ import re
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import", re.MULTILINE)
+_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import ((?:[\w ,]+)|\((?:[\w\s,]+)\))", re.MULTILINE)
 
 
 def digest() -> str:
     """A short hash of the text of every module with kernels, and of the modules that these import from."""
     texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
     kernels = {path for path, text in texts.items() if b"njit" in text or b"cuda.jit" in text}
-    named = {name.decode() for path in kernels for name in _IMPORTED.findall(texts[path])}
-    files = kernels | {_PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in named}
+    files = kernels | {file for path in kernels for file in _imported(texts[path])}
     found = hashlib.sha256()
     for path, text in texts.items():
         if path in files:
             found.update(text)
     return found.hexdigest()[:12]
+
+
+def _imported(text: bytes):
+    """Where what a module imports of this package may be: `from grailbench.a import b` is in a.py or is a/b.py."""
+    for module, names in _IMPORTED.findall(text):
+        at = _PACKAGE.joinpath(*module.decode().split("."))
+        yield at.with_suffix(".py")
+        yield from (at / f"{name}.py" for name in re.findall(r"\w+", names.decode()))
 
 
 def choose() -> None:

@@ -1,5 +1,6 @@
 """A change in any module with kernels must leave the old compiled kernels behind."""
 
+import pytest
 from commands import in_python
 
 from grailbench import kernelcache
@@ -16,6 +17,17 @@ def test_a_change_in_one_kernel_file_changes_the_folder_of_all(tmp_path, monkeyp
     (tmp_path / "constants.py").write_text("FAR = 2\n")
     assert before != (before := kernelcache.digest())
     (tmp_path / "predicate.py").write_text("from numba import njit  # changed\n")
+    assert kernelcache.digest() != before
+
+
+@pytest.mark.parametrize("names", ["far", "near, far", "(\n    near,\n    far,\n)", "far  # how far"])
+def test_a_module_that_a_kernel_imports_whole_counts(tmp_path, monkeypatch, names):
+    (tmp_path / "kernel.py").write_text(f"from numba import njit\nfrom grailbench.parts import {names}\n")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "far.py").write_text("FAR = 1\n")
+    monkeypatch.setattr(kernelcache, "_PACKAGE", tmp_path)
+    before = kernelcache.digest()
+    (tmp_path / "parts" / "far.py").write_text("FAR = 2\n")
     assert kernelcache.digest() != before
 
 
