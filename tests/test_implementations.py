@@ -9,6 +9,8 @@ from strategies import dag_of, digraphs, graph_of
 
 from grailbench import device
 from grailbench.errors import MachineLacks
+from grailbench.reachability.counters import QUERIES
+from grailbench.reachability.cpu import grail
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementations
 
 AXES = {
@@ -114,6 +116,21 @@ def test_ready_from_edges_answers_as_build_does(name):
     ready = made.ready(graph_of(*graph), Params(), NoTimer())
     sources, targets = pairs_of(40, 1)
     assert (ask(ready, sources, targets) == ask(index, sources, targets)).all()
+
+
+@pytest.mark.parametrize("alone", [0.0, 60.0])
+@pytest.mark.parametrize("pairs", [1, 2, 65, 5_000, 3 * 2_048, 20_000])
+def test_parallel_answers_each_query_once_however_it_shares_them(monkeypatch, alone, pairs):
+    monkeypatch.setattr(grail, "ALONE", alone)
+    dag = dag_of(6, [(0, 1), (1, 2), (3, 4)])
+    index = build("parallel", dag, Params(threads=3, count=True))
+    ends = np.random.default_rng(pairs).integers(0, 6, (2, pairs)).astype(np.int32)
+    wanted = build("sequential", dag, Params()).query_batch(*ends, NoTimer())
+    np.testing.assert_array_equal(index.query_batch(*ends, NoTimer()), wanted)
+    assert index.counters["queries"] == pairs
+    shares = [int(counts[QUERIES]) for counts in index.counts]
+    shared = alone == 0 or pairs >= 3 * 2_048
+    assert (max(shares) - min(shares) <= grail.BLOCK and min(shares) > 0) == (shared and pairs > 2)
 
 
 @given(digraphs(), params_of("parallel"))

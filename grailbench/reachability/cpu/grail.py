@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from time import perf_counter
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labelled, Labels, empty
 
+ALONE = 2e-4  #: seconds that the calling thread spends on a small batch before it asks for help
+_FEW = 64  #: queries that it then begins with
 _NO_LEVELS = np.empty(0, np.int16)
 
 
@@ -38,22 +41,44 @@ class GrailIndex(Labelled, Index):
         self.label_counts = counts
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Filter, then search what is left; the calling thread takes its share of the blocks."""
+        """Filter, then search what is left; the calling thread takes its share of the blocks.
+
+        All threads get blocks of one size. A batch of less than a whole block for each is begun by one thread: most are
+        over before the others would be awake, but a thousand hard queries take seconds.
+        """
         answers = np.empty(sources.shape[0], np.bool_)
-        workers = min(len(self.scratches), -(-sources.shape[0] // BLOCK)) or 1
+        batch = sources, targets, answers
+        threads, done = len(self.scratches), 0
+        if threads > 1 and answers.size < threads * BLOCK:
+            done = self._begin(*batch)
+        left = answers.size - done
+        if not left:
+            return answers
+        size = -(-left // (threads * -(-left // (threads * BLOCK))))
+        workers = min(threads, -(-left // size))
         shares = [
-            _helpers(workers - 1).submit(self._answer, worker, workers, sources, targets, answers)
+            _helpers(workers - 1).submit(self._answer, worker, done + worker * size, size, workers * size, *batch)
             for worker in range(1, workers)
         ]
-        self._answer(0, workers, sources, targets, answers)
+        self._answer(0, done, size, workers * size, *batch)
         for share in shares:
             share.result()
         return answers
 
-    def _answer(self, worker: int, workers: int, sources, targets, answers) -> None:
+    def _begin(self, sources, targets, answers) -> int:
+        """Answer the first queries of a batch, for as long as `ALONE`; returns how many."""
+        done, ends = 0, perf_counter() + ALONE
+        while done < answers.size and perf_counter() < ends:
+            size = min(max(done, _FEW), BLOCK, answers.size - done)
+            self._answer(0, done, size, answers.size, sources, targets, answers)
+            done += size
+        return done
+
+    def _answer(self, worker: int, first: int, size: int, step: int, sources, targets, answers) -> None:
         answer_blocks(
-            worker,
-            workers,
+            first,
+            size,
+            step,
             sources,
             targets,
             self.dag.offsets,

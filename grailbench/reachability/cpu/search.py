@@ -28,7 +28,7 @@ from grailbench.reachability.counters import (
 from grailbench.reachability.hubs import joined, parted
 from grailbench.reachability.labels import contains, cuts
 
-BLOCK = 2048  #: queries in a block
+BLOCK = 2048  #: queries in a block, at most
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
@@ -128,9 +128,22 @@ def _search_open(left, sources, targets, offsets, children, labels, hubs, scratc
 
 @njit(cache=True, nogil=True)
 def answer_blocks(
-    first, stride, sources, targets, offsets, children, labels, levels, hubs, scratch, breadth_first, answers, counts
+    first,
+    size,
+    step,
+    sources,
+    targets,
+    offsets,
+    children,
+    labels,
+    levels,
+    hubs,
+    scratch,
+    breadth_first,
+    answers,
+    counts,
 ):
-    """Answer blocks `first`, `first + stride`, ... of a batch.
+    """Answer the blocks of `size` queries, BLOCK at most, that begin at `first`, `first + step`, ... of a batch.
 
     sources, targets int32[k]; answers bool[k], written. levels: int16[n] or int32[n], for the level filter,
     or of length 0 without it. hubs: uint64[2 n], see `hubs`, or None. scratch, counts (see `counters`, or None): of
@@ -139,20 +152,20 @@ def answer_blocks(
     lanes, width, pairs = labels
     opened = scratch.opened
     total = sources.shape[0]
-    for start in range(first * BLOCK, total, stride * BLOCK):
+    for start in range(first, total, step):
         count = 0
-        for i in range(start, min(start + BLOCK, total)):
+        for i in range(start, min(start + size, total)):
             u, v = np.uint64(sources[i]), np.uint64(targets[i])
             answers[i] = u == v
             opened[count] = i
             count += levels[u] < levels[v] if levels.shape[0] else u != v
         if counts is not None:
-            size = min(start + BLOCK, total) - start
-            counts[QUERIES] += size
+            asked = min(start + size, total) - start
+            counts[QUERIES] += asked
             counts[LABELS_TESTED] += count
             if levels.shape[0]:
-                counts[LEVELS_COMPARED] += size
-                counts[BY_LEVEL] += size - count
+                counts[LEVELS_COMPARED] += asked
+                counts[BY_LEVEL] += asked - count
         left = 0
         for j in range(count):
             i = opened[j]
