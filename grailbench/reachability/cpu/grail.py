@@ -69,7 +69,7 @@ class GrailIndex(Labelled, Index):
         """Answer the first queries of a batch, for as long as `ALONE`; returns how many."""
         done, ends = 0, perf_counter() + ALONE
         while done < answers.size and perf_counter() < ends:
-            size = min(max(done, _FEW), BLOCK, answers.size - done)
+            size = min(max(3 * done, _FEW), BLOCK, answers.size - done)
             self._answer(0, done, size, answers.size, sources, targets, answers)
             done += size
         return done
