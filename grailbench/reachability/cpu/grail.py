@@ -16,7 +16,7 @@ from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labelled, Labels, empty
 
-ALONE = 2e-4  #: seconds that the calling thread spends on a small batch before it asks for help
+ALONE = 5e-4  #: seconds that the calling thread spends on a small batch before it asks for help
 _FEW = 64  #: queries that it then begins with
 _NO_LEVELS = np.empty(0, np.int16)
 
