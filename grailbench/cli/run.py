@@ -37,7 +37,7 @@ def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
       grailbench run --config quickstart
       grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
-      grailbench run --dataset kegg --impl gpu --simulate --count 1000
+      grailbench run --dataset kegg --impl gpu --simulate --count 100
       grailbench run --resume
     """
     from grailbench.bench import console, runner

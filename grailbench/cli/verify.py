@@ -23,7 +23,7 @@ def command(as_json, sample, jobs, no_fetch, simulate, **flags):
     \b
     Examples:
       grailbench verify --set small-sparse --impl sequential --impl parallel --search dfs --search bfs
-      grailbench verify --dataset kegg --impl gpu --simulate --count 1000
+      grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
     from grailbench.bench import console, runner
