@@ -62,6 +62,13 @@ def test_cells_with_other_sources_are_other_cells(rows):
     assert found[found.impl == "coarsened-4"].dataset.item() == "slides-bfs-1-like"  # sssp has but one set
 
 
+def test_all_pairs_of_another_seed_are_another_cell(rows):
+    other = trial("apsp", "floyd-warshall", ms=300.0)
+    found = traversal.cells(pandas.concat([rows, pandas.DataFrame(other).assign(seed=2)]))
+    ms = found[found.impl == "floyd-warshall"].set_index("dataset").ms.to_dict()
+    assert ms == {"slides-bfs-1-like, seed 1": 100.0, "slides-bfs-1-like, seed 2": 300.0}
+
+
 def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
     racy = cell(rows, "harish-racy")
     assert np.isnan(racy.ms)

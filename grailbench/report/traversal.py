@@ -59,16 +59,19 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     """A line a cell: `_COLUMNS`. `searches` is the number timed in a trial; for a wrong cell the number checked, of
     which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search.
 
-    A graph that a problem has with several sets of sources is a graph a set: 'kegg, random-64-s1'."""
+    A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
+    with several seeds alone, and hence weights, a graph a seed: 'kegg, seed 2'."""
     import pandas
 
     lines = []
     own = rows[rows["problem"].isin(PROBLEMS)] if "problem" in rows else rows[:0]
-    several = own.groupby(["problem", "dataset"]).query_set.nunique() > 1
-    groups = own.groupby(["problem", "dataset", "query_set", "impl"], sort=False, dropna=False)
-    for (problem, dataset, query_set, impl), part in groups:
-        if several[problem, dataset]:
+    several = own.groupby(["problem", "dataset"])[["query_set", "seed"]].nunique() > 1
+    groups = own.groupby(["problem", "dataset", "query_set", "seed", "impl"], sort=False, dropna=False)
+    for (problem, dataset, query_set, seed, impl), part in groups:
+        if several.query_set[problem, dataset]:
             dataset = f"{dataset}, {query_set}"
+        elif several.seed[problem, dataset]:
+            dataset = f"{dataset}, seed {seed:g}"
         first = part.iloc[0]
         status = next((status for status in part.status if status != "ok"), "ok")
         counters = next((found for found in part.counters if isinstance(found, dict)), {})
