@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import ((?:[\w ,]+)|\((?:[\w\s,]+)\))", re.MULTILINE)
+_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def digest() -> str:

@@ -20,7 +20,7 @@ def test_a_change_in_one_kernel_file_changes_the_folder_of_all(tmp_path, monkeyp
     assert kernelcache.digest() != before
 
 
-@pytest.mark.parametrize("names", ["far", "near, far", "(\n    near,\n    far,\n)", "far  # how far"])
+@pytest.mark.parametrize("names", ["far", "near, far", "(\n    near,  # by\n    far,\n)", "far  # how far"])
 def test_a_module_that_a_kernel_imports_whole_counts(tmp_path, monkeypatch, names):
     (tmp_path / "kernel.py").write_text(f"from numba import njit\nfrom grailbench.parts import {names}\n")
     (tmp_path / "parts").mkdir()
