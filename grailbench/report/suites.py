@@ -27,7 +27,6 @@ SUITES = {
     **dict.fromkeys(("bfs", "sssp", "apsp"), ("grailbench.report.traversal", "grailbench.report.plots_traversal")),
 }
 FOLDER = "report"
-_KINDS = {"md": "markdown", "csv": "csv"}
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,13 @@ class Suite:
         folder; returns the paths."""
         from grailbench.graph.store import atomic_file
 
-        parts = [f"# {self.title}\n", f"- {self.machine}\n"]
-        files = {}
-        for module in _modules(self.problems):
-            parts.append(render.markdown(module.PROBLEM, *module.grid(self.rows)))
-            files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
-        files["report.md"] = "\n".join(parts)
-        files = {name: text for name, text in files.items() if form in ("both", _KINDS[name.rpartition(".")[2]])}
+        modules, files = list(_modules(self.problems)), {}
+        if form in ("csv", "both"):
+            for module in modules:
+                files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
+        if form in ("markdown", "both"):
+            parts = [render.markdown(module.PROBLEM, *module.grid(self.rows)) for module in modules]
+            files["report.md"] = "\n".join([f"# {self.title}\n", f"- {self.machine}\n", *parts])
         for name, text in files.items():
             with atomic_file(self.folder / FOLDER / name) as file:
                 file.write(text.encode())
