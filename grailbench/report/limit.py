@@ -23,10 +23,9 @@ from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
 from grailbench.report import render
 from grailbench.report.document import FOLDER
-from grailbench.report.summary import Cell
+from grailbench.report.summary import ON_DEVICE, Cell
 
 PHASES = ("label", "query")
-ON_DEVICE = "on_device"  #: the part of a phase that is the device's alone
 _WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: statuses of a row, from harmless to grave; a cell has the gravest of its rows
 STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
+#: the part of a phase that an implementation timed by the GPU's own events
+ON_DEVICE = "on_device"
 #: implementations that have no filters but those that are named
 _UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")
 _LONGEST_REASON = 240  # an exception may speak for pages

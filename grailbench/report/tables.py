@@ -16,7 +16,7 @@ from grailbench.report import published
 from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.report.summary import Cell
+from grailbench.report.summary import ON_DEVICE, Cell
 
 PAPER_TABLES = ("computation-1", "computation-2")
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
@@ -30,8 +30,7 @@ _COUNTS = {
     "Vertices": "vertices", "Edges": "edges", "Avg Degree": ("vertices", "edges"),
     "# Vertices (n)": "file_vertices", "# Edges (m)": "file_edges", "Avg. Degree": ("file_vertices", "file_edges"),
 }  # fmt: skip
-#: the part of a phase that an implementation timed by the GPU's own events, and what its columns are called
-_ON_DEVICE, _ALONE = "on_device", ", device alone"
+_ALONE = ", device alone"  #: what columns of `ON_DEVICE` are called
 #: columns of ours to the phases apart that print counts as overhead
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
@@ -176,7 +175,7 @@ class _Ours:
             if self._fits(cell) and printed(cell):
                 series = Series.of(cell, self.searching)
                 dims.setdefault(series, set()).add(cell.dim)
-                if (self.phase, _ON_DEVICE) in cell.phases and not self.searching and series.devices == 1:
+                if (self.phase, ON_DEVICE) in cell.phases and not self.searching and series.devices == 1:
                     alone.add(series)
         found = [s if self.dim in has else replace(s, dim=min(has)) for s, has in dims.items()]
         self.series = sorted(
@@ -210,7 +209,7 @@ class _Ours:
         """The names of a series' times, and the phases that they are."""
         parts = [(series.name, self.phase)]
         if series in self.alone:
-            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{_ON_DEVICE}"))
+            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}"))
         return parts
 
     def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
