@@ -69,6 +69,15 @@ def test_all_pairs_of_another_seed_are_another_cell(rows):
     assert ms == {"slides-bfs-1-like, seed 1": 100.0, "slides-bfs-1-like, seed 2": 300.0}
 
 
+def test_sources_from_files_are_told_apart_by_file_and_by_seed(rows):
+    asked = [(name, seed) for name in ("mine-1a2b", "yours-3c4d") for seed in (1, 2)]
+    more = [pandas.DataFrame(trial("sssp", "near-far", query_set=name)).assign(seed=seed) for name, seed in asked]
+    found = traversal.cells(pandas.concat([rows[rows.problem == "apsp"], *more]))
+    assert list(found[found.impl == "near-far"].dataset) == [
+        f"slides-bfs-1-like, {name}, seed {seed}" for name, seed in asked
+    ]
+
+
 def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
     racy = cell(rows, "harish-racy")
     assert np.isnan(racy.ms)

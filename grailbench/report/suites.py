@@ -56,7 +56,7 @@ class Suite:
         folder; returns the paths."""
         from grailbench.graph.store import atomic_file
 
-        modules, files = list(_modules(self.problems)), {}
+        modules, files = _modules(self.problems), {}
         if form in ("csv", "both"):
             for module in modules:
                 files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")

@@ -60,19 +60,20 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search.
 
     A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
-    with several seeds alone, and hence weights, a graph a seed: 'kegg, seed 2'."""
+    with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
     import pandas
 
     lines = []
     own = rows[rows["problem"].isin(PROBLEMS)] if "problem" in rows else rows[:0]
-    several = own.groupby(["problem", "dataset"])[["query_set", "seed"]].nunique() > 1
+    graphs, sets = (own.groupby(["problem", "dataset", *more], dropna=False) for more in ([], ["query_set"]))
+    own = own.assign(sets=graphs.query_set.transform("nunique"), seeds=sets.seed.transform("nunique"))
     groups = own.groupby(["problem", "dataset", "query_set", "seed", "impl"], sort=False, dropna=False)
     for (problem, dataset, query_set, seed, impl), part in groups:
-        if several.query_set[problem, dataset]:
-            dataset = f"{dataset}, {query_set}"
-        elif several.seed[problem, dataset]:
-            dataset = f"{dataset}, seed {seed:g}"
         first = part.iloc[0]
+        if first.sets > 1:
+            dataset = f"{dataset}, {query_set}"
+        if first.seeds > 1:
+            dataset = f"{dataset}, seed {seed}"
         status = next((status for status in part.status if status != "ok"), "ok")
         counters = next((found for found in part.counters if isinstance(found, dict)), {})
         searches = 1 if problem == "apsp" else _whole(part.queries.dropna().max())
