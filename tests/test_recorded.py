@@ -1,15 +1,11 @@
 """The first tables of the page of recorded GPU runs hold what the rows beside it say, and what is printed."""
 
-import json
-from pathlib import Path
-
-import pandas
 import pytest
+from recorded import FOLDER, TEXT, rows, short
 
 from grailbench.device.leveled import leveled_bytes
 from grailbench.report import published
 
-FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "h200"
 PHASES = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
 #: what a graph was asked
 BATCHES = ("random-100000-s1", "random-20000-s1", "random-16-s1")
@@ -17,22 +13,16 @@ BATCHES = ("random-100000-s1", "random-20000-s1", "random-16-s1")
 LIKES = ("cit-patents", "uniprotenc_100", "uniprotenc_150")
 
 
-def rows(run):
-    lines = (FOLDER / run / "trials.jsonl").read_text(encoding="utf-8").splitlines()
-    frame = pandas.DataFrame([json.loads(line) for line in lines])
+def asked(run):
+    """Sound rows of such batches; `phase` is whole, 'label/sizes'."""
+    frame = rows(run)
     sound = frame[(frame.status == "ok") & frame.query_set.isin(BATCHES)]
     return sound.assign(phase=(sound.under + "/" + sound.phase).str.removeprefix("/"))
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return {run: rows(run) for run in ("thesis-gpu", "fused", "fused-large", "thesis-gpu-like")}
-
-
-def short(value):
-    """Three significant digits, at most three decimals, thousands with a comma."""
-    digits = next((places for least, places in ((1000, 0), (100, 0), (10, 1), (1, 2)) if value >= least), 3)
-    return f"{value:,.{digits}f}"
+    return {run: asked(run) for run in ("thesis-gpu", "fused", "fused-large", "thesis-gpu-like")}
 
 
 class Graph:
@@ -152,7 +142,7 @@ def memory_lines(runs):
 def page_tables():
     """The tables of the page, each a list of its lines below the heading."""
     tables, current = [], []
-    for line in [*(FOLDER / "README.md").read_text(encoding="utf-8").splitlines(), ""]:
+    for line in [*TEXT.splitlines(), ""]:
         if line.startswith("|"):
             current.append(line)
         elif current:
