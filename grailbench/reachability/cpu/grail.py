@@ -54,7 +54,8 @@ class GrailIndex(Labelled, Index):
         left = answers.size - done
         if not left:
             return answers
-        size = -(-left // (threads * -(-left // (threads * BLOCK))))
+        rounds = -(-left // (threads * BLOCK))
+        size = -(-left // (threads * rounds))
         workers = min(threads, -(-left // size))
         shares = [
             _helpers(workers - 1).submit(self._answer, worker, done + worker * size, size, workers * size, *batch)
