@@ -149,13 +149,33 @@ def test_batches_of_other_queries_give_no_ratio():
 
 def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints():
     few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    found = tables.others(cells(frame(sequential(2, **few), search(dataset="mine"))))
-    for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS")):
+    found = tables.others(cells(frame(sequential(2, **few), search(**few))))
+    for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS"), (found[-1], "GPU Search")):
         entries = row(table, "mine").entries
         assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
-    assert row(found[-1], "mine").entries["GPU Search"].measured_notes == ()
     assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
     assert "] asked 16 queries, not 100,000" in table_markdown(found[-1])
+
+
+def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
+    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
+    late = lost("timeout", "too long", dataset="mine", dim=2, query_set="random-100000-s1")
+    pairs = frame(
+        late, sequential(2, query=6.0, **few), search(dataset="mine", query_set="random-100000-s1"), search(**few),
+        sequential(1, label=7.0, **few), labels(dataset="mine", query_set="random-100000-s1"), labels(**few),
+    )  # fmt: skip
+    found = {table.name: table for table in tables.others(cells(pairs))}
+    searches = found["gpu-search-other-graphs"].rows
+    assert [each.title for each in searches] == ["mine, 100,000 queries", "mine, 16 queries"]
+    first, second = (each.entries for each in searches)
+    assert (first["Sequential DFS"].status, first["GPU Search"].measured) == ("timeout", pytest.approx(753.75))
+    assert second["Sequential DFS"].measured == pytest.approx(6.03)
+    assert second["sequential / gpu"].measured == pytest.approx(6.03 / second["gpu"].measured)
+    assert [each.title for each in found["other-graphs"].rows] == ["mine, 100,000 queries", "mine, 16 queries"]
+    (labeled,) = found["gpu-labels-other-graphs"].rows
+    assert labeled.title == "mine"
+    assert labeled.entries["CPU ICT"].measured == pytest.approx(7.035)
+    assert labeled.entries["Total"].cell.batch == 16
 
 
 def test_columns_of_ours_have_no_print_and_no_ratio_to_it():

@@ -7,7 +7,6 @@ graphs that are not to be had. All are marked as generated, and no average mixes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from grailbench.report import published, stalls, statistics
 from grailbench.report.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.report.summary import Cell
+from grailbench.report.summary import Cell, together
 
 if TYPE_CHECKING:
     import pandas
@@ -82,12 +81,6 @@ class Point:
         return None if label is None else label + sum(self.apart.values())
 
     @property
-    def batch(self) -> int | None:
-        """How many queries were to be asked, as the query set's name says."""
-        found = re.match(r"random-(\d+)-", self.cell.query_set)
-        return int(found[1]) if found else self.cell.queries
-
-    @property
     def apart(self) -> dict[str, float]:
         """Means of the phases apart, by name."""
         phases = self.cell.phases.items() if self.cell.sound else ()
@@ -123,17 +116,23 @@ def points(cells: Iterable[Cell]) -> list[Point]:
 
 
 def chosen(found: Iterable[Point]) -> list[Point]:
-    """One point a graph, series and d, for what does not depend on the queries: a sound one, of the largest batch."""
-    best: dict[tuple, Point] = {}
+    """One point a graph, series and d, for what does not depend on the queries: of the cells that `together` takes a
+    sound one, of the largest batch."""
+    graphs: dict[str, list[Point]] = {}
     for point in found:
-        key = (point.dataset, point.series, point.d)
-        if key not in best or _worth(point) > _worth(best[key]):
-            best[key] = point
+        graphs.setdefault(point.dataset, []).append(point)
+    best: dict[tuple, Point] = {}
+    for own in graphs.values():
+        taken = set(map(id, together(point.cell for point in own)))
+        for point in (each for each in own if id(each.cell) in taken):
+            key = (point.dataset, point.series, point.d)
+            if key not in best or _worth(point) > _worth(best[key]):
+                best[key] = point
     return list(best.values())
 
 
 def _worth(point: Point) -> tuple:
-    return point.cell.sound, point.cell.order in (None, "random"), point.batch or 0
+    return point.cell.sound, point.cell.order in (None, "random"), point.cell.batch or 0
 
 
 def series_of(found: Iterable[Point]) -> list[Series]:
@@ -189,7 +188,7 @@ def queries(found: list[Point]) -> pandas.DataFrame:
     mean). A graph has as many batches as the run."""
     rows = []
     for p in found:
-        counted = {"trials": p.cell.trials, "queries": p.batch, "positives": p.cell.positives}
+        counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
         rows.append(_head(p) | counted | {"value": p.query_ms})
     return _frame(rows, "trials", "queries", "positives", "value")
 
@@ -389,7 +388,7 @@ def _asked(point: Point, reading: str) -> bool:
     """Whether a point's batch is one that a reading is of; readings of labels and memory take any."""
     if not reading.endswith("queries"):
         return True
-    return (point.batch == PRINTED_QUERIES) == (reading != FEWER)
+    return (point.cell.batch == PRINTED_QUERIES) == (reading != FEWER)
 
 
 def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> list[Check]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grailbench.report import figures_style as style
 from grailbench.report.computation import SETS, UNITS, batch_label
 from grailbench.report.figures import Figure
+from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.sheet import BAD, Sheet, chunks
 
 if TYPE_CHECKING:
@@ -31,11 +32,20 @@ def drawable(figure: Figure) -> bool:
 
 
 def _by_d(figure: Figure) -> Iterator[Callable]:
-    """A panel a series and set, a group of bars a graph, a bar a number of label pairs."""
+    """A panel a series and set, a group of bars a graph, a bar a number of label pairs; batches of queries that are not
+    the paper's on pages of their own."""
     frame = figure.frame
     if not frame.value.notna().any() and figure.note:
         yield _unavailable
         return
+    printed = frame.queries == PRINTED_QUERIES if "queries" in frame else frame.d > 0
+    for part in (frame[printed], frame[~printed]):
+        if not part.empty:
+            yield from _panels(part, UNITS[figure.name])
+
+
+def _panels(frame: pandas.DataFrame, unit: str) -> Iterator[Callable]:
+    """The pages of one part of a figure."""
     frame = frame.assign(graph=[batch_label(row) for row in frame.itertuples()])
     pairs = sorted(set(frame.d))
     kinds = ["series", "memory"] if "memory" in frame else ["series"]
@@ -62,7 +72,7 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
                     title = f"({letter}) {' '.join(key)}: {name}"
                     axes.set_title("\n".join(textwrap.wrap(title, int(_LETTERS * wide))), fontsize=8.5)
                     if column == 0:
-                        axes.set_ylabel(UNITS[figure.name])
+                        axes.set_ylabel(unit)
 
         yield draw
 

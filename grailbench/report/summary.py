@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,12 @@ class Cell:
         return re.fullmatch(r"random(-\d+-s\d+)?", self.query_set) is not None
 
     @property
+    def batch(self) -> int | None:
+        """How many random queries were to be asked, as the query set's name says; else how many were asked."""
+        found = re.match(r"random-(\d+)-", self.query_set)
+        return int(found[1]) if found else self.queries
+
+    @property
     def sound(self) -> bool:
         """True when its times may be shown: verified, though perhaps with fewer trials than planned."""
         return self.status in ("ok", "incomplete")
@@ -135,6 +142,26 @@ class Cell:
     def stats(self, phase: str) -> Stats | None:
         """The statistics of a phase timed by the runner, or None."""
         return self.phases.get(("", phase))
+
+
+def together(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of one graph to take labels and memory from, which do not depend on the queries.
+
+    Where the graph was asked several batches these are the cells of the batch that has most sound ones, of equals the
+    largest, so that configurations are compared as they were measured together; and, of a configuration without a sound
+    cell there, those of other batches.
+    """
+    cells = list(cells)
+    sound = Counter(cell.batch for cell in cells if cell.sound)
+    if len(sound) < 2:
+        return cells
+    most = max(sound, key=lambda batch: (sound[batch], batch or 0))
+
+    def configuration(cell: Cell) -> tuple:
+        return cell.impl, cell.dim, cell.search, cell.filters, cell.threads, cell.order, cell.devices
+
+    there = {configuration(cell) for cell in cells if cell.batch == most and cell.sound}
+    return [cell for cell in cells if cell.batch == most or configuration(cell) not in there]
 
 
 _KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")

@@ -16,7 +16,7 @@ from grailbench.report import published
 from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.report.summary import ON_DEVICE, Cell
+from grailbench.report.summary import ON_DEVICE, Cell, together
 
 PAPER_TABLES = ("computation-1", "computation-2")
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
@@ -297,8 +297,9 @@ def others(cells: Iterable[Cell]) -> list[Table]:
         ),
     ):
         rows = [
-            Row(dataset, dataset, {column: _unprinted(own, feed) for column, feed in CPU.items()})
+            Row(dataset, dataset + asked, {column: _unprinted(part, feed) for column, feed in CPU.items()})
             for dataset, own in groups[like].items()
+            for asked, part in _batches(own)
         ]
         if rows:
             out.append(Table(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
@@ -322,10 +323,11 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
         rows = [
             Row(
                 dataset,
-                f"{dataset} (generated)" if own[0].generated else dataset,
-                {**{column: _unprinted(own, feed) for column, feed in _feeds(name).items()}, **ours.entries(own)},
+                f"{dataset} (generated){asked}" if own[0].generated else dataset + asked,
+                {**{column: _unprinted(part, feed) for column, feed in _feeds(name).items()}, **ours.entries(part)},
             )
             for dataset, own in groups.items()
+            for asked, part in (_batches(own) if ours.searching else [("", together(own))])
         ]
         columns = [
             column
@@ -336,6 +338,15 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
             notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
             out.append(Table(name, caption, ("Data set", *columns), rows, "", notes))
     return out
+
+
+def _batches(own: list[Cell]) -> list[tuple[str, list[Cell]]]:
+    """The cells of one graph without print by the batch of random queries that they were asked, the largest first, and
+    what the row's title says of it; all of them where there is but one."""
+    sizes = sorted({cell.batch for cell in own if cell.random and cell.batch is not None}, reverse=True)
+    if len(sizes) < 2:
+        return [("", own)]
+    return [(f", {size:,} queries", [c for c in own if c.batch in (size, None) or not c.random]) for size in sizes]
 
 
 def _unprinted(own: list[Cell], feed: Feed) -> Entry:
