@@ -266,6 +266,20 @@ def test_labels_are_compared_within_the_batch_that_most_have(batches):
     assert dict(zip(frame.series, frame.label_s.round(5), strict=True)) == {"sequential": 0.01005, "gpu-path": 0.00111}
 
 
+def test_of_two_whole_batches_labels_are_of_the_one_with_more_trials():
+    of = {"dataset": "dag_01-like", "dim": 1}
+    found = measured(trials(label=10.0, **of), trials(label=20.0, count=3, planned=3, **(of | FEW)))
+    assert computation.frames(found).frames["computation-4"].label_s.iloc[0] == pytest.approx(0.02, rel=0.02)
+
+
+def test_batch_of_unknown_size_is_taken_for_the_papers():
+    of = {"dataset": "dag_01-like", "dim": 1, "query_set": "random", "queries": None}
+    found = computation.frames(measured(trials(**(GPU | of)), trials(**(GPU | of | FEW))))
+    whole, others = computation.by_batch(found.frames["computation-6"])
+    assert [computation.batch_label(each) for each in whole.itertuples()] == ["dag_01-like"]
+    assert [computation.batch_label(each) for each in others.itertuples()] == ["dag_01-like, 128"]
+
+
 def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_without_one_has_its_own():
     of = {"dataset": "dag_01-like", "dim": 1}
     found = measured(
@@ -289,10 +303,11 @@ def test_each_batch_is_a_bar_of_its_own(batches):
 @needs_matplotlib
 def test_batches_that_are_not_the_papers_are_on_a_page_of_their_own(tmp_path):
     of = {"dataset": "dag_01-like", "dim": 1}
-    rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW))]
+    rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]
     drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")
     assert [path.name for path in drawn] == ["computation-6.svg", "computation-6-2.svg", "computation-6.csv"]
     assert ["dag_01-like, 128" in path.read_text() for path in drawn[:2]] == [False, True]
+    assert ["Lost: sequential d=1 on dag_01-like: TIMEOUT" in path.read_text() for path in drawn[:2]] == [True, False]
 
 
 def test_queries_are_compared_on_the_same_batch_and_the_papers_batch_apart(batches):

@@ -31,6 +31,10 @@ def sequential(dim, **fields):
     return trials(dim=dim, **fields)
 
 
+def gpu_labels(dim, **fields):
+    return trials(dim=dim, **(GPU | fields))
+
+
 def frame(*groups):
     return pandas.DataFrame([row for group in groups for row in group], columns=results.FIELDS)
 
@@ -155,6 +159,34 @@ def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints(
         assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
     assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
     assert "] asked 16 queries, not 100,000" in table_markdown(found[-1])
+
+
+def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
+    own = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
+    more = {"dataset": "mine", "query_set": "balanced-5000-s1", "queries": 5000}
+    groups = [f(1, label=ms, **of) for of, ms in ((own, 3.0), (more, 9.0)) for f in (sequential, gpu_labels)]
+    found = {table.name: table for table in tables.others(cells(frame(*groups, gpu_labels(1, **more, seed=2))))}
+    entries = row(found["gpu-labels-other-graphs"], "mine").entries
+    assert entries["CPU ICT"].measured == pytest.approx(3.015)
+    assert entries["Total"].cell.query_set == "random-16-s1"
+
+
+def test_batch_that_no_column_of_a_table_shows_has_no_row_there():
+    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
+    pairs = frame(sequential(2, **few), search(**few), search(dataset="mine", query_set="random-100000-s1"))
+    found = {table.name: table for table in tables.others(cells(pairs))}
+    assert [each.title for each in found["other-graphs"].rows] == ["mine"]
+    searches = found["gpu-search-other-graphs"]
+    assert [each.title for each in searches.rows] == ["mine, 100,000 queries", "mine, 16 queries"]
+    assert {record["title"] for record in render.records(searches)} == {"mine, 100,000 queries", "mine, 16 queries"}
+
+
+def test_labels_beside_print_are_those_of_one_batch_too():
+    few = {"query_set": "random-16-s1", "queries": 16}
+    late = lost("timeout", "too long", dim=1, query_set="random-100000-s1")
+    entries = row(built("6.1", late, sequential(1, label=7.0, **few), labels(), labels(**few))).entries
+    assert entries["CPU ICT"].measured == pytest.approx(7.035)
+    assert entries["Total"].cell.batch == 16
 
 
 def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -190,13 +191,26 @@ def queries(found: list[Point]) -> pandas.DataFrame:
     for p in found:
         counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
         rows.append(_head(p) | counted | {"value": p.query_ms})
-    return _frame(rows, "trials", "queries", "positives", "value")
+    frame = _frame(rows, "trials", "queries", "positives", "value")
+    return frame.astype({"queries": "Int64", "positives": "Int64"})
 
 
 def batch_label(row) -> str:
-    """The graph of a row of a frame, and its batch where that is not the paper's."""
-    batch = getattr(row, "queries", None)
-    return row.dataset if batch in (None, PRINTED_QUERIES) else f"{row.dataset}, {batch:,}"
+    """The graph of a row of a frame, and its batch where that is known and not the paper's."""
+    return row.dataset if _printed(batch := getattr(row, "queries", None)) else f"{row.dataset}, {batch:,}"
+
+
+def by_batch(frame: pandas.DataFrame) -> list[pandas.DataFrame]:
+    """A frame of figures 4 to 6 in the parts to draw apart: the paper's batch of queries first, then others."""
+    if "queries" not in frame:
+        return [frame]
+    papers = frame.queries.map(_printed, na_action=None).astype(bool)
+    return [part for part in (frame[papers], frame[~papers]) if not part.empty]
+
+
+def _printed(batch: int | None) -> bool:
+    """Whether a batch is as large as the paper's, or not known, None or pandas' NA."""
+    return not isinstance(batch, Integral) or batch == PRINTED_QUERIES
 
 
 def shares(found: list[Point]) -> pandas.DataFrame:
@@ -276,10 +290,10 @@ def lost(frame: pandas.DataFrame) -> str:
     """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
     groups: dict[tuple, dict[int, None]] = {}
     for row in frame[~frame.status.isin(("ok", "incomplete"))].itertuples():
-        groups.setdefault((row.series, row.dataset, row.status, row.reason), {})[row.d] = None
+        groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
     said = [
-        f"{series} d={','.join(map(str, d))} on {dataset}: {status.upper()}{f', {reason}' if reason else ''}"
-        for (series, dataset, status, reason), d in groups.items()
+        f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"
+        for (series, graph, status, reason), d in groups.items()
     ]
     return "; ".join(said)
 

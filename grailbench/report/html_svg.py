@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
-from grailbench.report.computation import batch_label
+from grailbench.report.computation import batch_label, by_batch
 from grailbench.report.figures import graph_label, series_label, short
 from grailbench.report.html_markup import Safe, safe, tag
 
@@ -328,15 +328,17 @@ def _whole_bars(title: str, bars: list[tuple[str, list[tuple[str, float]]]], nam
 
 def pair_panels(frame: pandas.DataFrame, unit: str) -> tuple[Safe, list[str]]:
     """Figures 4 to 6 of Computation 2020: a panel a set and series, a line a graph, a mark a number of label pairs on a
-    log axis that the panels of a set share; and the names of the marks. Lost cells are named at the line's end."""
-    pairs = sorted(set(frame.d))
+    log axis that the panels of a set share, other batches than the paper's after it; and the names of the marks. Lost
+    cells are named at the line's end."""
+    pairs, panels = sorted(set(frame.d)), []
     kinds = ["set", "series", *(["memory"] if "memory" in frame else [])]
-    bounds = {name: style.log_range(list(own)) for name, own in frame[frame.value > 0].groupby("set").value}
-    panels = [
-        _pair_panel(f"{' '.join(key[1:])}: {key[0]}", part, pairs, bounds[key[0]], unit)
-        for key, part in frame.groupby(kinds, sort=False)
-        if key[0] in bounds
-    ]
+    for part in by_batch(frame):
+        bounds = {name: style.log_range(list(own)) for name, own in part[part.value > 0].groupby("set").value}
+        panels += [
+            _pair_panel(f"{' '.join(key[1:])}: {key[0]}", own, pairs, bounds[key[0]], unit)
+            for key, own in part.groupby(kinds, sort=False)
+            if key[0] in bounds
+        ]
     return tag("div", panels, class_="panels"), [f"d = {d}" for d in pairs]
 
 

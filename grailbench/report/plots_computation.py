@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
-from grailbench.report.computation import SETS, UNITS, batch_label
+from grailbench.report.computation import SETS, UNITS, batch_label, by_batch
 from grailbench.report.figures import Figure
-from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.sheet import BAD, Sheet, chunks
 
 if TYPE_CHECKING:
@@ -38,10 +37,8 @@ def _by_d(figure: Figure) -> Iterator[Callable]:
     if not frame.value.notna().any() and figure.note:
         yield _unavailable
         return
-    printed = frame.queries == PRINTED_QUERIES if "queries" in frame else frame.d > 0
-    for part in (frame[printed], frame[~printed]):
-        if not part.empty:
-            yield from _panels(part, UNITS[figure.name])
+    for part in by_batch(frame):
+        yield from _panels(part, UNITS[figure.name])
 
 
 def _panels(frame: pandas.DataFrame, unit: str) -> Iterator[Callable]:
@@ -62,7 +59,8 @@ def _panels(frame: pandas.DataFrame, unit: str) -> Iterator[Callable]:
             wide = max(2.2, 0.09 * (len(pairs) + 1.5) * most)
             tall = 2.2
             width, height = left + wide + right, above + tall + below
-            sheet.begin(max(6.0, width * len(chunk)), height * len(sets), [f"d = {d}" for d in pairs], hatched=True)
+            names = [f"d = {d}" for d in pairs]
+            sheet.begin(max(6.0, width * len(chunk)), height * len(sets), names, hatched=True, frame=frame)
             for row, name in enumerate(sets):
                 for column, (key, part) in enumerate(chunk):
                     axes = sheet.axes(column * width + left, row * height + above, wide, tall)

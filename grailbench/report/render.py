@@ -235,6 +235,7 @@ def records(table: Table) -> Iterator[dict]:
             record = {
                 "table": table.name,
                 "dataset": row.dataset,
+                "title": row.title,
                 "column": column,
                 "measured": entry.measured,
                 "printed": None if entry.printed is None else float(entry.printed),

@@ -10,6 +10,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grailbench.report import computation, figures
@@ -19,6 +20,7 @@ from grailbench.report.figures import Figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame
 
 COLUMNS, PANELS, LINES = 3, 12, 48  #: panels side by side, panels a page, lines a page
 DPI = 150
@@ -53,14 +55,22 @@ class Sheet:
         self.figure, self.source = figure, source
         self.drawing: Drawing = None
 
-    def begin(self, width: float, height: float, names: Iterable[str] = (), hatched: bool = False) -> None:
-        """Make the drawing with a body of this size. `names`: the series of the legend."""
+    def begin(
+        self,
+        width: float,
+        height: float,
+        names: Iterable[str] = (),
+        hatched: bool = False,
+        frame: DataFrame | None = None,
+    ) -> None:
+        """Make the drawing with a body of this size. `names`: the series of the legend; `frame`: what of the figure's
+        the page shows, and whose lost cells it names, where that is not all of it."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as New
 
         figure, names = self.figure, list(names)
         heading = textwrap.wrap(f"{figure.title}. {figure.note}" if figure.note else figure.title, int(width * 9.5))
-        small = [figure.caption, _absent(figure), self.source]
+        small = [figure.caption, _absent(figure if frame is None else replace(figure, frame=frame)), self.source]
         foot = [line for text in small for line in textwrap.wrap(text, int(width * 16))]
         columns = max(1, min(len(names), int(width / (max((inches(name, 8) for name in names), default=0) + 0.55))))
         title = 0.24 * len(heading) + 0.1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -48,6 +47,9 @@ class Stats:
         return cls(
             s.trials, s.mean, *s.mean_interval, s.median, *s.interval, s.least, s.iqr, s.outliers, s.drift
         )  # fmt: skip
+
+
+_RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  #: names of sets of uniform random pairs, with their size
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,13 @@ class Cell:
     @property
     def random(self) -> bool:
         """True when its queries are uniform random pairs, as print's are."""
-        return re.fullmatch(r"random(-\d+-s\d+)?", self.query_set) is not None
+        return _RANDOM.fullmatch(self.query_set) is not None
 
     @property
     def batch(self) -> int | None:
         """How many random queries were to be asked, as the query set's name says; else how many were asked."""
-        found = re.match(r"random-(\d+)-", self.query_set)
-        return int(found[1]) if found else self.queries
+        found = _RANDOM.fullmatch(self.query_set)
+        return int(found[1]) if found and found[1] else self.queries
 
     @property
     def sound(self) -> bool:
@@ -147,21 +149,24 @@ class Cell:
 def together(cells: Iterable[Cell]) -> list[Cell]:
     """The cells of one graph to take labels and memory from, which do not depend on the queries.
 
-    Where the graph was asked several batches these are the cells of the batch that has most sound ones, of equals the
-    largest, so that configurations are compared as they were measured together; and, of a configuration without a sound
-    cell there, those of other batches.
+    Where the graph was asked several batches of random queries these are the cells of the batch that has most sound
+    ones, of equals the one with more trials, then the largest, so that configurations are compared as they were
+    measured together; and, of a configuration without a sound cell there, those of other batches.
     """
     cells = list(cells)
-    sound = Counter(cell.batch for cell in cells if cell.sound)
-    if len(sound) < 2:
+    asked = [cell for cell in cells if cell.random]
+    batches: dict[int | None, list[Cell]] = {}
+    for cell in (each for each in asked if each.sound):
+        batches.setdefault(cell.batch, []).append(cell)
+    if len(batches) < 2:
         return cells
-    most = max(sound, key=lambda batch: (sound[batch], batch or 0))
 
     def configuration(cell: Cell) -> tuple:
         return cell.impl, cell.dim, cell.search, cell.filters, cell.threads, cell.order, cell.devices
 
-    there = {configuration(cell) for cell in cells if cell.batch == most and cell.sound}
-    return [cell for cell in cells if cell.batch == most or configuration(cell) not in there]
+    most = max(batches, key=lambda size: (len(batches[size]), sum(c.trials for c in batches[size]), size or 0))
+    there = {configuration(cell) for cell in batches[most]}
+    return [cell for cell in asked if cell.batch == most or configuration(cell) not in there]
 
 
 _KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")

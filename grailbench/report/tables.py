@@ -8,7 +8,7 @@ have columns that print has not: every other implementation of the run, in ms an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from grailbench.errors import InputError
@@ -93,16 +93,18 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     if name in COUNT_TABLES:
         return _count_table(printed, graphs)
     ours = _Ours(name, cells) if name in GPU_TABLES else None
+    of_row = together if ours and not ours.searching else list
     rows = []
     for dataset in printed.rows:
-        own = [cell for cell in cells if cell.dataset == dataset and cell.kind in (None, "real")]
+        own = of_row([cell for cell in cells if cell.dataset == dataset and cell.kind in (None, "real")])
         stand_in = next((cell.dataset for cell in cells if cell.stands_for == dataset), None)
         entries = {column: _time(own, FEEDS[name][column], _why_not(stand_in, name)) for column in printed.values}
         rows.append(_row(printed, dataset, entries, ours.entries(own, _why_not(stand_in, name)) if ours else {}))
     if ours is None:
         return _table(printed, rows, "ratio", _method_notes(rows))
     likes = _likes(printed, cells)
-    for dataset, own in likes.items():
+    for dataset, every in likes.items():
+        own = of_row(every)
         entries = {column: _unprinted(own, FEEDS[name][column]) for column in printed.values}
         title = f"{printed.title(dataset.removesuffix(LIKE))}{LIKE} (generated)"
         rows.append(Row(dataset, title, {**entries, **ours.entries(own)}))
@@ -299,7 +301,7 @@ def others(cells: Iterable[Cell]) -> list[Table]:
         rows = [
             Row(dataset, dataset + asked, {column: _unprinted(part, feed) for column, feed in CPU.items()})
             for dataset, own in groups[like].items()
-            for asked, part in _batches(own)
+            for asked, part in _batches(own, lambda part: any(feed.takes(c) for feed in CPU.values() for c in part))
         ]
         if rows:
             out.append(Table(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
@@ -327,7 +329,7 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
                 {**{column: _unprinted(part, feed) for column, feed in _feeds(name).items()}, **ours.entries(part)},
             )
             for dataset, own in groups.items()
-            for asked, part in (_batches(own) if ours.searching else [("", together(own))])
+            for asked, part in (_batches(own, on_gpu) if ours.searching else [("", together(own))])
         ]
         columns = [
             column
@@ -340,13 +342,15 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
     return out
 
 
-def _batches(own: list[Cell]) -> list[tuple[str, list[Cell]]]:
+def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tuple[str, list[Cell]]]:
     """The cells of one graph without print by the batch of random queries that they were asked, the largest first, and
-    what the row's title says of it; all of them where there is but one."""
+    what the row's title says of it; all of them where but one batch has what `belongs` in the table."""
     sizes = sorted({cell.batch for cell in own if cell.random and cell.batch is not None}, reverse=True)
-    if len(sizes) < 2:
+    parts = {size: [cell for cell in own if cell.random and cell.batch in (size, None)] for size in sizes}
+    parts = {size: part for size, part in parts.items() if belongs(part)}
+    if len(parts) < 2:
         return [("", own)]
-    return [(f", {size:,} queries", [c for c in own if c.batch in (size, None) or not c.random]) for size in sizes]
+    return [(f", {size:,} queries", part) for size, part in parts.items()]
 
 
 def _unprinted(own: list[Cell], feed: Feed) -> Entry:
