@@ -3,10 +3,12 @@
 #
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
+# PYTEST_ARGS   of make test, in place of two processes that share the test files
 
 PYTHON ?= python3
 MIRROR ?= $(or $(GRAILBENCH_MIRROR),$(abspath $(wildcard ../shared/datasets)))
 CONFIG ?= quickstart
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 VENV := .venv
 BIN := $(VENV)/bin
