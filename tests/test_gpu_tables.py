@@ -201,6 +201,7 @@ def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
     assert [each.title for each in searches] == ["mine, 100,000 queries", "mine, 16 queries"]
     first, second = (each.entries for each in searches)
     assert (first["Sequential DFS"].status, first["GPU Search"].measured) == ("timeout", pytest.approx(753.75))
+    assert first["GPU Search"].measured_notes == ()
     assert second["Sequential DFS"].measured == pytest.approx(6.03)
     assert second["sequential / gpu"].measured == pytest.approx(6.03 / second["gpu"].measured)
     assert [each.title for each in found["other-graphs"].rows] == ["mine, 100,000 queries", "mine, 16 queries"]

@@ -119,16 +119,14 @@ def points(cells: Iterable[Cell]) -> list[Point]:
 def chosen(found: Iterable[Point]) -> list[Point]:
     """One point a graph, series and d, for what does not depend on the queries: of the cells that `together` takes a
     sound one, of the largest batch."""
-    graphs: dict[str, list[Point]] = {}
+    graphs: dict[str, list[Cell]] = {}
     for point in found:
-        graphs.setdefault(point.dataset, []).append(point)
+        graphs.setdefault(point.dataset, []).append(point.cell)
     best: dict[tuple, Point] = {}
-    for own in graphs.values():
-        taken = set(map(id, together(point.cell for point in own)))
-        for point in (each for each in own if id(each.cell) in taken):
-            key = (point.dataset, point.series, point.d)
-            if key not in best or _worth(point) > _worth(best[key]):
-                best[key] = point
+    for point in points(cell for own in graphs.values() for cell in together(own)):
+        key = (point.dataset, point.series, point.d)
+        if key not in best or _worth(point) > _worth(best[key]):
+            best[key] = point
     return list(best.values())
 
 

@@ -146,6 +146,15 @@ class Cell:
         return self.phases.get(("", phase))
 
 
+def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
+    """The cells on random queries by how many were to be asked, the largest batch first, one of unknown size last."""
+    found: dict[int | None, list[Cell]] = {}
+    for cell in cells:
+        if cell.random:
+            found.setdefault(cell.batch, []).append(cell)
+    return dict(sorted(found.items(), key=lambda each: each[0] or 0, reverse=True))
+
+
 def together(cells: Iterable[Cell]) -> list[Cell]:
     """The cells of one graph to take labels and memory from, which do not depend on the queries.
 
@@ -154,19 +163,12 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
     measured together; and, of a configuration without a sound cell there, those of other batches.
     """
     cells = list(cells)
-    asked = [cell for cell in cells if cell.random]
-    batches: dict[int | None, list[Cell]] = {}
-    for cell in (each for each in asked if each.sound):
-        batches.setdefault(cell.batch, []).append(cell)
-    if len(batches) < 2:
+    sound = batches(cell for cell in cells if cell.sound)
+    if len(sound) < 2:
         return cells
-
-    def configuration(cell: Cell) -> tuple:
-        return cell.impl, cell.dim, cell.search, cell.filters, cell.threads, cell.order, cell.devices
-
-    most = max(batches, key=lambda size: (len(batches[size]), sum(c.trials for c in batches[size]), size or 0))
-    there = {configuration(cell) for cell in batches[most]}
-    return [cell for cell in asked if cell.batch == most or configuration(cell) not in there]
+    most = max(sound, key=lambda size: (len(sound[size]), sum(cell.trials for cell in sound[size])))
+    there = {cell.label for cell in sound[most]}
+    return [cell for cell in cells if cell.random and (cell.batch == most or cell.label not in there)]
 
 
 _KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")

@@ -16,7 +16,7 @@ from grailbench.report import published
 from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.report.summary import ON_DEVICE, Cell, together
+from grailbench.report.summary import ON_DEVICE, Cell, batches, together
 
 PAPER_TABLES = ("computation-1", "computation-2")
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
@@ -345,12 +345,10 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
 def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tuple[str, list[Cell]]]:
     """The cells of one graph without print by the batch of random queries that they were asked, the largest first, and
     what the row's title says of it; all of them where but one batch has what `belongs` in the table."""
-    sizes = sorted({cell.batch for cell in own if cell.random and cell.batch is not None}, reverse=True)
-    parts = {size: [cell for cell in own if cell.random and cell.batch in (size, None)] for size in sizes}
-    parts = {size: part for size, part in parts.items() if belongs(part)}
+    parts = {size: part for size, part in batches(own).items() if belongs(part)}
     if len(parts) < 2:
         return [("", own)]
-    return [(f", {size:,} queries", part) for size, part in parts.items()]
+    return [("" if size is None else f", {size:,} queries", part) for size, part in parts.items()]
 
 
 def _unprinted(own: list[Cell], feed: Feed) -> Entry:
