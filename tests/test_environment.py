@@ -54,8 +54,3 @@ def test_recording_the_environment_imports_no_cuda_module():
         "bad = [m for m in set(sys.modules) - before if 'cuda' in m.lower()]; sys.exit(bool(bad) and str(bad))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-def test_outside_a_checkout_there_is_no_commit(monkeypatch):
-    monkeypatch.setattr(environment.paths, "checkout", lambda: None)
-    assert environment.git_state() == (None, None)

@@ -10,9 +10,10 @@ import platform
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from grailbench import __version__, paths
+from grailbench import __version__
+from grailbench.bench.provenance import code_hash, commit_state
 
 PACKAGES = (
     "numpy",
@@ -39,7 +40,6 @@ THREAD_SETTINGS = (
     "MKL_NUM_THREADS",
 )
 _COMMAND_SECONDS = 5
-_NEVER_MEASURED = ("cli", "report", "datasets")
 
 
 def environment() -> dict:
@@ -51,7 +51,7 @@ def environment() -> dict:
     """
     import psutil
 
-    commit, dirty = git_state()
+    commit, dirty = commit_state()
     return {
         "grailbench": __version__,
         "code": code_version(),
@@ -85,18 +85,10 @@ def fingerprint(env: dict) -> str:
 
 
 def code_version() -> str:
-    """The package's version and a hash of the Python sources that measuring runs through.
-
-    A commit changes it only with one of those; the command line, reports and downloads are left out.
-    """
-    digest = hashlib.sha256()
+    """The package's version and the `provenance.code_hash` of its sources."""
     package = Path(__file__).resolve().parents[1]
-    for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package)
-        if inside.parts[0] not in _NEVER_MEASURED:
-            digest.update(inside.as_posix().encode())
-            digest.update(path.read_bytes())
-    return f"{__version__}+{digest.hexdigest()[:12]}"
+    files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
+    return f"{__version__}+{code_hash(files)}"
 
 
 def source_hash(implementation: type) -> str:
@@ -181,18 +173,6 @@ def _gpus_from_nvidia_smi() -> list[dict]:
         if len(fields) == 3 and fields[1].isdigit():
             found.append({"name": fields[0], "memory_bytes": int(fields[1]) << 20, "driver": fields[2]})
     return found
-
-
-def git_state() -> tuple[str | None, bool | None]:
-    """The checkout's commit and whether its tree is dirty; (None, None) outside a checkout or without git."""
-    root = paths.checkout()
-    if root is None:
-        return None, None
-    commit = _output(["git", "-C", str(root), "rev-parse", "HEAD"])
-    if commit is None:
-        return None, None
-    status = _output(["git", "-C", str(root), "status", "--porcelain"])
-    return commit, None if status is None else bool(status)
 
 
 def _output(command: list[str]) -> str | None:

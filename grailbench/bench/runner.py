@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from grailbench import device, paths
 from grailbench.bench import environment as machine
-from grailbench.bench import passes, results
+from grailbench.bench import passes, provenance, results
 from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
 from grailbench.bench.passes import Measured
@@ -161,6 +161,9 @@ def run(
     _require(plan)
     if device.simulating() and any(map(_on_gpu, plan.cells)):
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
+    if (target := resume or out) is not None and provenance.is_recorded(Path(target)):
+        remedy = "--out elsewhere, then 'grailbench record'"
+        raise InputError("a run is not measured among the recorded ones", path=target, remedy=remedy)
     folder = resume if resume is not None else results.new_run(plan.name, plan.digest, out)
     with results.only_writer(folder):
         return _run(plan, watcher, folder, fetch, checks, open_graph)

@@ -25,6 +25,7 @@ COMMANDS = {
     "plot": "plot",
     "compare": "compare",
     "ab": "ab",
+    "record": "record",
 }
 
 

@@ -1,0 +1,30 @@
+"""`grailbench record`: keep a run in the repository."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("record")
+@click.argument("run")
+@click.argument("name")
+@click.option("--replace", is_flag=True, help="Take the place of a run that is recorded under this name.")
+def command(run, name, replace):
+    """Copy the run RUN to results/baselines/NAME and enter it in the manifest there.
+
+    Only what others can repeat is recorded: every sitting of the run must name a commit, and its files must have been
+    those of the commit. A copy without git data knows its commit from COMMIT.json, which
+    'python -m grailbench.bench.provenance' writes in a clean checkout.
+
+    \b
+    Exit codes: 2 when the run is damaged, has a wrong or failed cell, or comes from changed files.
+
+    \b
+    Examples:
+      grailbench record 20250131-120000-fused my-machine/fused
+      grailbench record /tmp/fused my-machine/fused --replace
+    """
+    from grailbench.bench import provenance
+
+    folder = provenance.record(run, name, replace)
+    click.echo(f"recorded: {folder}")

@@ -1,0 +1,137 @@
+"""Every recorded run is in the manifest, is the file that was entered, and comes from a commit that can be named."""
+
+import hashlib
+import io
+import json
+import subprocess
+import tarfile
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from grailbench.bench import provenance, results
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / "results" / "baselines"
+MANIFEST = json.loads((HOME / provenance.MANIFEST).read_text())
+PAGE = (HOME / "h200" / "README.md").read_text(encoding="utf-8")
+#: recorded before commits were carried into copies, from code that no commit has
+NOT_TO_BE_FOUND = {"h200/limits"}
+
+
+def environments(name):
+    """The environment of each sitting of a run."""
+    environment = json.loads((HOME / name / results.ENVIRONMENT).read_text())
+    return [*environment.get("earlier", []), environment]
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, timeout=300)
+
+
+@cache
+def code_of(commit):
+    """The code hash of a commit's sources."""
+    packed = git("archive", commit, "grailbench")
+    assert packed.returncode == 0, packed.stderr.decode()
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        files = [(PurePosixPath(m.name), archive.extractfile(m).read()) for m in archive if m.isfile()]
+    return provenance.code_hash((path.relative_to("grailbench"), content) for path, content in files)
+
+
+@cache
+def has_history():
+    """Whether this is a checkout with all commits; a source archive has none, a shallow clone one."""
+    return (ROOT / ".git").exists() and git("rev-parse", "--is-shallow-repository").stdout.strip() == b"false"
+
+
+def test_the_manifest_lists_every_folder_that_says_what_it_was_measured_on():
+    found = {path.parent.relative_to(HOME).as_posix() for path in HOME.rglob(results.ENVIRONMENT)}
+    assert found == set(MANIFEST)
+
+
+@pytest.mark.parametrize("name", MANIFEST)
+def test_recorded_files_are_those_that_were_entered(name):
+    files = MANIFEST[name]["files"]
+    here = {path.name for path in (HOME / name).iterdir()} & set(provenance._LISTED)
+    assert set(files) == here
+    for file, digest in files.items():
+        assert hashlib.sha256((HOME / name / file).read_bytes()).hexdigest() == digest, f"{name}/{file} was changed"
+
+
+@pytest.mark.parametrize("name", MANIFEST)
+def test_recorded_runs_come_from_commits_that_can_be_named(name):
+    entry = MANIFEST[name]
+    if name in NOT_TO_BE_FOUND:
+        assert entry["found"] == "none"
+        return
+    assert {sitting["code"] for sitting in environments(name)} == set(entry["codes"])
+    assert all(entry["codes"].values())
+    if entry["found"] == "commit":
+        for sitting in environments(name):
+            assert sitting["dirty"] is False
+            assert sitting["commit"] in entry["codes"][sitting["code"]]
+    else:
+        assert entry["found"] == "code"
+        assert name.startswith("h200/"), "only runs from before copies carried their commit are matched by code"
+
+
+@pytest.mark.skipif(not has_history(), reason="a source archive has no history to look commits up in")
+@pytest.mark.parametrize("name", MANIFEST)
+def test_commits_of_the_manifest_have_the_code_of_the_rows(name):
+    for code, commits in MANIFEST[name]["codes"].items():
+        for commit in commits:
+            assert code_of(commit) == code.partition("+")[2]
+
+
+@pytest.mark.parametrize("name", [name for name, entry in MANIFEST.items() if entry["found"] == "code"])
+def test_keys_of_rows_follow_from_the_code_of_the_manifest(name):
+    """A key is a hash over cell, graph, code and machine, so it proves with which code each row was measured."""
+    plan = json.loads((HOME / name / results.PLAN).read_text())
+    cells = {key_columns(record): identity(record) for record in plan["cells"]}
+    machines = {sitting["fingerprint"] for sitting in environments(name)}
+    checked = set()
+    for line in (HOME / name / results.ROWS).read_text().splitlines():
+        row = json.loads(line)
+        if row["key"] in checked:
+            continue
+        cell = cells[key_columns(row)] | {"dataset": row["dataset"]}
+        possible = {
+            key_of([cell, row["graph_sha256"], [code, ""], machine])
+            for code in MANIFEST[name]["codes"]
+            for machine in machines
+        }
+        assert row["key"] in possible, row
+        checked.add(row["key"])
+    assert checked
+
+
+def key_columns(record):
+    """What tells the cells of a plan apart, in a plan's record as in a row; a look-alike may stand in for its graph."""
+    problem = record.get("problem") or "reachability"
+    return (record["dataset"].removesuffix("-like"), problem, record.get("devices"), *(
+        record[column] for column in ("impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
+    ))  # fmt: skip
+
+
+def identity(record):
+    """The part of a plan's record that went into keys."""
+    unkeyed = ("trials", "warmup", "time_limit", "fallback", "stands_for", "process")
+    kind, *numbers = record["query_set"].split("-")
+    queries = {"kind": kind, "count": 0, "seed": record["seed"] if record.get("problem") == "apsp" else 0}
+    if numbers:  # 'random-16-s1'; all pairs have the seed of their weights
+        queries |= {"count": int(numbers[0]), "seed": int(numbers[1].removeprefix("s"))}
+    return {name: value for name, value in record.items() if name not in unkeyed} | {"queries": queries}
+
+
+def key_of(parts):
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def test_the_page_says_which_commit_each_run_comes_from():
+    words = {"commit": "named by the run", "code": "by the hash of the code in its rows", "none": "cannot be found"}
+    for name, entry in MANIFEST.items():
+        if name.startswith("h200/"):
+            commits = ", ".join(f"`{commit[:9]}`" for found in entry["codes"].values() for commit in found)
+            assert f"| {name.removeprefix('h200/')} | {commits or '–'} | {words[entry['found']]} |" in PAGE

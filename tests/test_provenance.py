@@ -1,0 +1,197 @@
+"""A run names the commit it was measured with, in a copy without git data too; only clean runs are recorded."""
+
+import json
+import shutil
+import subprocess
+from pathlib import PurePosixPath
+
+import pytest
+from commands import call
+from stored import trials
+
+from grailbench import paths
+from grailbench.bench import provenance, results
+from grailbench.errors import InputError
+
+
+def git(folder, *arguments):
+    name = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    done = subprocess.run(["git", "-C", folder, *name, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A small checkout with one commit, taken for the project's own."""
+    root, registry = tmp_path / "project", paths.datasets_dir()
+    monkeypatch.setattr(paths, "datasets_dir", lambda: registry)
+    (root / "grailbench").mkdir(parents=True)
+    (root / "results" / "baselines").mkdir(parents=True)
+    (root / "grailbench" / "a.py").write_text("x = 1\n")
+    (root / "pyproject.toml").write_text("[project]\n")
+    (root / ".gitignore").write_text("/COMMIT.json\n")
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    monkeypatch.setattr(paths, "checkout", lambda: root)
+    return root
+
+
+@pytest.fixture
+def copy(checkout, monkeypatch):
+    """The same without git data, but with a stamp."""
+    provenance.write_stamp()
+    root = checkout.parent / "copy"
+    shutil.copytree(checkout, root, ignore=shutil.ignore_patterns(".git"))
+    monkeypatch.setattr(paths, "checkout", lambda: root)
+    return root
+
+
+def test_a_checkout_names_its_commit_and_whether_it_is_clean(checkout):
+    commit = git(checkout, "rev-parse", "HEAD")
+    assert provenance.commit_state() == (commit, False)
+    (checkout / "results" / "baselines" / "new.txt").write_text("rows do not change what is measured")
+    assert provenance.commit_state() == (commit, False)
+    (checkout / "grailbench" / "a.py").write_text("x = 2\n")
+    assert provenance.commit_state() == (commit, True)
+
+
+def test_outside_a_checkout_there_is_no_commit(monkeypatch):
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    assert provenance.commit_state() == (None, None)
+    with pytest.raises(InputError, match="no git checkout"):
+        provenance.write_stamp()
+
+
+def test_a_copy_without_git_data_names_the_commit_of_its_stamp(checkout, copy):
+    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
+
+
+@pytest.mark.parametrize("change", ["edit", "remove", "add"])
+def test_a_changed_copy_is_dirty_whatever_its_stamp_says(checkout, copy, change):
+    if change == "edit":
+        (copy / "grailbench" / "a.py").write_text("x = 2\n")
+    elif change == "remove":
+        (copy / "grailbench" / "a.py").unlink()
+    else:
+        (copy / "grailbench" / "b.py").write_text("y = 1\n")
+    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), True)
+
+
+@pytest.mark.parametrize("stamp", ["", "[]", "{}", '{"commit": 3, "blobs": {}}', '{"commit": "a", "blobs": []}'])
+def test_a_damaged_stamp_names_no_commit(copy, stamp):
+    (copy / provenance.STAMP).write_text(stamp)
+    assert provenance.commit_state() == (None, None)
+
+
+def test_a_stale_stamp_gives_way_to_git(checkout):
+    provenance.write_stamp()
+    (checkout / "grailbench" / "a.py").write_text("x = 2\n")
+    git(checkout, "commit", "-qam", "second")
+    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
+
+
+def test_no_stamp_is_written_for_changed_files(checkout):
+    (checkout / "grailbench" / "a.py").write_text("x = 2\n")
+    with pytest.raises(InputError, match="differ from the commit"):
+        provenance.write_stamp()
+    assert not (checkout / provenance.STAMP).exists()
+
+
+def test_code_hash_is_of_what_measuring_runs_through():
+    files = {"bench/a.py": b"1", "cli/b.py": b"2", "report/c.py": b"3", "notes.txt": b"4"}
+
+    def hashed(**changed):
+        both = files | {name.replace("__", "/").replace("_py", ".py"): text for name, text in changed.items()}
+        return provenance.code_hash((PurePosixPath(path), text) for path, text in both.items())
+
+    assert hashed() == hashed(cli__b_py=b"other", report__c_py=b"other")
+    assert hashed() != hashed(bench__a_py=b"other")
+    assert hashed() != hashed(bench__new_py=b"")
+
+
+# ------------------------------------------------------------------ record
+
+
+@pytest.fixture
+def a_run(checkout, tmp_path):
+    """Makes a run's folder: its rows and what its sittings say of their commit."""
+
+    def made(*sittings, rows=None):
+        folder = tmp_path / "run"
+        folder.mkdir(exist_ok=True)
+        with open(folder / results.ROWS, "w") as stream:
+            stream.writelines(json.dumps(row) + "\n" for row in (trials() if rows is None else rows))
+        *earlier, last = sittings
+        results.write_json(folder / results.ENVIRONMENT, {**last, "earlier": earlier})
+        results.write_json(folder / results.PLAN, {"run": "run", "name": "mine", "cells": []})
+        return folder
+
+    return made
+
+
+def sitting(commit="c1", dirty=False, code="0.1.0+aaa"):
+    return {"commit": commit, "dirty": dirty, "code": code}
+
+
+def test_recording_copies_a_clean_run_and_enters_it_in_the_manifest(checkout, a_run, capsys):
+    folder = a_run(sitting("c1"), sitting("c2"), sitting("c3", code="0.1.0+bbb"))
+    code, out, _ = call(capsys, "record", folder, "here/mine")
+    kept = checkout / "results" / "baselines" / "here" / "mine"
+    assert (code, out) == (0, f"recorded: {kept}\n")
+    assert {path.name for path in kept.iterdir()} == set(provenance.RECORDED)
+    assert (kept / results.ROWS).read_bytes() == (folder / results.ROWS).read_bytes()
+    entry = provenance.manifest()["here/mine"]
+    assert entry["found"] == "commit"
+    assert entry["codes"] == {"0.1.0+aaa": ["c1", "c2"], "0.1.0+bbb": ["c3"]}
+    assert set(entry["files"]) == set(provenance.RECORDED)
+
+
+@pytest.mark.parametrize(
+    ("sittings", "said"),
+    [
+        ([sitting(dirty=True)], "commit c1 with changes"),
+        ([sitting(commit=None, dirty=None)], "no commit"),
+        ([sitting(dirty=None)], "commit c1 with changes"),
+        ([sitting(dirty=True), sitting()], "commit c1 with changes"),
+    ],
+)
+def test_a_run_of_changed_files_is_not_recorded(checkout, a_run, capsys, sittings, said):
+    code, _, err = call(capsys, "record", a_run(*sittings), "mine")
+    assert code == 2
+    assert said in err
+    assert provenance.manifest() == {}
+    assert not (checkout / "results" / "baselines" / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[], trials(status="wrong"), trials()[:-1]],
+    ids=["none", "wrong", "torn"],
+)
+def test_a_run_without_whole_and_sound_rows_is_not_recorded(checkout, a_run, capsys, rows):
+    code, _, _ = call(capsys, "record", a_run(sitting(), rows=rows), "mine")
+    assert code == 2
+    assert provenance.manifest() == {}
+
+
+def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
+    folder = a_run(sitting())
+    assert call(capsys, "record", folder, "mine")[0] == 0
+    code, _, err = call(capsys, "record", folder, "mine")
+    assert (code, "--replace" in err) == (2, True)
+    assert call(capsys, "record", folder, "mine", "--replace")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../elsewhere", "/tmp/elsewhere"])
+def test_a_run_is_recorded_below_the_baselines_only(checkout, a_run, capsys, name):
+    assert call(capsys, "record", a_run(sitting()), name)[0] == 2
+    assert provenance.manifest() == {}
+
+
+def test_no_run_is_measured_among_the_recorded_ones(checkout, diamond, capsys):
+    words = ("run", "--dataset", diamond, "--impl", "dfs", "--count", 10, "--trials", 1, "--warmup", 0)
+    code, _, err = call(capsys, *words, "--out", checkout / "results" / "baselines" / "mine")
+    assert code == 2
+    assert "grailbench record" in err
+    assert not (checkout / "results" / "baselines" / "mine").exists()
