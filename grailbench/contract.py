@@ -249,7 +249,7 @@ class Problem(ABC):
     count: ClassVar[int]  #: how many of them, unless told
     counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
     most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
-    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`bench.results.LAST_PHASES`)
+    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`bench.rows.LAST_PHASES`)
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts

@@ -24,8 +24,7 @@ def row(**fields) -> dict:
         "vertices": vertices, "edges": edges, "at": "2025-01-01T00:00:00.000+00:00",
     }  # fmt: skip
     found = base | fields
-    cell = [found[name] for name in ("dataset", "impl", "dim", "search", "filters", "threads", "order", "query_set")]
-    return {**found, "key": json.dumps(cell)}
+    return {**found, "key": results.cell_of(found)}
 
 
 def trials(label=0.5, query=2.0, parts=None, apart=None, count=2, **fields) -> list[dict]:

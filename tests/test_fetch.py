@@ -527,6 +527,22 @@ def test_json_has_one_row_a_graph_with_measured_beside_published(toys):
     assert (rows[0]["levels"], rows[0]["roots"], rows[0]["status"]) == (4, 1, "fetched")
 
 
+@pytest.mark.parametrize("stripped", [False, True])
+def test_counts_edited_in_the_cache_are_not_believed(toys, cache, caplog, stripped):
+    toys(4, 3)
+    first = json.loads(run("a", "--json").stdout)
+    path = cache / "graphs" / "a.gra.json"
+    note = json.loads(path.read_text())
+    note["measured"]["levels"] = 77
+    if stripped:  # as notes were before they had checksums
+        del note["sum"]
+    path.write_text(json.dumps(note))
+    again = json.loads(run("a", "--json").stdout)
+    assert again["levels"] == first["levels"] == 4
+    assert json.loads(path.read_text())["measured"]["levels"] == 4
+    assert ("a.gra.json is damaged" in caplog.text) == (not stripped)
+
+
 def test_a_count_that_differs_from_print_is_crossed_and_fails(toys):
     toys(4, 4)
     ran = run("a")

@@ -10,6 +10,7 @@ import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
 from grailbench.bench import environment, limits, limits_cpu, limits_scale
+from grailbench.bench.results import read_json
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
 from grailbench.report import limits as show
@@ -198,7 +199,7 @@ def test_export_writes_ceilings_and_environment(tmp_path):
     stored = document(gather(64, 1.0))
     files = limits.export(stored, tmp_path / "machine" / "limits")
     assert [p.name for p in files] == ["limits.json", "environment.json"]
-    assert json.loads(files[0].read_text()) == stored
+    assert read_json(files[0]) == stored
     assert json.loads(files[1].read_text())["cpu"]
 
 

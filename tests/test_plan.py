@@ -195,7 +195,7 @@ def test_thesis_config_has_every_column_of_its_tables():
 
 
 def test_devices_are_cells_of_their_own_only_where_an_implementation_obeys_them(monkeypatch):
-    from grailbench.bench.results import cell_of
+    from grailbench.bench.rows import cell_of
     from grailbench.reachability.cpu.grail import Sequential
 
     one = planned({"implementations": ["sequential"], "devices": [1, 2]})

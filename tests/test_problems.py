@@ -12,7 +12,7 @@ from grailbench import contract
 from grailbench.bench import results
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.problems import NAMES, problem
-from grailbench.bench.results import LAST_PHASES, cell_of
+from grailbench.bench.rows import LAST_PHASES, cell_of
 from grailbench.bench.runner import run
 from grailbench.errors import InputError
 from grailbench.traversal.index import FAR, Implementation, Solver

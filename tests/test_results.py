@@ -8,6 +8,7 @@ import pytest
 from grailbench.bench import results
 from grailbench.bench.results import FIELDS, Writer, current, find_run, finished, load_run, read_rows, repair
 from grailbench.errors import InputError
+from grailbench.records import sealed
 
 
 def row(phase="query", trial=0, key="k", status="ok", under="", **more):
@@ -48,7 +49,7 @@ def test_a_trial_is_one_write(tmp_path, monkeypatch):
 def test_every_cut_of_the_file_leaves_whole_trials_only(run):
     path = run / results.ROWS
     content = path.read_bytes()
-    first = len("".join(json.dumps(r) + "\n" for r in trial(0)))
+    first = len(b"".join(content.splitlines(keepends=True)[: len(trial(0))]))
     for cut in {first, *range(0, len(content), 13)}:
         path.write_bytes(content[:cut])
         rows, damage = read_rows(run)
@@ -75,12 +76,130 @@ def test_repair_leaves_a_whole_file_alone(run):
     assert os.stat(run / results.ROWS).st_ino == before.st_ino
 
 
-def test_a_broken_line_in_the_middle_is_an_error_at_its_line(run):
-    lines = (run / results.ROWS).read_text().splitlines(keepends=True)
-    (run / results.ROWS).write_text("".join([*lines[:2], "{oops\n", *lines[2:]]))
-    with pytest.raises(InputError, match="no measurement row") as caught:
+def broken(run):
+    """Line and message of the error that reading a run gives."""
+    with pytest.raises(InputError) as caught:
         read_rows(run)
-    assert caught.value.line == 3
+    assert caught.value.path == run / results.ROWS
+    return caught.value.line, str(caught.value)
+
+
+def test_a_broken_line_is_an_error_at_its_line(run):
+    lines = (run / results.ROWS).read_text().splitlines(keepends=True)
+    for at in (2, len(lines)):
+        (run / results.ROWS).write_text("".join([*lines[:at], "{oops\n", *lines[at:]]))
+        line, said = broken(run)
+        assert line == at + 1
+        assert "is no measurement row" in said
+
+
+def test_no_character_of_a_row_can_be_changed_unseen(run):
+    path = run / results.ROWS
+    content = path.read_bytes()
+    ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
+    for at in range(ends[0] + 1, ends[1]):  # all of line 2
+        changed = bytearray(content)
+        changed[at] = ord("1") if content[at] != ord("1") else ord("2")
+        path.write_bytes(changed)
+        try:
+            assert json.loads(changed[ends[0] : ends[1]]) == json.loads(content[ends[0] : ends[1]])
+        except ValueError:  # no JSON any more
+            assert broken(run)[0] == 2
+        except AssertionError:
+            assert broken(run)[0] == 2
+
+
+def test_a_changed_row_says_so_and_what_to_do(run):
+    path = run / results.ROWS
+    path.write_text(path.read_text().replace('"ms": 1.5', '"ms": 1.4', 1))
+    line, said = broken(run)
+    assert line == 1
+    assert "changed after it was written" in said
+    assert "--resume measures it again" in said
+
+
+def test_checksums_cannot_be_dropped_from_some_rows_nor_from_a_run_of_format_2(run):
+    path = run / results.ROWS
+    lines = path.read_text().splitlines(keepends=True)
+    bare = [json.dumps({k: v for k, v in json.loads(line).items() if k != "sum"}) + "\n" for line in lines]
+    path.write_text("".join([*lines[:4], bare[4], *lines[5:]]))
+    assert (broken(run)[0], "checksum is missing" in broken(run)[1]) == (5, True)
+    path.write_text("".join(bare))
+    assert read_rows(run)[0] == trial(0) + trial(1)  # a run of an older version
+    results.write_json(run / results.PLAN, {"format": 2})
+    assert broken(run)[0] == 1
+
+
+def test_plan_and_environment_cannot_be_changed_unseen(run):
+    for name in (results.PLAN, results.ENVIRONMENT):
+        results.write_json(run / name, {"format": 2, "cores": 2})
+        text = (run / name).read_text()
+        assert results.read_json(run / name) == {"format": 2, "cores": 2}
+        (run / name).write_text(text.replace('"cores": 2', '"cores": 3'))
+        with pytest.raises(InputError, match="changed after it was written"):
+            results.read_json(run / name)
+
+
+def test_a_run_of_a_later_format_is_not_read(run):
+    results.write_json(run / results.PLAN, {"format": 3})
+    with pytest.raises(InputError, match="is of format 3"):
+        read_rows(run)
+
+
+def test_a_run_that_was_begun_without_checksums_goes_on_without(tmp_path):
+    (tmp_path / results.ROWS).write_text("".join(json.dumps(each) + "\n" for each in trial(0)))
+    writer = Writer(tmp_path)
+    writer.append(trial(1))
+    writer.close()
+    assert read_rows(tmp_path)[0] == trial(0) + trial(1)
+
+
+CONTRADICTIONS = {
+    "a phase twice": (trial(0) + trial(0), 4, "again, unlike line 1"),
+    "a row twice": (trial(0) + [row(None, None, "bad", "wrong", at="now")] * 2, 5, "the same row again"),
+    "other answers": (trial(0, checksum="a") + trial(1, checksum="b"), 4, "checksum 'b', unlike line 1"),
+    "other positives": (trial(0, positives=1) + trial(1, positives=2), 4, "positives 2"),
+    "another graph": (trial(0, graph_sha256="a") + trial(1, graph_sha256="b"), 4, "graph_sha256 'b'"),
+    "other counters": (trial(0, counters={"n": 1}) + trial(1, counters={"n": 2}), 4, "counters {'n': 2}"),
+    "another cell": (trial(0) + trial(1, dim=5), 4, "another configuration"),
+    "beyond what was planned": (trial(0, planned=2) + trial(2, planned=2), 4, "trial 2 of 2"),
+    "a trial without its end": (trial(0)[:-1] + trial(1), 2, "trial 0 has no end"),
+    "a trial without a phase": (trial(0) + trial(1)[2:], 4, "trial 1 has other phases"),
+}
+
+
+@pytest.mark.parametrize("sums", [True, False])
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_rows_of_a_cell_that_contradict_are_an_error_at_the_line(tmp_path, what, sums):
+    rows, line, said = CONTRADICTIONS[what]
+    written = [sealed(each) if sums else each for each in rows]
+    (tmp_path / results.ROWS).write_text("".join(json.dumps(each) + "\n" for each in written))
+    assert broken(tmp_path)[0] == line
+    assert said in broken(tmp_path)[1]
+
+
+WRONG_TYPES = {
+    "key": 7, "dataset": None, "status": "fine", "ms": "1.5", "trial": 1.0, "planned": True, "positives": -1,
+    "counters": {"n": "many"}, "dim": [2], "vertices": 2**70, "reason": {}, "phase": 3, "impl": ["dfs"],
+    "rate": 10**400,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", WRONG_TYPES)
+def test_a_field_of_another_type_is_no_row(tmp_path, field):
+    (tmp_path / results.ROWS).write_text(json.dumps(row() | {field: WRONG_TYPES[field]}) + "\n")
+    line, said = broken(tmp_path)
+    assert line == 1
+    assert f"field {field!r} cannot be" in said
+
+
+@pytest.mark.parametrize("text", ['{"ms": NaN}', "[]", "7", "[" * 100_000, '{"a": "\\ud800"}', '{"a": 1' + "0" * 5000])
+def test_what_is_no_plain_json_is_no_row(tmp_path, text):
+    (tmp_path / results.ROWS).write_text(text + "\n")
+    assert broken(tmp_path)[0] == 1
+    (tmp_path / results.PLAN).write_text(text)
+    with pytest.raises(InputError, match="plan.json"):
+        results.read_json(tmp_path / results.PLAN)
 
 
 def test_full_disk_leaves_no_torn_trial(run, monkeypatch):
@@ -106,7 +225,7 @@ def test_two_processes_never_write_one_run(run):
 
 def test_only_ok_trials_of_a_key_are_finished():
     rows = [*trial(0), *trial(1), *trial(0, "other"), row(None, None, "bad", "wrong")]
-    assert finished(rows) == {"k": 2, "other": 1}
+    assert finished(rows) == {"k": {0, 1}, "other": {0}}
     assert results.settled(rows) == {"bad"}
 
 

@@ -226,6 +226,29 @@ def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
     assert any("cut short" in note for note in notes.notes)
 
 
+def test_resume_measures_again_the_trial_whose_rows_were_taken_out(measured, toys):
+    done, _ = measured("right", trials=4)
+    path = done.folder / results.ROWS
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if json.loads(line)["trial"] != 1))
+    toys.clear()
+    again, _ = measured("right", trials=4, resume=done.folder)
+    assert [row["trial"] for row in times(again.rows)] == [0, 2, 3, 1]
+    assert len(toys) == 1 + 1 + 1  # verified, warmed up, and the one trial
+
+
+def test_a_changed_row_stops_a_resumed_run_before_it_measures_or_writes(measured, toys):
+    done, _ = measured("right", trials=2)
+    path = done.folder / results.ROWS
+    path.write_text(path.read_text().replace('"trial": 0', '"trial": 1'))
+    before = {each.name: each.read_bytes() for each in done.folder.iterdir()}
+    toys.clear()
+    with pytest.raises(InputError, match="line 1: is no measurement row: its checksum does not fit"):
+        measured("right", trials=3, resume=done.folder)
+    assert toys == []
+    assert {each.name: each.read_bytes() for each in done.folder.iterdir()} == before
+
+
 def test_resume_tries_failures_again_but_not_wrong_cells(measured, toys):
     done, _ = measured("crash", "wrong")
     toys.clear()

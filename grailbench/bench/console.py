@@ -20,7 +20,7 @@ from grailbench import paths
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
-from grailbench.bench.results import cell_of
+from grailbench.bench.rows import cell_of
 from grailbench.contract import Input, Problem, Workload
 
 

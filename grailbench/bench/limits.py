@@ -11,7 +11,6 @@ was measured shows it in its spread.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from datetime import UTC, datetime
@@ -20,8 +19,8 @@ from time import perf_counter
 
 from grailbench.bench import environment as env
 from grailbench.bench.limits_scale import FIELDS, FULL, TINY, Note, Scale
-from grailbench.bench.results import write_json
-from grailbench.errors import MachineLacks
+from grailbench.bench.results import read_json, write_json
+from grailbench.errors import InputError, MachineLacks
 from grailbench.paths import cache_dir
 
 FORMAT = 1  # raise it when a measurement changes its meaning: older caches are then never read
@@ -194,11 +193,11 @@ def _file(mark: str, quick: bool) -> Path:
 
 def _read(path: Path) -> dict | None:
     try:
-        found = json.loads(path.read_text())
+        if not path.exists():
+            return None
+        found = read_json(path)
         if found["format"] == FORMAT and all(set(FIELDS) <= set(each) for each in rows(found)):
             return found if "fingerprint" in found else None
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (InputError, OSError, KeyError, TypeError, AttributeError) as error:
         _log.warning("%s is damaged and is not used: %s", path, error)
     return None

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.results import LAST_PHASES, cell_of
+from grailbench.bench.rows import cell_of, ends_trial
 
 DRAW_SECONDS = 0.1  #: at least between two drawings ...
 LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
@@ -55,7 +55,7 @@ class View:
             if row["phase"] is None:
                 if row["status"] != "ok":
                     self._finish(key, self._left.get(key, 0))
-            elif row["phase"] in LAST_PHASES and not row["under"]:
+            elif ends_trial(row):
                 top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
                 self._last[key] = ", ".join(top)
                 place = (row["dataset"], row["query_set"], row["problem"])

@@ -1,9 +1,9 @@
 """The rows of a run on disk: appended a whole trial at a time, repaired after a kill, read back for reports.
 
 A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
-fields of `FIELDS`; a trial of a cell is one row a phase, one of `LAST_PHASES` last, and so a trial without that
+fields of `rows.FIELDS`; a trial of a cell is one row a phase, one of `LAST_PHASES` last, and so a trial without that
 row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
-phase.
+phase. All three carry checksums (`records`), each row its own; runs from before `rows.FORMAT` 2 have none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import os
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,26 +22,16 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from grailbench import paths
+from grailbench.bench.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
+from grailbench.records import opened, sealed
 
 if TYPE_CHECKING:
     import pandas
 
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
-LAST_PHASES = ("query", "solve")  #: the last phase of a trial of any problem; no other phase at the top has such a name
 FSYNC_SECONDS = 1.0
-MEMORY = ("host_peak_bytes", "device_peak_bytes")
-
-#: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
-#: own; device_peak_bytes: of our arrays (`bench.memory`). roots: without the super-root; read_ms: from the graph in the
-#: cache to arrays in memory, of a cell in a process of its own
-FIELDS = (
-    "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
-    "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
-    "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
-    *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,9 +43,13 @@ class Damage:
 
 
 class Writer:
-    """Appends trials to a run's rows, each in one write of whole lines to a file opened for appending."""
+    """Appends trials to a run's rows, each in one write of whole lines to a file opened for appending.
+
+    sums  whether rows get checksums; those of a run that was begun without stay without
+    """
 
     def __init__(self, folder: Path):
+        self.sums = has_sums(folder)
         self.path = folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._lock = threading.Lock()
@@ -64,6 +57,7 @@ class Writer:
 
     def append(self, rows: list[dict]) -> None:
         """Append the rows of one trial. Raises OSError when they do not fit, and then leaves none of them."""
+        rows = [sealed(row) for row in rows] if self.sums else rows
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
         with self._lock:
             size = os.fstat(self._file).st_size
@@ -130,54 +124,76 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, value: dict) -> None:
-    """Write a JSON file atomically."""
+    """Write a JSON file atomically, with its checksum."""
     with atomic_file(path) as stream:
-        stream.write((json.dumps(value, indent=1) + "\n").encode())
+        stream.write((json.dumps(sealed(value), indent=1, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: Path) -> dict:
-    """Read a JSON object. Raises InputError naming the file when there is none."""
+    """Read a JSON object, without its checksum. Raises InputError naming the file when there is none, or it was changed
+    since it was written."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        return opened(path.read_bytes())[0]
     except FileNotFoundError:
         raise InputError("there is no such file, so this is no run", path=path) from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    except ValueError as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
-    if not isinstance(value, dict):
-        raise InputError("is no JSON object", path=path)
-    return value
+
+
+def has_sums(folder: Path) -> bool:
+    """Whether the rows of a run carry checksums, as its first one tells; True for a run without rows."""
+    try:
+        with open(folder / ROWS, "rb") as stream:
+            return opened(stream.readline())[1]
+    except (FileNotFoundError, ValueError):
+        return True
+
+
+def format_of(folder: Path) -> int | None:
+    """The format that a run's plan gives, 1 when it gives none, None when there is no plan.
+
+    Raises InputError for a format that this version does not know.
+    """
+    path = folder / PLAN
+    if not path.is_file():
+        return None
+    found = read_json(path).get("format", 1)
+    if found not in range(1, FORMAT + 1):
+        raise InputError(f"is of format {found!r}, this version reads up to {FORMAT}", path=path)
+    return found
 
 
 def read_rows(folder: Path) -> tuple[list[dict], Damage]:
     """The rows of whole trials, and what had to be left out at the end. No file is a run without rows.
 
-    Raises InputError naming the line when a line before the last is no row: no kill does that.
+    Raises InputError naming the line when a whole line is no row, was changed, or contradicts another: no kill does
+    that.
     """
+    rows, damage, _ = _read(folder)
+    return rows, damage
+
+
+def _read(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
+    """`read_rows`, and the lines that hold its rows."""
     path = folder / ROWS
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        return [], Damage()
+        return [], Damage(), []
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     torn = lines.pop() != b""
-    rows = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            row["status"], row["key"], row["phase"]  # noqa: B018 - a row without them is none
-        except (ValueError, KeyError, TypeError):
-            if number == len(lines):
-                torn = True
-                break
-            raise InputError("is no measurement row", path=path, line=number) from None
-        rows.append(row)
+    rows = parse_all(lines, path, sums=format_of(folder) == FORMAT)
     whole = _without_torn_trial(rows)
-    return whole, Damage(torn, len(rows) - len(whole))
+    return whole, Damage(torn, len(rows) - len(whole)), lines[: len(whole)]
 
 
 def _without_torn_trial(rows: list[dict]) -> list[dict]:
     """Drop the rows at the end that belong to a trial whose last phase is missing."""
     end = len(rows)
-    if end == 0 or rows[-1]["phase"] is None or _ends_trial(rows[-1]):
+    if end == 0 or rows[-1]["phase"] is None or ends_trial(rows[-1]):
         return rows
     key, trial = rows[-1]["key"], rows[-1]["trial"]
     while end and (rows[end - 1]["key"], rows[end - 1]["trial"]) == (key, trial):
@@ -185,16 +201,12 @@ def _without_torn_trial(rows: list[dict]) -> list[dict]:
     return rows[:end]
 
 
-def _ends_trial(row: dict) -> bool:
-    return row["phase"] in LAST_PHASES and not row["under"]
-
-
 def repair(folder: Path) -> tuple[list[dict], Damage]:
     """`read_rows`, and where anything had to be left out, the file written anew without it, atomically."""
-    rows, damage = read_rows(folder)
+    rows, damage, lines = _read(folder)
     if damage.torn or damage.rows:
         with atomic_file(folder / ROWS) as stream:
-            stream.writelines((json.dumps(row, allow_nan=False) + "\n").encode() for row in rows)
+            stream.writelines(line + b"\n" for line in lines)
             stream.flush()
             os.fsync(stream.fileno())
     return rows, damage
@@ -214,19 +226,13 @@ def current(rows: list[dict]) -> list[dict]:
     return kept
 
 
-_CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
-
-
-def cell_of(row: dict) -> str:
-    """The columns that name a row's cell, as one string. Rows without a problem are of reachability."""
-    problem, devices = row.get("problem") or "reachability", row.get("devices")
-    more = ([] if problem == "reachability" else [problem]) + ([] if devices is None else [f"{devices} devices"])
-    return json.dumps([row[name] for name in _CELL] + more)
-
-
-def finished(rows: list[dict]) -> Counter:
-    """Number of whole trials that each key has."""
-    return Counter(row["key"] for row in rows if _ends_trial(row) and row["status"] == "ok")
+def finished(rows: list[dict]) -> dict[str, set[int]]:
+    """The whole trials that each key has, by number."""
+    found: dict[str, set[int]] = {}
+    for row in rows:
+        if ends_trial(row) and row["status"] == "ok":
+            found.setdefault(row["key"], set()).add(row["trial"])
+    return found
 
 
 def settled(rows: list[dict]) -> set[str]:

@@ -34,6 +34,7 @@ from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
 from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
+from grailbench.bench.rows import FORMAT
 from grailbench.bench.verify import Checks
 from grailbench.contract import Input, Problem, Verdict, Workload, implementation
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
@@ -70,7 +71,7 @@ class Task:
 
     cell: Cell
     key: str
-    done: int = 0
+    done: frozenset[int] = frozenset()
     spent: float = 0.0
     verdict: Verdict | None = None
     over: bool = False
@@ -286,6 +287,7 @@ def _record(folder: Path, plan: Plan) -> dict:
             env["earlier"].append(before)
     results.write_json(path, env)
     stored = {
+        "format": FORMAT if results.has_sums(folder) else 1,
         "run": folder.name,
         "name": plan.name,
         "digest": plan.digest,
@@ -378,13 +380,13 @@ class _Sitting:
         for cell in cells:
             key = cell_key(cell, graph.sha256, self.env)
             self.outdated += results.cell_of(cell.columns()) in self.before and key not in self.keys
-            done = self.finished[key]
-            if done >= cell.trials or key in self.settled:
+            done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
+            if len(done) == cell.trials or key in self.settled:
                 self.watcher.step(cell, "done before", _steps(cell))
             else:
                 tasks.append(Task(cell, key, done))
                 if done:
-                    self.watcher.step(cell, "done before", done)
+                    self.watcher.step(cell, "done before", len(done))
         return tasks
 
     def _checkers(
@@ -459,7 +461,7 @@ class _Sitting:
 
     def _trials(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
         for trial in range(max((task.cell.trials for task in tasks), default=0)):
-            turn = [t for t in tasks if not t.over and t.done <= trial < t.cell.trials]
+            turn = [t for t in tasks if not t.over and trial < t.cell.trials and trial not in t.done]
             if not turn:
                 continue
             order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))

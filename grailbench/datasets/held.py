@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import tempfile
 import tomllib
@@ -23,6 +24,9 @@ from grailbench import paths
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.records import opened, sealed
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -95,18 +99,25 @@ def _again(dataset: Dataset) -> str:
 
 
 def read_note(path: Path) -> dict:
-    """The note about a graph file or an archive; empty when there is none or it cannot be read."""
+    """The note about a graph file or an archive; empty when there is none. A damaged one is none, and the log says so.
+
+    What was counted of the graph is left out of a note from before notes had checksums, and is counted anew.
+    """
+    where = note_path(path)
     try:
-        note = json.loads(note_path(path).read_text("utf-8"))
-    except (OSError, ValueError):
+        note, summed = opened(where.read_bytes())
+    except FileNotFoundError:
         return {}
-    return note if isinstance(note, dict) else {}
+    except (OSError, ValueError) as error:
+        _log.warning("%s is damaged and is not used: %s", where, error)
+        return {}
+    return note if summed else {name: value for name, value in note.items() if name != "measured"}
 
 
 def write_note(path: Path, note: dict) -> None:
     """Replace the note about a graph file or an archive."""
     with atomic_file(note_path(path)) as stream:
-        stream.write(json.dumps(note, indent=1, sort_keys=True).encode() + b"\n")
+        stream.write(json.dumps(sealed(note), indent=1, sort_keys=True).encode() + b"\n")
 
 
 def discard(path: Path) -> None:

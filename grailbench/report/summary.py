@@ -63,7 +63,7 @@ class Cell:
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
     itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
     those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
-    `read_ms`, None where they were not measured, as in `grailbench.bench.results.FIELDS`. `devices`: GPUs that shared
+    `read_ms`, None where they were not measured, as in `grailbench.bench.rows.FIELDS`. `devices`: GPUs that shared
     the queries, None where the implementation has no such choice.
     """
 
@@ -178,7 +178,7 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
     """Group rows into cells, in the order in which they first appear.
 
     `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads,
-    phase, ms, status` and, where known, the others of `grailbench.bench.results.FIELDS`. `planned` is the
+    phase, ms, status` and, where known, the others of `grailbench.bench.rows.FIELDS`. `planned` is the
     number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
     """
     grouped: dict[tuple, list[dict]] = {}

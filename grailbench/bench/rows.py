@@ -1,0 +1,161 @@
+"""What a measurement row is: its fields and their types, its checksum, and what rows of one cell must agree on.
+
+A row that was written since format 2 carries `sum`, a hash of all its other fields, so that a changed character shows.
+Rows of older runs have none and are read unchecked, but for what contradicts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+
+from grailbench.errors import InputError
+from grailbench.records import opened
+
+FORMAT = 2  #: of a run, in its plan; 1, which is not written down, is that of runs whose rows have no checksums
+LAST_PHASES = ("query", "solve")  #: the last phase of a trial of any problem; no other phase at the top has such a name
+MEMORY = ("host_peak_bytes", "device_peak_bytes")
+
+#: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
+#: own; device_peak_bytes: of our arrays (`bench.memory`). roots: without the super-root; read_ms: from the graph in the
+#: cache to arrays in memory, of a cell in a process of its own
+FIELDS = (
+    "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
+    "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
+    "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
+    *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
+)  # fmt: skip
+#: statuses of a row
+STATUSES = ("ok", "skipped", "timeout", "out of memory", "failed", "wrong")
+
+_CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
+_NAMES = ("dataset", "impl", "key")
+_NUMBERS = ("ms", "rate", "read_ms")
+_WHOLE = ("dim", "threads", "seed", "trial", "planned", "positives", "queries", "index_bytes", "vertices", "edges",
+          "roots", "devices", *MEMORY)  # fmt: skip
+#: phases that every trial of a cell has when one has it
+_ALWAYS = ("label", "prepare", "ready")
+#: fields that are the same in all rows of a key that have them
+_SHARED = ("checksum", "positives", "queries", "graph_sha256", "vertices", "edges")
+_AGAIN = "take the rows of its trial out of the file, and --resume measures it again"
+
+
+def cell_of(row: dict) -> str:
+    """The columns that name a row's cell, as one string. Rows without a problem are of reachability."""
+    problem, devices = row.get("problem") or "reachability", row.get("devices")
+    more = ([] if problem == "reachability" else [problem]) + ([] if devices is None else [f"{devices} devices"])
+    return json.dumps([row[name] for name in _CELL] + more)
+
+
+def ends_trial(row: dict) -> bool:
+    """True for the last row of a trial."""
+    return row["phase"] in LAST_PHASES and not row["under"]
+
+
+# ------------------------------------------------------------------ reading
+
+
+def parse(line: bytes) -> tuple[dict, bool]:
+    """A row without its checksum, and whether it had one. Raises ValueError with what is wrong with it."""
+    row, had = opened(line)
+    for name in (*_CELL, "status", "key", "phase"):
+        if name not in row:
+            raise ValueError(f"field {name!r} is missing")
+    for name in FIELDS:
+        if not _fits(name, row.get(name)):
+            raise ValueError(f"field {name!r} cannot be {_shown(row[name])}")
+    if row["phase"] is not None and None in (row.get("trial"), row.get("ms")):
+        raise ValueError(f"phase {row['phase']!r} without a trial or a time")
+    row.setdefault("under", "")
+    return row, had
+
+
+def _fits(name: str, value) -> bool:
+    """Whether a value may stand in a field."""
+    if name in _NAMES:
+        return isinstance(value, str)
+    if name == "status":
+        return value in STATUSES if isinstance(value, str) else False
+    if value is None:
+        return True
+    if name in _NUMBERS:
+        return _number(value) and value >= 0
+    if name in _WHOLE:
+        return type(value) is int and 0 <= value < 2**63
+    if name == "counters":
+        return isinstance(value, dict) and all(map(_number, value.values()))
+    return isinstance(value, str)
+
+
+def _number(value) -> bool:
+    return type(value) in (int, float) and abs(value) < 2**63 and math.isfinite(value)
+
+
+def _shown(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
+    """The rows of whole lines, without their checksums. `sums`: each must have one.
+
+    Raises InputError naming the line that is no row or was changed, or contradicts another.
+    """
+    rows, having = [], []
+    for number, line in enumerate(lines, 1):
+        try:
+            row, had = parse(line)
+        except ValueError as error:
+            raise InputError(f"is no measurement row: {error}", path=path, line=number, remedy=_AGAIN) from None
+        rows.append(row)
+        having.append(had)
+    if not all(having) and (sums or any(having)):
+        number = having.index(False) + 1
+        raise InputError("is no measurement row: its checksum is missing", path=path, line=number, remedy=_AGAIN)
+    _agree(rows, path)
+    return rows
+
+
+def _agree(rows: list[dict], path) -> None:
+    """Raise InputError naming the line that says other than an earlier one of its key."""
+    first: dict[str, int] = {}  # key: line of its first row
+    said: dict[tuple, int] = {}  # what was said of a key, or measured: the line
+    phases: dict[str, tuple[set, int]] = {}  # key: phases of its first trial, and the line of its end
+    trial: list[dict] = []  # rows of a trial so far
+
+    def fault(number: int, what: str, before: int | None = None):
+        beside = "" if before is None else f", unlike line {before}"
+        return InputError(f"contradicts the other rows of its cell: {what}{beside}", path=path, line=number,
+                          remedy=_AGAIN)  # fmt: skip
+
+    for number, row in enumerate(rows, 1):
+        key = row["key"]
+        start = first.setdefault(key, number)
+        if cell_of(row) != cell_of(rows[start - 1]):
+            raise fault(number, "another configuration", start)
+        counted = ("counters",) if (row.get("problem") or "reachability") == "reachability" else ()
+        for name in (*_SHARED, *counted):
+            if row.get(name) is not None and row["status"] == "ok":
+                at = said.setdefault((key, name), number)
+                if rows[at - 1][name] != row[name]:
+                    raise fault(number, f"{name} {_shown(row[name])}", at)
+        if trial and (trial[0]["key"], trial[0]["trial"]) != (key, row["trial"]):
+            raise fault(number - 1, f"trial {trial[0]['trial']} has no end")
+        if row["phase"] is None:
+            once = (key, row.get("at"), row["status"], row.get("reason"))
+            if row.get("at") is not None and said.setdefault(once, number) != number:
+                raise fault(number, "the same row again", said[once])
+            continue
+        if row.get("planned") is not None and row["trial"] >= row["planned"]:
+            raise fault(number, f"trial {row['trial']} of {row['planned']}, counted from 0")
+        once = (key, row["trial"], row["under"], row["phase"])
+        if (at := said.setdefault(once, number)) != number:
+            raise fault(number, f"trial {row['trial']} has phase {row['phase']!r} again", at)
+        trial.append(row)
+        if ends_trial(row):
+            own = {each["phase"] for each in trial if not each["under"]} & set(_ALWAYS)
+            expected, at = phases.setdefault(key, (own, number))
+            if own != expected:
+                raise fault(number, f"trial {row['trial']} has other phases", at)
+            trial = []
