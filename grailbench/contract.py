@@ -51,7 +51,7 @@ class Timer(Protocol):
     """What an implementation may ask of a timer: `with timer.phase(name)` around a part of the work.
 
     A phase `apart` (a conversion for an adapter's sake, a transfer, an allocation) is reported on its own and not
-    counted in the phases around it.
+    counted in the phases around it, but in `ready`, of which it is a part.
     """
 
     def phase(self, name: str, apart: bool = False): ...
@@ -302,7 +302,8 @@ class Problem(ABC):
         """One timed pass: enters the problem's phases, in order. Nothing that was built outlives the call.
 
         `edges`: the raw edges, when the cell is timed from them. Work that is no part of a phase (checksums) is not
-        timed. `timer.phase(...)` gives what has `ms` once it was left.
+        timed. `timer.phase(...)` gives what has `ms` once it was left, and `timer.whole("ready")` is a phase that
+        nothing is taken out of (see `bench.timing.PhaseTimer`).
         """
 
 

@@ -173,7 +173,7 @@ def test_time_limit_ends_a_cell_and_keeps_its_trials(measured):
 def test_from_edges_times_ready_and_its_parts(measured):
     done, _ = measured("right", from_edges=True, trials=2)
     parts = Counter((row["phase"], row["under"]) for row in done.rows)
-    assert parts["ready", ""] == parts["condense", "ready"] == parts["build", "ready"] == 2
+    assert parts["ready", ""] == parts["condense", "ready"] == parts["label", "ready"] == 2
     assert done.rows[-1]["phase"] == "query"
 
 

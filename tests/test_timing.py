@@ -7,6 +7,19 @@ import pytest
 from grailbench.bench.timing import PhaseTimer
 
 
+class Work:
+    """A clock that work alone moves on: `work(3)` takes 3 ms."""
+
+    def __init__(self):
+        self.ns = 0
+
+    def __call__(self, ms: float) -> None:
+        self.ns += int(ms * 1e6)
+
+    def timer(self) -> PhaseTimer:
+        return PhaseTimer(lambda: self.ns)
+
+
 def test_a_nested_phase_is_recorded_under_its_parent_and_counted_in_it():
     timer = PhaseTimer()
     with timer.phase("label"), timer.phase("sizes"):
@@ -57,3 +70,48 @@ def test_a_phase_that_fails_is_not_recorded():
     with pytest.raises(KeyError), timer.phase("label"):
         raise KeyError
     assert timer.phases == {}
+
+
+def test_nothing_is_taken_out_of_a_whole_phase_and_what_is_apart_is_a_part_of_it():
+    work = Work()
+    timer = work.timer()
+    with timer.whole("ready"):
+        work(1)
+        with timer.phase("condense"):
+            work(2)
+        with timer.phase("label"):
+            work(4)
+            for _ in range(2):
+                with timer.phase("transfer", apart=True):
+                    work(8)
+            with timer.phase("sizes"):
+                work(16)
+                with timer.phase("allocate", apart=True), timer.phase("pin", apart=True):
+                    work(32)
+            timer.record("on_device", 15.0)
+            timer.record("overhead", 0.0)
+    parts = {"condense": 2.0, "label": 20.0, "transfer": 16.0, "pin": 32.0, "allocate": 0.0}
+    whole = {("", "ready"): 1 + sum(parts.values())}
+    assert timer.phases == whole | {("ready", part): ms for part, ms in parts.items()}
+
+
+def test_phases_beside_a_whole_one_are_as_without_it():
+    work = Work()
+    timers = work.timer(), work.timer()
+    for timer in timers:
+        with timer.phase("label"), timer.phase("sizes"):
+            work(2)
+            with timer.phase("transfer", apart=True):
+                work(4)
+            timer.record("overhead", 0.0)
+    with timers[0].whole("ready"), timers[0].phase("label"), timers[0].phase("transfer", apart=True):
+        work(8)
+    alone = {key: ms for key, ms in timers[0].phases.items() if "ready" not in key}
+    assert alone == timers[1].phases
+    assert timers[0].phases["", "ready"] == timers[0].phases["ready", "transfer"] == 8.0
+
+
+def test_a_whole_phase_is_no_part_of_another():
+    timer = PhaseTimer()
+    with pytest.raises(ValueError, match="part of 'label'"), timer.phase("label"):
+        timer.whole("ready")

@@ -79,6 +79,9 @@ class Index(ABC):
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answer k queries. `sources`, `targets`: int32[k], contiguous. Returns bool[k]: source reaches target."""
 
+    def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need no room
+        """Make the room that batches of so many queries take beyond the index, where `query_batch` would make it."""
+
     @property
     @abstractmethod
     def index_bytes(self) -> int:
@@ -97,11 +100,15 @@ class Implementation(contract.Implementation):
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:
-        """From edges in memory to a ready index; the default condenses and builds. Peers that condense
-        themselves take the edges as they are."""
+        """From raw edges in memory to an index that can be asked at once: no work of a device is left under way.
+
+        The default condenses and builds. Its host's steps get as many threads as the implementation: one, unless it
+        obeys `threads`; an implementation on a GPU has all cores of its host. Peers that condense themselves take the
+        edges as they are. Nothing that was made of the graph before may be used.
+        """
         with timer.phase("condense"):
-            dag = condense(graph)
-        with timer.phase("build"):
+            dag = condense(graph, params.workers if "threads" in cls.axes or "gpu" in cls.needs else 1)
+        with timer.phase("label"):
             return cls.build(dag, params, timer)
 
 

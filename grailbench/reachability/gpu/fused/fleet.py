@@ -172,30 +172,35 @@ class Fleet:
 
         return copy() if self._team is None else self._team.submit(device, copy).result()
 
+    def expect(self, queries: int, timer: Timer) -> None:
+        """Make room for a batch of so many queries (phase `allocate`), unless there is."""
+        with timer.phase("allocate", apart=True):
+            self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
+
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
         The timer is told the milliseconds of the device that took longest: phase `on_device`.
         """
-        k, devices = sources.shape[0], len(self.searchers)
-        shares = [slice(k * device // devices, k * (device + 1) // devices) for device in range(devices)]
-        with timer.phase("allocate", apart=True):
-            self._everywhere([partial(each.prepare, share.stop - share.start) for each, share in self._shared(shares)])
-        if devices == 1:
+        self.expect(sources.shape[0], timer)
+        if len(self.searchers) == 1:
             return self.searchers[0].search(sources, targets, timer)
-        answers = np.empty(k, np.bool_)
+        answers = np.empty(sources.shape[0], np.bool_)
 
         def part(searcher: Searcher, share: slice) -> float:
             clock = _Sum()
             searcher.search(sources[share], targets[share], clock, answers[share])
             return clock.ms
 
-        longest = self._everywhere([partial(part, searcher, share) for searcher, share in self._shared(shares)])
+        longest = self._everywhere([partial(part, *each) for each in self._shared(sources.shape[0])])
         timer.record("on_device", max(longest))
         return answers
 
-    def _shared(self, shares: list[slice]) -> list[tuple[Searcher, slice]]:
-        return list(zip(self.searchers, shares, strict=True))
+    def _shared(self, queries: int) -> list[tuple[Searcher, slice]]:
+        """Each device's searcher, and its share of so many queries."""
+        devices = len(self.searchers)
+        cuts = [queries * device // devices for device in range(devices + 1)]
+        return list(zip(self.searchers, map(slice, cuts[:-1], cuts[1:]), strict=True))
 
     def counted(self, name: str) -> int:
         """The sum of an attribute of the searchers."""

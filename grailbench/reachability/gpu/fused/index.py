@@ -28,6 +28,10 @@ class FusedIndex(Index):
             self._positives += int(np.count_nonzero(answers))
         return answers
 
+    def expect(self, queries: int, timer: Timer) -> None:
+        """Pinned and device memory for a batch of so many, on each device for its share."""
+        self._fleet.expect(queries, timer)
+
     @property
     def counters(self) -> dict[str, int]:
         """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
