@@ -6,13 +6,13 @@ a test holds that this changes nothing.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from functools import cache
 
 from recorded import FOLDER, rows, short
 
+from grailbench.bench import provenance
 from grailbench.report import published
 
 PAGE = FOLDER / "README.md"
@@ -254,7 +254,7 @@ def commits():
     """Which commit each run comes from."""
     words = {"commit": "named by the run", "code": "by the hash of the code in its rows", "none": "cannot be found"}
     yield from heads("run", "commit", "how it is known")
-    for name, entry in json.loads((FOLDER.parent / "manifest.json").read_text()).items():
+    for name, entry in provenance.manifest().items():
         if name.startswith("h200/"):
             found = ", ".join(f"`{commit[:9]}`" for some in entry["codes"].values() for commit in some)
             yield line(name.removeprefix("h200/"), found or NONE, words[entry["found"]])

@@ -14,7 +14,7 @@ from grailbench.bench import provenance, results
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"
-MANIFEST = json.loads((HOME / provenance.MANIFEST).read_text())
+MANIFEST = provenance.manifest()
 PAGE = (HOME / "h200" / "README.md").read_text(encoding="utf-8")
 #: recorded before commits were carried into copies, from code that no commit has
 NOT_TO_BE_FOUND = {"h200/limits"}
