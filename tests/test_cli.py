@@ -8,8 +8,7 @@ from click.testing import CliRunner
 from commands import call, call_apart, in_python
 from stored import store
 
-from grailbench.bench import results, verify
-from grailbench.cli import options
+from grailbench.bench import results
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets.registry import registry
 
@@ -50,10 +49,6 @@ def test_help_starts_without_the_heavy_libraries():
     )
     code, out = in_python(probe)
     assert code == 0, f"imported: {out}"
-
-
-def test_default_sample_is_the_verifiers():
-    assert options.SAMPLE == verify.SAMPLE
 
 
 # ------------------------------------------------------------------ exit codes

@@ -59,14 +59,14 @@ def test_balanced_reaches_every_member_of_a_component():
 def test_stored_set_comes_back_with_the_oracles_answers(monkeypatch):
     dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 1000, 9)
     first = query_set(spec, dag, "d" * 64)
-    first.answers[::3], first.known[::2], first.method, first.positives = True, True, "closure", 334
+    first.answers[::3], first.known[::2], first.method, first.agreed = True, True, "sweep", 334
     first.save()
     monkeypatch.setattr(queries.np.random, "default_rng", None)  # drawing again would fail
     again = query_set(spec, dag, "d" * 64)
     for name in ("sources", "targets", "u", "v", "given", "answers", "known"):
         assert (getattr(again, name) == getattr(first, name)).all()
         assert getattr(again, name).dtype == getattr(first, name).dtype
-    assert (again.method, again.positives, again.agreed) == ("closure", 334, False)
+    assert (again.method, again.positives) == ("sweep", 334)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "other graph"])
@@ -84,6 +84,41 @@ def test_damaged_or_foreign_cache_is_made_again(damage):
     again = query_set(spec, dag, "e" * 64)
     assert (again.sources == first.sources).all()
     assert again.graph_sha256 == "e" * 64
+
+
+def _flipped(bits):
+    bits[7] ^= 1
+
+
+_EDITS = {
+    "an answer": lambda held: _flipped(held["answers"]),
+    "what is known": lambda held: _flipped(held["known"]),
+    "a source": lambda held: _flipped(held["sources"]),
+    "a given answer": lambda held: _flipped(held["given"]),
+    "the count": lambda held: held.update(meta=np.array(str(held["meta"]).replace('"agreed": 334', '"agreed": 335'))),
+    "the method": lambda held: held.update(meta=np.array(str(held["meta"]).replace("sweep", "closure"))),
+}
+
+
+@pytest.mark.parametrize("edit", _EDITS.values(), ids=_EDITS)
+def test_stored_set_that_says_anything_else_than_it_did_is_made_again_with_a_warning(edit, caplog):
+    dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 500, 5)
+    first = query_set(spec, dag, "1" * 64)
+    first.known[:100], first.method, first.agreed = True, "sweep", 334
+    first.save()
+    with np.load(first.path) as stored:
+        held = dict(stored)
+    assert query_set(spec, dag, "1" * 64).known.any()
+    assert not caplog.text
+    edit(held)
+    np.savez_compressed(first.path, **held)
+    again = query_set(spec, dag, "1" * 64)
+    assert "damaged query set, made again" in caplog.text
+    assert (again.sources == first.sources).all()
+    assert not again.known.any()
+    caplog.clear()
+    query_set(spec, dag, "1" * 64)
+    assert not caplog.text
 
 
 def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
@@ -135,10 +170,16 @@ def test_graph_without_vertices_has_nothing_to_ask():
         query_set(QuerySpec("random", 10, 1), dag_of(0, []), "0" * 64)
 
 
-def test_a_set_too_large_to_be_worth_storing_is_drawn_again(monkeypatch):
+def test_of_a_set_too_large_to_be_worth_storing_the_answers_are_kept_and_pairs_drawn_again(monkeypatch):
     monkeypatch.setattr(queries, "MOST_STORED", 50)
     dag, sha = dag_of(9, [(0, 1), (1, 2)]), "0" * 64
     small, large = (query_set(QuerySpec.parse("random", count, 3), dag, sha) for count in (50, 51))
     assert (small.path.is_file(), large.path.is_file()) == (True, False)
+    large.answers[:5], large.known[:] = True, True
+    large.save()
+    with np.load(large.path) as held:
+        assert sorted(held.files) == ["answers", "known", "meta"]
     again = query_set(QuerySpec.parse("random", 51, 3), dag, sha)
     assert (again.sources == large.sources).all()
+    assert (again.answers == large.answers).all()
+    assert again.known.all()

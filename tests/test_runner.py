@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from toys import PAUSE_SECONDS
+from toys import PAUSE_SECONDS, chains
 from watchers import Notes
 
 from grailbench.bench import environment, provide, results, runner
@@ -19,6 +19,8 @@ from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.results import read_rows
 from grailbench.bench.runner import cell_key, plan_of, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
+from grailbench.graph.csr import Graph
+from grailbench.graph.store import save_graph
 
 TOYS = Path(__file__).with_name("toys.py")
 
@@ -128,6 +130,33 @@ def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(me
             done.check()
     else:
         done.check()
+
+
+@pytest.fixture(scope="session")
+def large(session_cache):
+    """Name of an imported graph of 200,000 vertices: too many for the closure; of its pairs a quarter is reachable."""
+    graph = Graph.from_edges(200_000, *chains(200_000))
+    save_graph(session_cache / "imported" / "large.npz", graph, {"name": "large"})
+    return "large"
+
+
+@pytest.mark.parametrize(
+    "spoiled", [[0], [31_415], [99_999], list(range(7, 100_000, 200))], ids=["first", "inner", "last", "500"]
+)
+def test_one_wrong_answer_of_100_000_on_a_large_graph_makes_a_cell_wrong_that_runs_alone(
+    measured, large, spoiled, monkeypatch
+):
+    monkeypatch.setattr("toys.SPOILED", spoiled)
+    done, _ = measured("chains", datasets=[large], count=100_000, trials=1)
+    (row,) = done.rows
+    assert (row["status"], row["ms"]) == ("wrong", None)
+    assert f"{len(spoiled)} of 100,000 answers are wrong" in row["reason"]
+
+
+def test_answers_to_a_large_graph_are_checked_by_a_sweep(measured, large):
+    done, _ = measured("chains", datasets=[large], count=100_000, trials=1)
+    assert {(row["status"], row["verified"]) for row in done.rows} == {("ok", "sweep")}
+    assert 10_000 < done.rows[-1]["positives"] < 90_000
 
 
 def test_crash_leaves_its_traceback_beside_the_rows(measured):

@@ -12,7 +12,7 @@ import time
 import numpy as np
 from numba import njit
 
-from grailbench.bench.verify import closure_answers
+from grailbench.bench.oracle import closure_answers
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.reachability.index import Implementation, Index, register
 
@@ -47,6 +47,28 @@ def _toy(name, build, axes=()):
     body = {"name": f"toy:{name}", "source": "tests", "axes": frozenset(axes), "build": classmethod(build_toy)}
     body |= {"__module__": "toys", "__qualname__": f"Toy_{name}"}  # so that other processes find it
     return type(f"Toy_{name}", (Implementation,), body)
+
+
+SPOILED: list[int] = []  #: which answers of `toy:chains` are wrong
+
+
+def chains(n, scatter=7919):
+    """Two paths of every other vertex, with shortcuts, as sources and targets; ids in no order. What reaches what takes
+    no search: see `Chains`."""
+    steps = [(np.arange(n - step), step) for step in (2, 8)]
+    sources, targets = (np.concatenate(ends) for ends in zip(*((at, at + step) for at, step in steps), strict=True))
+    return sources * scatter % n, targets * scatter % n
+
+
+class Chains(Toy):
+    """Answers on a graph of `chains`, right but for those in `SPOILED`."""
+
+    def query_batch(self, sources, targets, timer):
+        n = self.dag.component.size
+        u, v = (ends.astype(np.int64) * pow(7919, -1, n) % n for ends in (sources, targets))
+        answers = (u <= v) & ((v - u) % 2 == 0)
+        answers[SPOILED] ^= True
+        return answers
 
 
 class BadLabels(Toy):
@@ -104,6 +126,7 @@ TOYS = {
         _toy("wrong", lambda dag: Toy(dag, _flip_one)),
         _toy("fickle", lambda dag: Toy(dag, _flip_later)),
         _toy("labels", BadLabels),
+        _toy("chains", Chains),
         _toy("crash", lambda dag: _raise(ZeroDivisionError("by zero"))),
         _toy("memory", lambda dag: _raise(MemoryError())),
         _toy("lacks", lambda dag: _raise(MachineLacks("needs a moon"))),

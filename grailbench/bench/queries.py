@@ -8,8 +8,9 @@ balanced   half of the pairs reachable, half not, in random order. A reachable p
            `SEARCHED` components settles: sources with a larger reach are under-represented.
 a file     lines `u v` or `u v 0|1` (the expected answer), original ids; '#' and '%' begin comments.
 
-Every set lies in cache/queries as one .npz, with its seed, the graph's sha256, the count of reachable pairs
-and the oracle's answers, so that a second run neither draws nor searches again.
+Every set lies in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers, and a sha256 of
+all that, so that a second run neither draws nor asks the oracle again. Of sets of more than `MOST_STORED` queries only
+the answers lie there: drawing the pairs again is faster than reading them.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.store import atomic_file
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 NEAR = 4096
 SEARCHED = 10_000
-MOST_STORED = 2_000_000  #: queries of a set that is kept in the cache
+MOST_STORED = 2_000_000  #: queries of a set whose pairs are kept in the cache
 UNKNOWN = -1
 _ROUNDS = 64
+_PAIRS = ("sources", "targets", "given")
 
 _log = logging.getLogger(__name__)
 
@@ -88,8 +90,8 @@ class QuerySet:
     given              int8[k]   the answer that file or drawing promises: 0, 1 or UNKNOWN
     answers, known     bool[k]   the oracle's answers, and for which queries it gave one
     lines              int64[k]  line in the file, for messages; None for drawn sets
-    method             how the oracle answered: '', 'closure' or 'search'
-    positives          reachable pairs, None while nobody knows; `agreed` when only all implementations say so
+    method             how the oracle answered: '', 'closure' or 'sweep'
+    agreed             reachable pairs as all implementations say, where the oracle did not answer every query
     """
 
     spec: QuerySpec
@@ -101,8 +103,7 @@ class QuerySet:
     given: np.ndarray
     lines: np.ndarray | None = None
     method: str = ""
-    positives: int | None = None
-    agreed: bool = False
+    agreed: int | None = None
     answers: np.ndarray = field(default=None)
     known: np.ndarray = field(default=None)
 
@@ -117,37 +118,56 @@ class QuerySet:
         return int(self.u.shape[0])
 
     @property
+    def positives(self) -> int | None:
+        """Reachable pairs; None while nobody knows."""
+        return int(self.answers.sum()) if self.known.all() else self.agreed
+
+    @property
     def path(self) -> Path:
         """Where the set is stored."""
         return paths.cache_dir() / "queries" / f"{self.graph_sha256[:16]}-{self.spec.name}.npz"
 
     def save(self) -> None:
-        """Store the set, atomically, unless it is of more than `MOST_STORED` queries, which are drawn again sooner than
-        packed. A cache that cannot be written is a logged warning, no error."""
-        if self.size > MOST_STORED:
-            return
+        """Store the set, atomically. A cache that cannot be written is a logged warning, no error."""
+        arrays = {"answers": np.packbits(self.answers), "known": np.packbits(self.known)}
         meta = {
             "format": FORMAT_VERSION,
             "spec": self.spec.identity(),
             "seed": self.spec.seed,
             "graph_sha256": self.graph_sha256,
-            "positives": self.positives,
+            "pairs": self.pairs_sha256,
             "agreed": self.agreed,
             "method": self.method,
         }
+        meta["sha256"] = _sha256(json.dumps(meta, sort_keys=True).encode(), *arrays.values())
+        if self.size <= MOST_STORED:
+            arrays |= {name: getattr(self, name) for name in _PAIRS}
+        elif not self.known.any():
+            return
         try:
             with atomic_file(self.path) as stream:
-                np.savez_compressed(
-                    stream,
-                    meta=np.array(json.dumps(meta)),
-                    sources=self.sources,
-                    targets=self.targets,
-                    given=self.given,
-                    answers=np.packbits(self.answers),
-                    known=np.packbits(self.known),
-                )
+                np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
         except OSError as error:
             _log.warning("%s: the query set was not stored: %s", self.path, error)
+
+    @property
+    def pairs_sha256(self) -> str:
+        """Of the pairs and the answers given with them."""
+        return _sha256(*(getattr(self, name) for name in _PAIRS))
+
+    def recall(self, meta: dict, arrays: dict) -> None:
+        """Take over the oracle's answers as they were stored."""
+        self.answers, self.known = (
+            np.unpackbits(arrays[name], count=self.size).astype(np.bool_) for name in ("answers", "known")
+        )
+        self.method, self.agreed = meta["method"], meta["agreed"]
+
+
+def _sha256(*parts: bytes | np.ndarray) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
@@ -159,10 +179,11 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
     if originals == 0:
         raise InputError("the graph has no vertices, so there is nothing to ask")
     lines = None
+    meta, stored = _stored(spec, graph_sha256, originals)
     if spec.kind == "file":
         sources, targets, given, lines = read_query_file(spec.path, originals)
-    elif (stored := _stored(spec, dag, graph_sha256)) is not None:
-        return stored
+    elif "sources" in stored:
+        sources, targets, given = (stored[name] for name in _PAIRS)
     elif spec.kind == "random":
         rng = np.random.default_rng(spec.seed)
         sources = rng.integers(0, originals, spec.count, dtype=VERTEX)
@@ -171,35 +192,39 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
     else:
         sources, targets, given = draw_balanced(dag, spec.count, spec.seed)
     found = QuerySet(spec, graph_sha256, sources, targets, dag.component[sources], dag.component[targets], given, lines)
-    if spec.kind == "file" and (stored := _stored(spec, dag, graph_sha256)) is not None:
-        stored.lines = lines
-        return stored
-    found.save()
+    if meta.get("pairs") == found.pairs_sha256:
+        found.recall(meta, stored)
+    else:
+        found.save()
     return found
 
 
-def _stored(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet | None:
-    """The set as the cache has it; None when it has none, another, or a damaged one (a logged warning)."""
-    found = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8))
+def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, dict[str, np.ndarray]]:
+    """Meta and arrays of the set as the cache has it; nothing when it has none, another, or a damaged one (a logged
+    warning)."""
+    path = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8)).path
     try:
-        with np.load(found.path, allow_pickle=False) as stored:
+        with np.load(path, allow_pickle=False) as stored:
             meta = json.loads(str(stored["meta"]))
             if (meta["format"], meta["graph_sha256"], meta["spec"]) != (
                 FORMAT_VERSION, graph_sha256, spec.identity()
             ):  # fmt: skip
-                return None
-            sources, targets, given = stored["sources"], stored["targets"], stored["given"]
-            bits = [np.unpackbits(stored[name], count=sources.shape[0]) for name in ("answers", "known")]
-        found.u, found.v = dag.component[sources], dag.component[targets]
+                return {}, {}
+            arrays = {name: stored[name] for name in stored.files if name != "meta"}
+        expected = meta.pop("sha256")
+        if _sha256(json.dumps(meta, sort_keys=True).encode(), arrays["answers"], arrays["known"]) != expected:
+            raise ValueError("it is not what was stored")
+        if "sources" in arrays and (
+            _sha256(*(arrays[name] for name in _PAIRS)) != meta["pairs"]
+            or max(arrays[name].max(initial=0) for name in ("sources", "targets")) >= vertices
+        ):
+            raise ValueError("its pairs are not those that were stored")
     except FileNotFoundError:
-        return None
+        return {}, {}
     except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        _log.warning("%s: damaged query set, made again (%s)", found.path, error)
-        return None
-    found.sources, found.targets, found.given = sources, targets, given
-    found.answers, found.known = (flags.astype(np.bool_) for flags in bits)
-    found.method, found.positives, found.agreed = meta["method"], meta["positives"], meta["agreed"]
-    return found
+        _log.warning("%s: damaged query set, made again (%s)", path, error)
+        return {}, {}
+    return meta, arrays
 
 
 def read_query_file(path: str, vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -1,19 +1,18 @@
-"""Every answer against an oracle that shares no code with the implementations, and against one another.
+"""Every answer against an oracle that shares no code with the implementations (`bench.oracle`).
 
-Up to `CLOSURE_LIMIT` vertices the oracle is the whole transitive closure, a bit a pair (uint64 words,
-vertices in reverse topological order). Beyond, it is an unguided search for each query of a seeded sample,
-and where two implementations disagree on a query outside the sample, that query is searched too.
+Up to `CLOSURE_LIMIT` vertices the oracle is the whole transitive closure, beyond it a sweep from the sources of the
+queries; either answers every query. Where it was told to answer a sample only, or ran out of the seconds that it was
+given, implementations are also compared with one another, and the oracle decides between them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
-from numba import njit
 
+from grailbench.bench.oracle import closure_answers, swept_answers
 from grailbench.bench.queries import UNKNOWN, QuerySet
 from grailbench.contract import Attempt, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
@@ -21,21 +20,19 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Index
 
 CLOSURE_LIMIT = 50_000
-SAMPLE = 1_000
-FREE_SECONDS = 1.0  # the sample grows beyond what was asked for as long as this lasts
-MOST_SECONDS = 30.0  # and stays below it when it would last longer than this
 _SHOWN = 3
+_DISPUTED = 1_024  # queries that the oracle is asked at once when implementations disagree
 
 
 @dataclass(frozen=True)
 class Checks:
-    """How thoroughly to check: closure up to `closure_limit` vertices, else a sample of `sample` queries; and how many
-    cells in processes of their own make the pass that is verified at once (`jobs`; those on a GPU one at a time)."""
+    """How thoroughly to check: every answer, on graphs of more than `closure_limit` vertices unless told otherwise by
+    `sample`, a number of queries, or `oracle_seconds`, what the oracle may take; and how many cells in processes of
+    their own make the pass that is verified at once (`jobs`; those on a GPU one at a time)."""
 
-    sample: int = SAMPLE
+    sample: int | None = None
+    oracle_seconds: float | None = None
     closure_limit: int = CLOSURE_LIMIT
-    free_seconds: float = FREE_SECONDS
-    most_seconds: float = MOST_SECONDS
     jobs: int = 1
 
 
@@ -48,15 +45,13 @@ class Checker(Workload):
     def __init__(self, dag: Dag, queries: QuerySet, checks: Checks = Checks()):  # noqa: B008 - frozen
         self.dag, self.queries, self.checks = dag, queries, checks
         self._ballots: dict[str, np.ndarray] = {}
-        self._search = _Search(dag)
         consult_oracle(dag, queries, checks)
 
     @property
     def method(self) -> str:
-        """How answers are checked, for people: 'closure' or 'search of 1,000'."""
-        if self.queries.known.all():
-            return self.queries.method
-        return f"{self.queries.method} of {int(self.queries.known.sum()):,}"
+        """What answers are checked against, for people: 'closure', 'sweep' or 'sample of 1,000'."""
+        known = int(self.queries.known.sum())
+        return self.queries.method if known == self.size else f"sample of {known:,}"
 
     @property
     def asked(self) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +66,7 @@ class Checker(Workload):
     def describe(self) -> str:
         """'20,146 of 100,000 pairs reachable'."""
         positives = "unknown" if self.queries.positives is None else f"{self.queries.positives:,}"
-        agreed = " by agreement of the implementations" if self.queries.agreed else ""
+        agreed = "" if self.queries.known.all() else " by agreement of the implementations"
         return f"{positives} of {self.size:,} pairs reachable{agreed}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
@@ -98,21 +93,12 @@ class Checker(Workload):
     def settle(self) -> dict[str, str]:
         """Faults found by comparing all implementations on what the oracle has not answered, by name.
 
-        Afterwards the count of positive queries is known, and the query set is stored with it.
+        Afterwards they agree on the count of positive queries, and the query set is stored with it.
         Raises InputError when the query file gives an answer that turns out to be wrong.
         """
         faults: dict[str, str] = {}
-        ends = monotonic() + self.checks.most_seconds
-        while not self.queries.known.all() and self._ballots:
-            disputed = self._disputed()
-            if disputed.size == 0:
-                break
-            if monotonic() > ends:
-                reason = f"implementations disagree on {disputed.size:,} queries, unsettled in time"
-                faults |= dict.fromkeys(self._ballots, reason)
-                self._ballots.clear()
-                return faults
-            self._search.settle(self.queries, disputed[:256], ends)
+        while self._ballots and (disputed := self._disputed()).size:
+            _sweep(self.dag, self.queries, disputed[:_DISPUTED])
             _check_given(self.queries)
             for name, ballot in list(self._ballots.items()):
                 answers = self._unpacked(ballot)
@@ -120,7 +106,9 @@ class Checker(Workload):
                 if wrong.size:
                     faults[name] = self._describe(wrong, answers)
                     del self._ballots[name]
-        self._note_positives()
+        if not self.queries.known.all() and self._ballots:
+            self.queries.agreed = int(self._unpacked(next(iter(self._ballots.values()))).sum())
+            self.queries.save()
         return faults
 
     def _disputed(self) -> np.ndarray:
@@ -132,17 +120,6 @@ class Checker(Workload):
         given = self.queries.given
         against = (given != UNKNOWN) & (given != self._unpacked(ballots[0]))
         return np.flatnonzero((self._unpacked(differ) | against) & ~self.queries.known)
-
-    def _note_positives(self) -> None:
-        queries = self.queries
-        if queries.positives is not None and not queries.agreed:
-            return
-        if queries.known.all():
-            queries.positives, queries.agreed = int(queries.answers.sum()), False
-        elif self._ballots:
-            ballot = next(iter(self._ballots.values()))
-            queries.positives, queries.agreed = int(self._unpacked(ballot).sum()), True
-        queries.save()
 
     def _unpacked(self, ballot: np.ndarray) -> np.ndarray:
         return np.unpackbits(ballot, count=self.queries.size).astype(np.bool_)
@@ -181,67 +158,22 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 
     Raises InputError when a query file gives a wrong answer, CheckFailed when a drawn set does.
     """
-    if queries.known.all():
-        _check_given(queries)
-        return
-    if dag.vertices <= checks.closure_limit:
-        queries.answers = closure_answers(dag, queries.u, queries.v)
-        queries.known = np.ones(queries.size, np.bool_)
-        queries.method = "closure"
-    elif int(queries.known.sum()) < min(checks.sample, queries.size):
-        _sample(dag, queries, checks)
+    wanted = ~queries.known
+    if dag.vertices > checks.closure_limit and checks.sample is not None:
+        wanted[np.random.default_rng(queries.spec.seed).permutation(queries.size)[checks.sample :]] = False
+    if wanted.any():
+        if dag.vertices <= checks.closure_limit:
+            queries.answers[:], queries.known[:] = closure_answers(dag, queries.u, queries.v), True
+            queries.method = "closure"
+        else:
+            _sweep(dag, queries, np.flatnonzero(wanted), checks.oracle_seconds)
+        queries.save()
     _check_given(queries)
-    if queries.known.all():
-        queries.positives, queries.agreed = int(queries.answers.sum()), False
-    queries.save()
 
 
-def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """bool[k]: u[q] reaches v[q], from the transitive closure. Memory: vertices squared over 8 bytes."""
-    return _look_up(_closure(dag.offsets, dag.children, dag.order), u, v)
-
-
-def _sample(dag: Dag, queries: QuerySet, checks: Checks) -> None:
-    """Search queries in a seeded order: the sample, more while it costs little, fewer where it costs much."""
-    began = monotonic()
-    search = _Search(dag)
-    waiting = np.random.default_rng(queries.spec.seed).permutation(queries.size)
-    waiting = waiting[~queries.known[waiting]]
-    wanted = checks.sample - int(queries.known.sum())
-    chunk = 16
-    while waiting.size:
-        spent = monotonic() - began
-        if spent > checks.most_seconds or (wanted <= 0 and spent > checks.free_seconds):
-            break
-        size = min(chunk, wanted) if wanted > 0 else chunk
-        search.settle(queries, waiting[:size], began + checks.most_seconds)
-        waiting, wanted = waiting[size:], wanted - size
-        chunk = min(2 * chunk, 4096) if monotonic() - began < checks.free_seconds else 16
-    queries.method = "search"
-
-
-class _Search:
-    """Unguided search on one graph; its scratch is made when first needed and kept."""
-
-    STEP = 16
-
-    def __init__(self, dag: Dag):
-        self.dag, self.stamp = dag, 1
-        self.seen = self.todo = None
-
-    def settle(self, queries: QuerySet, which: np.ndarray, ends: float) -> None:
-        """Answer the queries `which`, some at least, and no longer than until `ends`."""
-        dag = self.dag
-        if self.seen is None:
-            self.seen, self.todo = np.zeros(dag.vertices, np.int64), np.empty(dag.vertices, np.int32)
-        for done in range(0, which.size, self.STEP):
-            part = which[done : done + self.STEP]
-            u, v = queries.u[part], queries.v[part]
-            queries.answers[part] = _searched(dag.offsets, dag.children, u, v, self.seen, self.todo, self.stamp)
-            queries.known[part] = True
-            self.stamp += part.size
-            if monotonic() > ends:
-                return
+def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
+    queries.answers[which], queries.known[which] = swept_answers(dag, queries.u[which], queries.v[which], seconds)
+    queries.method = "sweep"
 
 
 def _check_given(queries: QuerySet) -> None:
@@ -254,53 +186,3 @@ def _check_given(queries: QuerySet) -> None:
     if queries.lines is None:
         raise CheckFailed(f"query set {queries.spec.name}: {says}")
     raise InputError(says, path=queries.spec.path, line=int(queries.lines[q]))
-
-
-@njit(cache=True, nogil=True)
-def _closure(offsets, children, order):
-    """uint64[n, ceil(n / 64)]: bit v of row u says that u reaches v. order int32[n] is topological."""
-    n = offsets.shape[0] - 1
-    words = (n + 63) // 64
-    bits = np.zeros((n, words), np.uint64)
-    for i in range(n - 1, -1, -1):
-        u = order[i]
-        bits[u, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
-        for k in range(offsets[u], offsets[u + 1]):
-            v = children[k]
-            for w in range(words):
-                bits[u, w] |= bits[v, w]
-    return bits
-
-
-@njit(cache=True, nogil=True)
-def _look_up(bits, u, v):
-    answers = np.empty(u.shape[0], np.bool_)
-    for q in range(u.shape[0]):
-        answers[q] = (bits[u[q], v[q] >> 6] >> np.uint64(v[q] & 63)) & np.uint64(1) != 0
-    return answers
-
-
-@njit(cache=True, nogil=True)
-def _searched(offsets, children, u, v, seen, todo, base):
-    """bool[k]: plain search from u[q] for v[q]. seen int64[n] has stamps below `base`, todo int32[n] none."""
-    answers = np.zeros(u.shape[0], np.bool_)
-    for q in range(u.shape[0]):
-        stamp = base + q
-        todo[0] = u[q]
-        seen[u[q]] = stamp
-        waiting = 1
-        found = u[q] == v[q]
-        while waiting > 0 and not found:
-            waiting -= 1
-            at = todo[waiting]
-            for k in range(offsets[at], offsets[at + 1]):
-                w = children[k]
-                if w == v[q]:
-                    found = True
-                    break
-                if seen[w] != stamp:
-                    seen[w] = stamp
-                    todo[waiting] = w
-                    waiting += 1
-        answers[q] = found
-    return answers

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-SAMPLE = 1_000  # that of grailbench.bench.verify, whose import would slow down every --help
-
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
 
@@ -61,9 +59,15 @@ _CHECKS = (
         "--sample",
         type=click.IntRange(1),
         metavar="N",
-        default=SAMPLE,
-        show_default=True,
-        help="Queries to check by search on graphs too large for the closure.",
+        help="Check that many queries only on graphs of more than 50,000 vertices; their times are called sampled. "
+        "[default: all]",
+    ),
+    click.option(
+        "--oracle-seconds",
+        type=click.FloatRange(0),
+        metavar="SECONDS",
+        help="The most that the oracle may take for a graph's queries; where it had to leave some, times are called "
+        "sampled. [default: no limit]",
     ),
     click.option(
         "--jobs",

@@ -21,7 +21,7 @@ from grailbench.cli import options
     help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.",
 )
 @options.as_json
-def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
+def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
     Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
@@ -47,7 +47,7 @@ def command(as_json, out, resume, sample, jobs, no_fetch, simulate, **flags):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
     plan, folder = runner.plan_of(options.fields(flags), resume, out)
     with console.Screen(as_json) as screen:
-        checking = {"fetch": not no_fetch, "checks": Checks(sample=sample, jobs=jobs)}
+        checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs)}
         if simulate:
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:

@@ -1,0 +1,182 @@
+"""What implementations must answer, found by plain means that share no code with them.
+
+closure  the whole transitive closure, a bit a pair: graphs of few vertices
+sweep    any graph: `SOURCES` sources at once, a bit each, are pushed from vertex to vertex in topological order. It
+         begins at its first source, ends at its last target, and passes over vertices that none of its sources
+         reaches. Sweeps share nothing that they write, so every core has one at a time.
+
+Both are exact. The one thing they are given, the topological order, is checked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import local
+from time import monotonic
+
+import numpy as np
+import psutil
+from numba import njit
+
+from grailbench.errors import CheckFailed
+from grailbench.graph.csr import Dag
+
+SOURCES = 1024  #: of one sweep, 16 words a vertex; fewer where memory is short
+LONG_SECONDS = 60.0  #: sweeps that are to take longer say so
+
+_log = logging.getLogger(__name__)
+
+
+def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """bool[k]: u[q] reaches v[q], from the transitive closure. Memory: vertices squared over 8 bytes.
+
+    Raises CheckFailed when `dag.order` is not topological.
+    """
+    position, offsets, children = _by_position(dag)
+    return _look_up(_closure(offsets, children), position[u], position[v])
+
+
+def swept_answers(
+    dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None = None, sources: int = 0, threads: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """bool[k] twice: u[q] reaches v[q], and whether that was found out; u, v int32[k].
+
+    All is found out, unless `seconds` pass first: then no sweep begins any more. Their order is drawn from a seed, so
+    that what was found out by then lies anywhere in the graph. `sources` of one sweep and `threads` are by default what
+    memory and cores allow. Raises CheckFailed when `dag.order` is not topological.
+    """
+    began = monotonic()
+    position, offsets, children = _by_position(dag)
+    begins, which = np.unique(position[u], return_inverse=True)
+    ends = position[v]
+    if not sources or not threads:
+        fits = _fitting(dag.vertices)
+        sources, threads = sources or fits[0], threads or fits[1]
+    by_source = np.argsort(which, kind="stable")
+    cuts = np.searchsorted(which[by_source], np.arange(0, begins.size + sources, sources))
+    answers, known = np.zeros(u.shape[0], np.bool_), np.zeros(u.shape[0], np.bool_)
+    mine, over = local(), False
+
+    def sweep(turn: int) -> None:
+        if over or (seconds is not None and turn != turns[0] and monotonic() - began > seconds):
+            return
+        if not hasattr(mine, "words"):
+            mine.words = np.empty((dag.vertices, -(-sources // 64)), np.uint64)
+            mine.stamps = np.zeros(dag.vertices, np.int32)
+        first = turn * sources
+        asked = by_source[cuts[turn] : cuts[turn + 1]]
+        _push(offsets, children, begins[first : first + sources], ends[asked].max(), mine.words, mine.stamps, turn + 1)
+        bits = (which[asked] - first).astype(np.uint64)
+        answers[asked] = _read(mine.words, mine.stamps, turn + 1, ends[asked], bits)
+        known[asked] = True
+
+    turns = np.random.default_rng(1).permutation(cuts.size - 1).tolist()
+    pool = ThreadPoolExecutor(max(min(threads, len(turns)), 1), thread_name_prefix="grailbench-oracle")
+    try:
+        for done, _ in enumerate(pool.map(sweep, turns), 1):
+            left = (monotonic() - began) / done * (len(turns) - done)
+            if done == threads and left > LONG_SECONDS and seconds is None:
+                _log.warning(
+                    "the oracle needs about %.0f minutes more for %s pairs (--oracle-seconds N: no longer than that, "
+                    "and times are then called sampled)", left / 60, f"{u.shape[0]:,}",
+                )  # fmt: skip
+    finally:
+        over = True
+        pool.shutdown()
+    return answers, known
+
+
+def _fitting(vertices: int) -> tuple[int, int]:
+    """Sources of one sweep, and sweeps at once, that half of the free memory has room for; one at least."""
+    cores, room = len(os.sched_getaffinity(0)), psutil.virtual_memory().available // 2
+    sources = SOURCES
+    while sources > 64 and vertices * (sources // 8 + 4) > room:
+        sources //= 2
+    return sources, max(1, min(cores, room // max(vertices * (sources // 8 + 4), 1)))
+
+
+def _by_position(dag: Dag) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each vertex's position in the order, int32[n], and the graph with positions for vertices: int64[n + 1],
+    int32[m]. Raises CheckFailed when the order is not topological."""
+    position = np.full(dag.vertices, -1, np.int32)
+    position[dag.order] = np.arange(dag.order.shape[0], dtype=np.int32)
+    offsets, children, rising = _renumbered(dag.offsets, dag.children, dag.order, position)
+    if not rising or position.min() < 0:
+        raise CheckFailed("the order of the condensed graph's vertices is not topological")
+    return position, offsets, children
+
+
+@njit(cache=True, nogil=True)
+def _renumbered(offsets, children, order, position):
+    """The CSR whose row i holds the positions of the children of order[i], and whether all of them are beyond i."""
+    n, at, rising = order.shape[0], 0, True
+    starts, found = np.empty(n + 1, np.int64), np.empty_like(children)
+    for i in range(n):
+        starts[i] = at
+        for k in range(offsets[order[i]], offsets[order[i] + 1]):
+            found[at] = position[children[k]]
+            rising &= found[at] > i
+            at += 1
+    starts[n] = at
+    return starts, found, rising
+
+
+@njit(cache=True, nogil=True)
+def _push(offsets, children, sources, last, words, stamps, stamp):
+    """Let the bits of `sources` flow down to vertex `last`; vertices are numbered in topological order.
+
+    sources int32[at most 64 W], ascending: the b-th is bit b of its vertex's words. words uint64[n, W] hold those of
+    this sweep where stamps int32[n] says `stamp`; elsewhere there are none. So nothing is cleared between sweeps.
+    """
+    width = words.shape[1]
+    for b in range(sources.shape[0]):
+        words[sources[b]] = 0
+        words[sources[b], b >> 6] = np.uint64(1) << np.uint64(b & 63)
+        stamps[sources[b]] = stamp
+    for i in range(sources[0], last):
+        if stamps[i] != stamp:
+            continue
+        for k in range(offsets[i], offsets[i + 1]):
+            child = children[k]
+            if stamps[child] == stamp:
+                for w in range(width):
+                    words[child, w] |= words[i, w]
+            else:
+                stamps[child] = stamp
+                for w in range(width):
+                    words[child, w] = words[i, w]
+
+
+@njit(cache=True, nogil=True)
+def _read(words, stamps, stamp, vertices, bits):
+    """bool[k]: bit bits[q] of vertex vertices[q] is set in this sweep's words."""
+    answers = np.zeros(vertices.shape[0], np.bool_)
+    for q in range(vertices.shape[0]):
+        if stamps[vertices[q]] == stamp:
+            answers[q] = (words[vertices[q], bits[q] >> np.uint64(6)] >> (bits[q] & np.uint64(63))) & np.uint64(1) != 0
+    return answers
+
+
+@njit(cache=True, nogil=True)
+def _closure(offsets, children):
+    """uint64[n, ceil(n / 64)]: bit v of row u says that u reaches v; vertices are numbered in topological order."""
+    n = offsets.shape[0] - 1
+    words = (n + 63) // 64
+    bits = np.zeros((n, words), np.uint64)
+    for u in range(n - 1, -1, -1):
+        bits[u, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+        for k in range(offsets[u], offsets[u + 1]):
+            v = children[k]
+            for w in range(words):
+                bits[u, w] |= bits[v, w]
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _look_up(bits, u, v):
+    answers = np.empty(u.shape[0], np.bool_)
+    for q in range(u.shape[0]):
+        answers[q] = (bits[u[q], v[q] >> 6] >> np.uint64(v[q] & 63)) & np.uint64(1) != 0
+    return answers
