@@ -20,7 +20,7 @@ from grailbench import paths
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
-from grailbench.bench.rows import cell_of
+from grailbench.bench.rows import cell_of, standing
 from grailbench.contract import Input, Problem, Workload
 
 
@@ -146,15 +146,15 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
             trials = sum(row["phase"] == solved.phases[-1] and not row["under"] for row in group)
             cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
         cells += [_grouped(last["positives"]), last["verified"]]
-        status = last["status"] if not last["reason"] else f"{last['status']}: {last['reason']}"
-        table.add_row(*(_text(value) for value in (*cells, status)))
+        status, reason = standing(group)
+        table.add_row(*(_text(value) for value in (*cells, f"{status}: {reason}" if reason else status)))
     return table
 
 
 def _median_rate(rows: list[dict]) -> str:
     """Median rate to three significant digits, '' where there is none."""
     rates = [row["rate"] for row in rows if row.get("rate") is not None]
-    return f"{statistics.median(rates):.3g}" if rates and rows[-1]["status"] != "wrong" else ""
+    return f"{statistics.median(rates):.3g}" if rates and standing(rows)[0] != "wrong" else ""
 
 
 def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:
@@ -169,7 +169,7 @@ def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:
 def _median(rows: list[dict], phase: str) -> str:
     """Median ms of a phase to three significant digits; '' where a wrong cell, or none, has no time."""
     times = [row["ms"] for row in rows if row["phase"] == phase and not row["under"]]
-    if not times or rows[-1]["status"] == "wrong":
+    if not times or standing(rows)[0] == "wrong":
         return ""
     median = statistics.median(times)
     return f"{median:.3f}" if median < 1 else f"{median:.2f}" if median < 100 else f"{median:,.0f}"

@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from grailbench import paths
-from grailbench.bench.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all
+from grailbench.bench.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all, standing
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
@@ -233,6 +233,14 @@ def finished(rows: list[dict]) -> dict[str, set[int]]:
         if ends_trial(row) and row["status"] == "ok":
             found.setdefault(row["key"], set()).add(row["trial"])
     return found
+
+
+def statuses(rows: list[dict]) -> dict[str, str]:
+    """The status of each key, from rows that count (`current`)."""
+    found: dict[str, list[dict]] = {}
+    for row in rows:
+        found.setdefault(row["key"], []).append(row)
+    return {key: standing(own)[0] for key, own in found.items()}
 
 
 def settled(rows: list[dict]) -> set[str]:

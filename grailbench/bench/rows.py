@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from grailbench.errors import InputError
 from grailbench.records import opened
@@ -26,8 +26,10 @@ FIELDS = (
     "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
     *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
 )  # fmt: skip
-#: statuses of a row
-STATUSES = ("ok", "skipped", "timeout", "out of memory", "failed", "wrong")
+#: statuses of a cell, from harmless to grave; 'incomplete' (fewer trials than planned) is none of a row
+STATUSES = ("ok", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
+SOUND = ("ok", "incomplete")  #: those whose times may be shown
+STANDS_ON = ("status", "reason", "phase", "under", "planned")  #: the fields that `standing` reads
 
 _CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
 _NAMES = ("dataset", "impl", "key")
@@ -53,6 +55,28 @@ def ends_trial(row: dict) -> bool:
     return row["phase"] in LAST_PHASES and not row["under"]
 
 
+def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, str]:
+    """Status of a cell and the reason for it, '' for none, from its rows that count; every reader has it from here.
+
+    It is the gravest status of its rows, as `STATUSES` has them; where all are 'ok', 'incomplete' when there are fewer
+    whole trials than the rows say were planned, or `planned` where they do not say.
+    """
+    status, reason, trials, wanted = "ok", "", 0, None
+    for row in rows:
+        own = row["status"]
+        if STATUSES.index(own) > STATUSES.index(status):
+            status, reason = own, ""
+        if own == status:
+            reason = reason or row.get("reason") or ""
+        trials += own == "ok" and ends_trial(row)
+        if row.get("planned") is not None:
+            wanted = max(wanted or 0, row["planned"])
+    wanted = planned if wanted is None else wanted
+    if status == "ok" and wanted is not None and trials < wanted:
+        return "incomplete", f"{trials} of {wanted} trials"
+    return status, reason
+
+
 # ------------------------------------------------------------------ reading
 
 
@@ -76,7 +100,7 @@ def _fits(name: str, value) -> bool:
     if name in _NAMES:
         return isinstance(value, str)
     if name == "status":
-        return value in STATUSES if isinstance(value, str) else False
+        return isinstance(value, str) and value in STATUSES and value != "incomplete"
     if value is None:
         return True
     if name in _NUMBERS:

@@ -34,7 +34,7 @@ from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
 from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
-from grailbench.bench.rows import FORMAT
+from grailbench.bench.rows import FORMAT, SOUND
 from grailbench.bench.verify import Checks
 from grailbench.contract import Input, Problem, Verdict, Workload, implementation
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
@@ -100,8 +100,8 @@ class Finished:
 
     @property
     def statuses(self) -> Counter:
-        """Number of cells by status; a cell has the last status that its rows give it."""
-        return Counter(last_statuses(self.rows).values())
+        """Number of cells by status."""
+        return Counter(results.statuses(self.rows).values())
 
     def check(self) -> None:
         """Raise CheckFailed for a wrong or failed cell, NothingMeasured or MachineLacks without any time."""
@@ -109,15 +109,10 @@ class Finished:
         bad = [f"{counts[status]} {status}" for status in ("wrong", "failed") if counts[status]]
         if bad:
             raise CheckFailed(f"cells without times: {', '.join(bad)}; see the reasons above")
-        if counts["ok"] == 0:
+        if not any(counts[status] for status in SOUND):
             if self.lacking:
                 raise MachineLacks(self.lacking)
             raise NothingMeasured("no cell could be measured; see the reasons above")
-
-
-def last_statuses(rows: list[dict]) -> dict[str, str]:
-    """Status of each cell key: that of its last row."""
-    return {row["key"]: row["status"] for row in rows}
 
 
 def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> tuple[Plan, Path | None]:
@@ -345,7 +340,8 @@ class _Sitting:
             self._verify(graph, checkers, tasks)
             self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
             if not self.timing:
-                self._append([self._verified_row(task, graph, checkers) for task in tasks if not task.over])
+                sound = [self._verified_row(task, graph, checkers) for task in tasks if not task.over]
+                self._append([row | {"planned": None} for row in sound])
                 return
             edges = self._edges(graph, tasks)
             self._warm_up(graph, checkers, tasks, edges)

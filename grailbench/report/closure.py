@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.graph.generate import parse_shape
 from grailbench.report import render
-from grailbench.report.figures import SOUND, Figure
+from grailbench.report.figures import Figure
+from grailbench.report.summary import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -81,7 +83,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     datasets, impls = list(dict.fromkeys(rows.dataset)), order(rows.impl)
     groups = rows.groupby(["dataset", "impl", "threads"], sort=False, dropna=False)
     for (dataset, impl, threads), own in sorted(groups, key=lambda g: (datasets.index(g[0][0]), impls.index(g[0][1]))):
-        first = own.iloc[0]
+        first, (status, reason) = own.iloc[0], standing(plain(own[list(STANDS_ON)]))
         shape = parse_shape(dataset)
         head = {
             "dataset": dataset,
@@ -91,17 +93,17 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
             "edges": _whole(first.edges),
             "impl": impl,
             "number": KERNELS.index(impl) if impl in KERNELS else None,
-            "status": next((status for status in own.status if status != "ok"), "ok"),
+            "status": status,
             "threads": _whole(threads),
         }
         timed = own[(own.phase.fillna("") != "") & own.ms.notna()]
-        if head["status"] not in SOUND or timed.empty:
-            lines.append(head | {"phase": "", "reason": first.reason})
+        if status not in SOUND or timed.empty:
+            lines.append(head | {"phase": "", "reason": reason})
             continue
         for (_, phase), some in timed.groupby(["under", "phase"], sort=False):
             ms = some.groupby("trial").ms.sum()
             lines.append(head | {
-                "phase": phase, "reason": "", "trials": len(ms), "mean": ms.mean(), "least": ms.min(),
+                "phase": phase, "reason": reason, "trials": len(ms), "mean": ms.mean(), "least": ms.min(),
                 "most": ms.max(), "median": ms.median(), "closure": _whole(own.positives.dropna().max()),
             })  # fmt: skip
     columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]

@@ -215,6 +215,8 @@ def _compare_cell(found: Comparison, old: Measured, now: Measured | None, gate: 
         reason = "answers differ: the queries are others, or a side is wrong"
         found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, reason, "regression"))
         return
+    if now.status != old.status:  # as many trials as there are can be compared
+        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, now.reason or old.reason, "note"))
     _compare_counters(found, old, now)
     for phase in gate.metrics:
         if phase in old.times or phase in now.times:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import STATUSES
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import computation, published, render, runs, tables
 from grailbench.report.peers import Comparison, compare
-from grailbench.report.summary import STATUSES, Cell, cells, detail, plain
+from grailbench.report.summary import Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND
 from grailbench.errors import InputError
 from grailbench.report import computation, statistics
 from grailbench.report.feeds import CPU, FEEDS, WEIGHTS
@@ -30,7 +31,6 @@ TOP_PHASES = ("label", "query", "ready")
 #: what is compared with when nobody chooses: one thread, two label pairs, as the thesis's tables are
 USUAL_REFERENCE = "sequential d=2 dfs"
 REST = "rest"
-SOUND = ("ok", "incomplete")  #: statuses with times that may be shown
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import document, figures, plots_computation, stalls, suites
@@ -328,7 +329,7 @@ def _phase_table(frame: pandas.DataFrame) -> Iterator[Callable]:
 
 def _phase_cell(row, part: str, parts: list[str]) -> tuple[float, str]:
     """Share of the trial and text."""
-    if row.status not in figures.SOUND:
+    if row.status not in SOUND:
         return 0.0, row.status.upper() if part == parts[0] else ""
     value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
     return 0.0 if math.isnan(value) else value, short(row[part])
@@ -360,7 +361,7 @@ def _ratio(row) -> tuple[float, str]:
     if row is None:
         return 0.0, ""
     if not row.speedup > 0:
-        return 0.0, "–" if row.status in figures.SOUND else row.status.upper()
+        return 0.0, "–" if row.status in SOUND else row.status.upper()
     return math.copysign(style.depth(row.speedup), row.speedup - 1.0), style.times(row.speedup)
 
 

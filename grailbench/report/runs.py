@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from grailbench.bench import results
+from grailbench.bench.rows import SOUND, standing
 from grailbench.errors import InputError
-from grailbench.report.summary import STATUSES
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Measured:
     @property
     def sound(self) -> bool:
         """True when its times may be compared."""
-        return self.status == "ok"
+        return self.status in SOUND
 
     @property
     def label(self) -> str:
@@ -125,29 +125,21 @@ def load(run: str | os.PathLike) -> Run:
 
 
 def _cells(rows: Iterable[dict]) -> dict[str, Measured]:
-    """Rows that count, by cell; a cell has the gravest status of its rows, and a wrong one no times."""
-    found: dict[str, Measured] = {}
+    """Rows that count, by cell; a wrong one has no times."""
+    groups: dict[str, list[dict]] = {}
     for row in rows:
-        key = results.cell_of(row)
-        if key not in found:
-            found[key] = Measured(row)
-        _add(found[key], row)
-    for cell in found.values():
-        if cell.status == "wrong":
-            cell.times.clear()
-    return found
+        groups.setdefault(results.cell_of(row), []).append(row)
+    return {key: _measured(own) for key, own in groups.items()}
 
 
-def _add(cell: Measured, row: dict) -> None:
-    if _gravity(row["status"]) > _gravity(cell.status):
-        cell.status, cell.reason = row["status"], row["reason"] or ""
-    for name in ("kind", "graph_sha256", "checksum", "counters"):
-        if row[name] is not None:
-            setattr(cell, name, row[name])
-    if row["status"] == "ok" and row["phase"] and row["ms"] is not None:
-        phase = f"{row['under']}/{row['phase']}" if row["under"] else row["phase"]
-        cell.times.setdefault(phase, {})[int(row["trial"])] = float(row["ms"])
-
-
-def _gravity(status: str) -> int:
-    return STATUSES.index(status) if status in STATUSES else len(STATUSES)
+def _measured(rows: list[dict]) -> Measured:
+    cell = Measured(rows[0])
+    cell.status, cell.reason = standing(rows)
+    for row in rows:
+        for name in ("kind", "graph_sha256", "checksum", "counters"):
+            if row[name] is not None:
+                setattr(cell, name, row[name])
+        if row["status"] == "ok" and row["phase"] and row["ms"] is not None and cell.status != "wrong":
+            phase = f"{row['under']}/{row['phase']}" if row["under"] else row["phase"]
+            cell.times.setdefault(phase, {})[int(row["trial"])] = float(row["ms"])
+    return cell

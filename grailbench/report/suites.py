@@ -14,9 +14,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench import results
+from grailbench.bench.rows import SOUND, STANDS_ON
 from grailbench.errors import NothingMeasured
 from grailbench.report import render
 from grailbench.report.figures import Figure
+from grailbench.report.summary import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +44,8 @@ class Suite:
 
     def check_measured(self) -> None:
         """Raise NothingMeasured when no cell has a sound time."""
-        if not (self.rows["ms"].notna() & (self.rows["status"] == "ok")).any():
+        found = results.statuses(list(plain(self.rows[["key", *STANDS_ON]])))
+        if not any(status in SOUND for status in found.values()):
             raise NothingMeasured(f"{self.title}: no cell was measured")
 
     def figures(self) -> dict[str, Figure]:
@@ -81,8 +85,6 @@ class Suite:
 def of_run(run: str | None) -> Suite | None:
     """The suite that a run is (a folder or a name; None: the latest), or None when it has rows of reachability, or of
     problems without a suite. Raises InputError when there is no such run."""
-    from grailbench.bench import results
-
     folder = results.latest_run() if run is None else results.find_run(run)
     rows, environment = results.load_run(folder)
     return make(rows, environment, folder)

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from grailbench.bench.rows import SOUND, standing
 from grailbench.report.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas
 
-#: statuses of a row, from harmless to grave; a cell has the gravest of its rows
-STATUSES = ("ok", "skipped", "incomplete", "out of memory", "timeout", "failed", "wrong")
 #: the part of a phase that an implementation timed by the GPU's own events
 ON_DEVICE = "on_device"
 #: implementations that have no filters but those that are named
@@ -139,7 +138,7 @@ class Cell:
     @property
     def sound(self) -> bool:
         """True when its times may be shown: verified, though perhaps with fewer trials than planned."""
-        return self.status in ("ok", "incomplete")
+        return self.status in SOUND
 
     def stats(self, phase: str) -> Stats | None:
         """The statistics of a phase timed by the runner, or None."""
@@ -213,17 +212,12 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
-    status = max((row["status"] for row in rows), key=_gravity)
+    status, reason = standing(rows, planned)
     times: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
             times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
-    wanted = next((row["planned"] for row in rows if row["planned"] is not None), planned)
     phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
-    top = max((s.trials for (under, _), s in phases.items() if not under), default=0)
-    reason = next((row["reason"] for row in rows if row["status"] == status and row["reason"]), "")
-    if status == "ok" and wanted is not None and top < wanted:
-        status, reason = "incomplete", f"{top} of {wanted} trials"
     return Cell(
         *key[:-1],
         devices=key[-1],
@@ -234,7 +228,7 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         verified=_first(rows, "verified"),
         status=status,
         reason=reason,
-        planned=wanted,
+        planned=max((row["planned"] for row in rows if row["planned"] is not None), default=planned),
         phases=phases,
         vertices=_first(rows, "vertices"),
         edges=_first(rows, "edges"),
@@ -244,10 +238,6 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         device_peak_bytes=_first(rows, "device_peak_bytes"),
         read_ms=_first(rows, "read_ms"),
     )
-
-
-def _gravity(status: str) -> int:
-    return STATUSES.index(status) if status in STATUSES else len(STATUSES)
 
 
 def _first(rows: list[dict], name: str) -> Any:

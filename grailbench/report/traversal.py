@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.report import render
-from grailbench.report.figures import SOUND, Figure, short
+from grailbench.report.figures import Figure, short
+from grailbench.report.summary import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -74,12 +76,12 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
             dataset = f"{dataset}, {query_set}"
         if first.seeds > 1:
             dataset = f"{dataset}, seed {seed}"
-        status = next((status for status in part.status if status != "ok"), "ok")
+        status, reason = standing(plain(part[list(STANDS_ON)]))
         counters = next((found for found in part.counters if isinstance(found, dict)), {})
         searches = 1 if problem == "apsp" else _whole(part.queries.dropna().max())
         line = {
             "problem": problem, "dataset": dataset, "vertices": _whole(first.vertices), "edges": _whole(first.edges),
-            "impl": impl, "status": status, "reason": next((each for each in part.reason if isinstance(each, str)), ""),
+            "impl": impl, "status": status, "reason": reason,
             "searches": counters.get("searches", searches), "wrong": counters.get("wrong_searches"),
         }  # fmt: skip
         top = part[part.ms.notna() & (part.under.fillna("") == "")]

@@ -1,0 +1,97 @@
+"""A cell has one status, whoever reads its rows and whatever its problem."""
+
+import io
+import json
+
+import pytest
+from commands import call
+from rich.console import Console
+from stored import row, store
+
+from grailbench.bench import results
+from grailbench.bench.console import summary_table
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.rows import STATUSES, standing
+from grailbench.bench.runner import Finished
+from grailbench.report import closure, inventory, runs, summary, traversal
+
+LAST = {"reachability": "query", "closure": "solve", "bfs": "solve", "sssp": "solve", "apsp": "solve"}
+
+
+def cell(problem, trials, *lost, planned=3):
+    """Rows of one cell: whole trials, then a row for each of these statuses."""
+    of = {"problem": problem, "planned": planned, "search": None, "filters": None}
+    whole = [row(phase=LAST[problem], trial=trial, ms=1.0 + trial, **of) for trial in range(trials)]
+    return whole + [row(status=status, reason=f"it was {status}", at=str(at), **of) for at, status in enumerate(lost)]
+
+
+def suite(problem):
+    """The reader of a problem's own tables."""
+    return {"reachability": summary, "closure": closure}.get(problem, traversal)
+
+
+def readers(folder, problem):
+    """Status and reason of the one cell of a run, by who says so."""
+    rows = results.current(results.read_rows(folder)[0])
+    frame, _ = results.load_run(folder)
+    compared = next(iter(runs.load(folder).cells.values()))
+    own = suite(problem).cells(frame)
+    own = own[0] if problem == "reachability" else next(own.itertuples())
+    config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
+    screen = Console(file=io.StringIO(), width=500)
+    screen.print(summary_table(make_plan(config), rows))
+    shown = screen.file.getvalue().rstrip().splitlines()[-1].split("  ")[-1].strip()
+    done = Finished(folder, None, rows)
+    (listed,) = [name for name, count in inventory._run(folder)["statuses"].items() if count]
+    return {
+        "compare": (compared.status, compared.reason),
+        "report": (own.status, own.reason),
+        "terminal": tuple(shown.split(": ", 1)) if ": " in shown else (shown, ""),
+        "exit code": next(iter(done.statuses)),
+        "list runs": listed,
+    }
+
+
+@pytest.mark.parametrize("problem", LAST)
+def test_a_cell_cut_short_is_incomplete_for_every_reader(tmp_path, problem):
+    found = readers(store(tmp_path / "run", cell(problem, 2)), problem)
+    assert found.pop("exit code") == found.pop("list runs") == "incomplete"
+    assert set(found.values()) == {("incomplete", "2 of 3 trials")}
+
+
+@pytest.mark.parametrize("status", ["wrong", "failed", "out of memory", "timeout", "skipped"])
+@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
+def test_a_cell_lost_after_some_trials_is_lost_for_every_reader(tmp_path, problem, status):
+    found = readers(store(tmp_path / "run", cell(problem, 2, status)), problem)
+    assert found.pop("exit code") == found.pop("list runs") == status
+    assert set(found.values()) == {(status, f"it was {status}")}
+
+
+@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
+def test_a_whole_cell_is_ok_for_every_reader(tmp_path, problem):
+    found = readers(store(tmp_path / "run", cell(problem, 3)), problem)
+    assert found.pop("exit code") == found.pop("list runs") == "ok"
+    assert set(found.values()) == {("ok", "")}
+
+
+def test_the_gravest_status_stands_whatever_the_order():
+    assert STATUSES[::-1] == ("wrong", "failed", "out of memory", "timeout", "skipped", "incomplete", "ok")
+    lost = ["timeout", "wrong", "skipped", "failed"]
+    for turn in range(len(lost)):
+        turned = lost[turn:] + lost[:turn]
+        assert standing(cell("closure", 1, *turned)) == ("wrong", "it was wrong")
+    assert standing(cell("closure", 1, "timeout", "skipped")) == ("timeout", "it was timeout")
+
+
+def test_trials_that_a_later_sitting_added_count_against_what_it_planned():
+    rows = cell("bfs", 2, planned=2) + [each | {"trial": 2} for each in cell("bfs", 1, planned=5)]
+    assert standing(rows) == ("incomplete", "3 of 5 trials")
+
+
+def test_a_truncated_file_is_incomplete_on_the_command_line(tmp_path, capsys):
+    folder = store(tmp_path / "run", cell("closure", 3))
+    path = folder / results.ROWS
+    path.write_bytes(path.read_bytes()[:-10])
+    _, out, _ = call(capsys, "report", folder, "--json")
+    (line,) = [json.loads(each) for each in out.splitlines()]
+    assert (line["status"], line["reason"], line["trials"]) == ("incomplete", "2 of 3 trials", 2)
