@@ -189,7 +189,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one timed pass gave, beside its times: the checksum of its answers and the problem's rate, if it has one."""
+    """What one timed pass gave, beside its times: the checksum of its answers (of those from edges, where they are
+    others) and the problem's rate, if it has one."""
 
     checksum: str
     rate: float | None = None
@@ -253,7 +254,6 @@ class Problem(ABC):
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
-    from_edges: ClassVar[bool] = False  #: whether a trial can be timed from raw edges too
 
     @abstractmethod
     def params(self, **axes) -> Params:
@@ -282,9 +282,9 @@ class Problem(ABC):
     def share(self, data: Any) -> None:  # noqa: B027 - most have nothing to do
         """Make what `data` makes on demand, once, before the processes of several cells share it."""
 
-    def prime(self, implementation: type, params: Params) -> None:  # noqa: B027 - others warm up
+    def prime(self, implementation: type, params: Params, from_edges: bool) -> None:  # noqa: B027 - others warm up
         """Have the kernels of trials compiled or loaded, on a graph of a few vertices: in a new process the first trial
-        would pay for it."""
+        would pay for it. from_edges: those of the way from edges too."""
 
     @abstractmethod
     def workload(self, spec: Any, graph: Any, data: Any, checks: Any) -> Workload:
@@ -301,9 +301,10 @@ class Problem(ABC):
     def trial(self, implementation: type, params: Params, data: Any, asked: Any, timer, edges: Any = None) -> Trial:
         """One timed pass: enters the problem's phases, in order. Nothing that was built outlives the call.
 
-        `edges`: the raw edges, when the cell is timed from them. Work that is no part of a phase (checksums) is not
-        timed. `timer.phase(...)` gives what has `ms` once it was left, and `timer.whole("ready")` is a phase that
-        nothing is taken out of (see `bench.timing.PhaseTimer`).
+        `edges`: the raw edges, when the cell is timed from them too: phase `ready`, all there is from them in memory to
+        an index or, where a problem has none, to all answers on the host, by the host's clock and with nothing that was
+        made before. Work that is no part of a phase (checksums) is not timed. `timer.phase(...)` gives what has `ms`
+        once it was left; `timer.whole("ready")` is a phase that nothing is taken out of (`bench.timing.PhaseTimer`).
         """
 
 

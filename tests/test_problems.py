@@ -122,7 +122,6 @@ def test_flags_that_change_the_problem_change_its_usual_implementations_and_coun
     [
         ({"problem": "bsf"}, "did you mean bfs"),
         ({"problem": "bfs", "queries": ["balanced"]}, "no query set 'balanced'"),
-        ({"problem": "bfs", "from_edges": True}, "not timed from edges"),
         ({"problem": "bfs", "implementations": ["parallel"]}, "--problem reachability"),
         ({"problem": "bfs", "dim": (3,)}, r"--dim: it changes nothing for sequential of bfs \(leave --dim out\)"),
         ({"problem": "bfs", "threads": (2,)}, "--threads: it changes nothing"),

@@ -1,13 +1,18 @@
 """`ready` is the whole way from edges, for every implementation: all that a trial takes apart elsewhere is inside."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
 from strategies import dag_of, graph_of
+from watchers import Silent
 
-from grailbench.bench.problems import problem
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.problems import NAMES, problem
+from grailbench.bench.provide import raw_edges
+from grailbench.bench.runner import run
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import implementations
 from grailbench.device import gateway
@@ -65,3 +70,67 @@ def test_an_index_is_ready_when_all_of_its_build_is_done(name, devices):
     outside = {phase for under, phase in without if not under} - {"label", "query", "arrange"}
     assert outside <= set(parts)
     assert set(parts) >= ({"load", "build"} if name.startswith("peer:") else {"condense", "label"})
+
+
+SEARCHES = [(problem, name) for problem in ("bfs", "sssp", "apsp", "closure") for name in implementations(problem)]
+
+
+@pytest.mark.parametrize(("solved", "name"), SEARCHES)
+def test_without_an_index_ready_ends_with_all_answers_on_the_host(solved, name, diamond):
+    cls, home = able(implementations(solved)[name]), problem(solved)
+    graph, spec = home.open(diamond), home.spec("random", 3, 5)
+    data = home.data(graph, spec)
+    asked = home.workload(spec, graph, data, None).asked
+    case = cls, home.params(seed=5), data, asked
+    found, without = tried(*case, raw_edges(graph)), tried(*case, None)
+    parts = assert_whole(found, without)
+    outside = {phase for under, phase in without if not under}
+    made = {"input"} if solved == "closure" else {"rows"} if solved == "bfs" else {"rows", "weights"}
+    assert set(parts) == outside | made
+
+
+@pytest.mark.parametrize(
+    ("solved", "name"),
+    [("bfs", "sequential"), ("sssp", "dijkstra"), ("apsp", "dijkstra"), ("closure", "condense-bits")],
+)
+def test_other_answers_from_edges_make_a_trial_differ(solved, name, diamond):
+    home = problem(solved)
+    graph, spec = home.open(diamond), home.spec("random", 3, 5)
+    data = home.data(graph, spec)
+    asked = home.workload(spec, graph, data, None).asked
+    cls = implementations(solved)[name]
+    same, other = graph_of(7, GRAPH[1][:7]), graph_of(7, [])
+
+    def checksum(edges):
+        return home.trial(cls, home.params(seed=5), data, asked, PhaseTimer(), edges).checksum
+
+    assert checksum(same) == checksum(None) != checksum(other)
+
+
+def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(monkeypatch):
+    from grailbench.graph import condense
+
+    made = [name for name, each in vars(condense).items() if hasattr(each, "py_func")]
+    called = []
+    for name in made:
+        kernel = getattr(condense, name)
+        monkeypatch.setattr(condense, name, lambda *a, name=name, kernel=kernel: called.append(name) or kernel(*a))
+    problem("reachability").prime(implementations()["dfs"], Params(), from_edges=True)
+    assert set(called) == set(made)
+    assert len(made) >= 6
+    called.clear()
+    problem("reachability").prime(implementations()["dfs"], Params(), from_edges=False)
+    assert "_renumber_by_first" not in called
+
+
+@pytest.mark.parametrize("process", ["shared", "own"])
+def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path):
+    blocks = [
+        {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": process}
+        for name in NAMES
+    ]
+    plan = make_plan(Config.model_validate({"experiment": blocks}))
+    done = run(plan, Silent(), out=tmp_path / "run", fetch=False)
+    done.check()
+    ready = Counter((row["problem"], row["impl"]) for row in done.rows if (row["under"], row["phase"]) == ("", "ready"))
+    assert ready == {(cell.problem, cell.impl): 2 for cell in plan.cells}

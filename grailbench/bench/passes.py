@@ -28,7 +28,7 @@ class Measured:
 
 def prime(cell: Cell) -> None:
     """Have the kernels that trials run compiled or loaded. Raises what the implementation raises."""
-    problem(cell.problem).prime(implementation(cell.impl, cell.problem), cell.params)
+    problem(cell.problem).prime(implementation(cell.impl, cell.problem), cell.params, cell.from_edges)
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.datasets.library import BenchGraph
+from grailbench.datasets.library import BenchGraph, RawGraph
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 
@@ -71,8 +71,10 @@ def _fetch(names: list[str], note) -> None:
         note(f"  {reason}")
 
 
-def raw_edges(graph: BenchGraph) -> Graph:
-    """The edges of an opened graph as its file has them: what an index is made ready from."""
+def raw_edges(graph: BenchGraph | RawGraph) -> Graph:
+    """The edges of an opened graph as its file has them: where the way of phase `ready` begins."""
+    if isinstance(graph, RawGraph):
+        return graph.graph
     from grailbench import paths
     from grailbench.datasets.held import held
     from grailbench.datasets.registry import registry

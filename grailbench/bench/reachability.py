@@ -11,7 +11,7 @@ from grailbench.bench.queries import QuerySpec, query_set
 from grailbench.bench.verify import Checker, Checks, checksum, label_fault
 from grailbench.contract import Attempt, NoTimer, Problem, Trial
 from grailbench.datasets.library import BenchGraph
-from grailbench.graph.condense import condense
+from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Dag, Graph
 from grailbench.reachability.index import Implementation, Params
 
@@ -27,7 +27,6 @@ class Reachability(Problem):
     count = 100_000
     phases = ("label", "query")
     usual = ("sequential", "parallel")
-    from_edges = True
 
     def params(self, filters: str | None = None, **axes) -> Params:
         """The parameters of a cell; `filters` as a config has them ('level,tree', 'none')."""
@@ -51,8 +50,10 @@ class Reachability(Problem):
         """Make the parents' rows."""
         data.parents  # noqa: B018
 
-    def prime(self, implementation: type[Implementation], params: Params) -> None:
+    def prime(self, implementation: type[Implementation], params: Params, from_edges: bool) -> None:
         """Label a path of three vertices and ask about it."""
+        if from_edges:
+            load_kernels()
         ends = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
         dag = condense(Graph.from_edges(3, *ends))
         implementation.build(dag, params, NoTimer()).query_batch(*ends, NoTimer())

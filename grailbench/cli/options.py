@@ -47,7 +47,7 @@ _MATRIX = (
 _TIMING = (
     click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of every cell. [default: 20]"),
     click.option("--warmup", type=click.IntRange(0), metavar="N", help="Untimed passes before them. [default: 1]"),
-    click.option("--from-edges/--no-from-edges", default=None, help="Time edges in memory to ready index too."),
+    click.option("--from-edges/--no-from-edges", default=None, help="Time the whole way too, from edges in memory."),
 )
 _CHECKS = (
     click.option(

@@ -8,7 +8,7 @@ vertices with a path from u to v.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -35,9 +35,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Relation:
-    """A raw digraph, and the forms of it that implementations start from, each made once. None may be written to."""
+    """A raw digraph, and the forms of it that implementations start from, each made once. None may be written to.
+
+    timer  is told what making a form takes: phase `input`, apart
+    """
 
     graph: Graph
+    timer: Timer = field(default_factory=NoTimer, compare=False)
 
     @property
     def vertices(self) -> int:
@@ -47,17 +51,20 @@ class Relation:
     @cached_property
     def matrix(self) -> np.ndarray:
         """int32[n, n]: the adjacency matrix, 0 and 1, without self-loops."""
-        return packed.matrix_of(self.graph)
+        with self.timer.phase("input", apart=True):
+            return packed.matrix_of(self.graph)
 
     @cached_property
     def bits(self) -> np.ndarray:
         """uint64[n, words]: the same as packed bits (`closure.bits`)."""
-        return packed.pack_graph(self.graph)
+        with self.timer.phase("input", apart=True):
+            return packed.pack_graph(self.graph)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """int64[n + 1], int32[m]: the same as rows of edges, self-loops and duplicates included."""
-        return rows_of(self.graph)
+        with self.timer.phase("input", apart=True):
+            return rows_of(self.graph)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,16 @@ import numpy as np
 
 from grailbench.closure import bits as packed
 from grailbench.closure.check import reference, require_memory, scipy_suffices
-from grailbench.closure.index import Implementation, NoTimer, Relation
+from grailbench.closure.index import Closed, Implementation, NoTimer, Relation, Solver
 from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.errors import InputError
 
 
 class Closure(Problem):
     """Phases: `prepare` (allocation on both sides, the input in the form that is wanted), `solve` (from host memory to
-    host memory, edges counted)."""
+    host memory, edges counted), and, where asked for, `ready`: from raw edges in memory to the closure on the host, in
+    the form that the implementation makes. Its parts are `input` (the matrix, bits or rows), `prepare`, `solve` and
+    what is apart."""
 
     name = "closure"
     asks = "vertices"
@@ -71,12 +73,22 @@ class Closure(Problem):
     def trial(
         self, implementation: type[Implementation], params: Params, data: Relation, asked: None, timer, edges=None
     ) -> Trial:
-        """Prepare, then close."""
-        with timer.phase("prepare"):
-            solver = implementation.prepare(data, params, timer)
-        with timer.phase("solve"):
-            closed = solver.solve(timer)
-        return Trial(checksum(closed.packed()))
+        """Prepare, then close, with `edges` once more from those."""
+        solver, closed = _closed(implementation, params, data, timer)
+        found = checksum(closed.packed())
+        if edges is not None:
+            del solver, closed
+            with timer.whole("ready"):
+                solver, closed = _closed(implementation, params, Relation(edges, timer), timer)
+            found = checksum(closed.packed())
+        return Trial(found)
+
+
+def _closed(implementation: type[Implementation], params: Params, data: Relation, timer) -> tuple[Solver, Closed]:
+    with timer.phase("prepare"):
+        solver = implementation.prepare(data, params, timer)
+    with timer.phase("solve"):
+        return solver, solver.solve(timer)
 
 
 class Whole(Workload):

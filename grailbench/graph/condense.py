@@ -60,7 +60,14 @@ def _renumber_by_first(found, components):
     return component
 
 
-def _sorted_rows(n, sources, targets, threads=1):
+def load_kernels() -> None:
+    """Have every kernel compiled or loaded, and scipy: whatever path a graph takes, none is met for the first time."""
+    ends = np.array([0, 0, 0, 1, 1], VERTEX), np.array([2, 1, 1, 2, 0], VERTEX)
+    condense(Graph(3, *ends))
+    _sorted_rows(3, *ends, large=0)
+
+
+def _sorted_rows(n, sources, targets, threads=1, large=_LARGE):
     """CSR (int64[n + 1], int32[k]) of the edges, rows strictly ascending, duplicates and self-loops dropped.
 
     The third result is the number of self-loops.
@@ -68,7 +75,7 @@ def _sorted_rows(n, sources, targets, threads=1):
     offsets, loops, in_order, grouped = _counted(n, sources, targets)
     if in_order and loops == 0:
         return offsets, targets.copy(), loops
-    if not grouped or targets.shape[0] < _LARGE:
+    if not grouped or targets.shape[0] < large:
         return *_sort_and_drop(n, sources, targets, offsets), loops
     rows, kept = targets.copy(), np.empty(n, np.int64)
     for u in np.flatnonzero(np.diff(offsets) > _LONG):
