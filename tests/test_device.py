@@ -58,7 +58,8 @@ def test_without_a_gpu_require_names_the_extra_and_the_simulator_in_one_line():
 
 
 @pytest.mark.parametrize("error", ["ImportError('NVIDIA CUDA Python bindings not found')", "AttributeError('numpy')"])
-def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error):
+@pytest.mark.parametrize(("simulate", "remedy"), [("0", "grailbench[gpu]"), ("1", "(pip install numba-cuda)")])
+def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error, simulate, remedy):
     code, out = in_python(
         "import sys\n"
         "class Block:\n"
@@ -67,10 +68,12 @@ def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error):
         "sys.meta_path.insert(0, Block())\n"
         "from grailbench.errors import MachineLacks\n"
         "try: import grailbench.device.gateway\n"
-        "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)"
+        "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)",
+        NUMBA_ENABLE_CUDASIM=simulate,
     )
     assert code == 4, out
-    assert "grailbench[gpu]" in out
+    assert len(out.strip().splitlines()) == 1
+    assert remedy in out
 
 
 @pytest.mark.parametrize("before", ["", "import numba\n"])

@@ -14,8 +14,7 @@ Importing the package itself imports none either, so `simulate` can still choose
 Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
 file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.
 
-In the simulator a device function that names `cuda` is safe in the file of its kernel. In another file it is only
-with numba-cuda's simulator: numba's own swaps `cuda` there and back while other threads still run.
+The simulator is that of numba-cuda where it is installed, else the one that numba carries: the base install has it.
 """
 
 from __future__ import annotations
@@ -44,4 +43,9 @@ def simulate() -> None:
 def simulating() -> bool:
     """Whether kernels of this process run, or will run, in the simulator; loads no CUDA module."""
     gateway = sys.modules.get("grailbench.device.gateway")
-    return gateway.simulated if gateway is not None else os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+    return gateway.simulated if gateway is not None else asked_to_simulate()
+
+
+def asked_to_simulate() -> bool:
+    """Whether `simulate`, or the user, has set numba's NUMBA_ENABLE_CUDASIM."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")

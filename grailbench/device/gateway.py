@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from grailbench.device import allocator, simulator
+from grailbench.device import allocator, asked_to_simulate, simulator
 from grailbench.errors import MachineLacks
 
 _REMEDY = (
@@ -31,6 +31,8 @@ def _first_line(error) -> str:
 try:
     from numba import cuda
 except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
+    if asked_to_simulate():
+        raise MachineLacks(f"numba's simulator is not here: {_first_line(error)} (pip install numba-cuda)") from error
     raise _lacks(_first_line(error)) from error
 
 #: True when kernels run in numba's simulator: answers mean something, times do not

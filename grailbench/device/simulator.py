@@ -1,13 +1,16 @@
 """What numba's simulator needs to be sound and quick enough for tests.
 
 As it comes, the thread that launches spins while a block's threads run, so that every barrier waits for Python to
-switch threads (5 ms), and two threads that first ask for the same shared array at once get one each.
+switch threads (5 ms), and two threads that first ask for the same shared array at once get one each. The simulator that
+numba itself carries, the only one where numba-cuda is not installed, also gives a module its real `cuda` back when the
+first thread returns from a device function of it, while others are still inside.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from contextlib import contextmanager
 from importlib import import_module
 
 
@@ -42,6 +45,34 @@ class _Block:
         return True
 
 
+class _Swap:
+    """Puts the simulated `cuda` into a module from the first thread that enters a function of it to the last that
+    leaves."""
+
+    def __init__(self, real):
+        self._real = real
+        self._lock = threading.Lock()
+        self._inside: dict[int, int] = {}  # id of a module's globals -> threads
+        self._names: dict[int, list[str]] = {}
+
+    @contextmanager
+    def __call__(self, function, fake):
+        names = function.__globals__
+        key = id(names)
+        with self._lock:
+            inside = self._inside[key] = self._inside.get(key, 0) + 1
+            if inside == 1:
+                self._names[key] = [name for name, value in names.items() if value is self._real]
+                names.update(dict.fromkeys(self._names[key], fake))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside[key] -= 1
+                if not self._inside[key]:
+                    names.update(dict.fromkeys(self._names[key], self._real))
+
+
 def repair(package: str) -> None:
     """Put quicker and sounder parts into the simulator whose package is called `package`."""
     kernel, api = import_module(f"{package}.kernel"), import_module(f"{package}.kernelapi")
@@ -73,17 +104,18 @@ def repair(package: str) -> None:
             if thread.exception:
                 raise thread.exception[0].with_traceback(thread.exception[1])
 
-    def array(self, shape, dtype, alignment=None):
+    def array(self, shape, dtype):
         frame = sys._getframe(1)
         with lock:
             place = (frame.f_code, frame.f_lineno)
             if place not in self._allocations:
                 known = set(self._allocations)
-                made = make(self, shape, dtype, alignment)
+                made = make(self, shape, dtype)
                 for other in set(self._allocations) - known:  # under the line of this function
                     del self._allocations[other]
                 self._allocations[place] = made
             return self._allocations[place]
 
     kernel.BlockManager.run = run
+    kernel.swapped_cuda_module = _Swap(import_module("numba.cuda"))
     api.FakeCUDAShared.array = array
