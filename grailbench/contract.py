@@ -81,6 +81,7 @@ class Implementation(ABC):
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: what its cells say of an axis that it does not obey but has, by name
+    process: ClassVar[str] = "shared"  #: 'own' where only a process of its own can be stopped, unless a config says
 
     @classmethod
     def require(cls) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from commands import call_apart
 from strategies import dag_of
-from toys import GREED
+from toys import GREED, TOYS
 from watchers import Silent
 
 from grailbench.bench import memory, results
@@ -24,14 +24,17 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ce
 
 @pytest.fixture
 def apart(toys, diamond, tmp_path):
-    """Runs toys on the diamond, each cell in a process of its own; returns what came of it."""
+    """Runs toys on the diamond, each cell in a process of its own; returns what came of it.
 
-    def measure(*impls, action=run, checks=Checks(), **block):  # noqa: B008 - frozen
+    A limit is that of `forever` alone: no other cell is to be quick.
+    """
+
+    def measure(*impls, action=run, checks=Checks(), time_limit=None, **block):  # noqa: B008 - frozen
         impls = [i if i in ("dfs", "sequential") else f"toy:{i}" for i in impls]
-        block = {
-            "datasets": [diamond], "implementations": impls, "count": 50, "trials": 3, "process": "own",
-        } | block  # fmt: skip
-        plan = make_plan(Config.model_validate({"experiment": [block]}))
+        block = {"datasets": [diamond], "count": 50, "trials": 3, "process": "own"} | block
+        limits = {"toy:forever": time_limit}
+        blocks = [block | {"implementations": impl, "time_limit": limits.get(impl)} for impl in impls]
+        plan = make_plan(Config.model_validate({"experiment": blocks}))
         where = {} if action is verify else {"out": tmp_path / "run"}
         return action(plan, Silent(), fetch=False, checks=checks, **where)
 
@@ -90,10 +93,14 @@ def test_rows_say_how_many_roots_the_graph_had(apart):
 
 
 def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
-    began = time.monotonic()
-    done = apart("forever", "right", time_limit=3)
-    assert time.monotonic() - began < 30
-    assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached (3 s)"), "right": ("ok", None)}
+    done = apart("forever", "right", time_limit=1)
+    assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached (1 s)"), "right": ("ok", None)}
+
+
+def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):
+    monkeypatch.setattr(TOYS["toy:forever"], "process", "own")
+    done = apart("forever", "dfs", process=None, time_limit=1)
+    assert {name: status for name, (status, _) in ends(done.rows).items()} == {"forever": "timeout", "dfs": "ok"}
 
 
 def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
@@ -131,7 +138,7 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
 
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):
     toys = ("right", "wrong", "killed", "labels", "forever", "dfs")
-    done = apart(*toys, time_limit=10, checks=Checks(jobs=4), trials=2)
+    done = apart(*toys, time_limit=1, checks=Checks(jobs=4), trials=2)
     assert {name: status for name, (status, _) in ends(done.rows).items()} == {
         "right": "ok", "dfs": "ok", "wrong": "wrong", "labels": "wrong",
         "killed": "out of memory", "forever": "timeout",
@@ -158,7 +165,7 @@ def test_no_process_is_left_behind(apart, tmp_path):
     import psutil
 
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    apart("forever", "right", "killed", time_limit=2)
+    apart("forever", "right", "killed", time_limit=1)
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
 
 

@@ -1,7 +1,12 @@
 """The adapters of other people's indexes."""
 
-import pytest
+import json
 
+import pytest
+from base_install import base_install
+from commands import call_apart
+
+from grailbench.bench.plan import Config, make_plan
 from grailbench.errors import MachineLacks
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.reachability.peers import pyreachability as adapter
@@ -26,6 +31,29 @@ def test_grail_is_given_the_number_of_label_pairs():
     ]
     assert sizes[1] - sizes[0] > 0
     assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
+
+
+@pytest.mark.parametrize("said", [{}, {"process": "shared"}, {"process": "own"}])
+def test_peers_have_a_process_of_their_own_unless_told(said, diamond):
+    impls = ["sequential", *(f"peer:pyreachability-{method}" for method in adapter.METHODS)]
+    plan = make_plan(Config.model_validate({"experiment": [{"datasets": [diamond], "implementations": impls} | said]}))
+    found = {cell.process for cell in plan.cells if cell.impl.startswith("peer:")}
+    assert found == {said.get("process", "own")}
+    assert plan.cells[0].process == said.get("process", "shared")
+
+
+@pytest.mark.parametrize("said", [(), ("--process", "own"), ("--process", "shared")])
+def test_peers_are_measured_on_the_base_install_with_the_peers_extra(said, diamond, tmp_path):
+    pytest.importorskip("pyreachability")
+    words = ["run", "--dataset", diamond, "--impl", "sequential", "--trials", "1", "--count", "50", "--json"]
+    words += ["--impl", "peer:pyreachability-grail", "--impl", "peer:pyreachability-3hop"]
+    code, out, err = call_apart(*words, *said, "--out", tmp_path / "run", **base_install(tmp_path, "peers"))
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {row["status"] for row in rows} == {"ok"}
+    apart = {row["impl"] for row in rows if row["host_peak_bytes"]}
+    peers = {"peer:pyreachability-grail", "peer:pyreachability-3hop"}
+    assert apart == {(): peers, "own": peers | {"sequential"}, "shared": set()}[said and said[1]]
 
 
 def _tiny():

@@ -34,15 +34,16 @@ _START = "import sys; from grailbench.bench import apart; apart._serve(int(sys.a
 
 @dataclass(frozen=True)
 class _Opening:
-    """What a nursery is told first: problem and graph, and the classes that must be known by name there.
+    """What a nursery is told first: problem and graph, and the implementations that must be known there.
 
-    classes: (module, attribute) of each implementation of the plan. workloads: by name the spec, and what is asked.
+    classes: (name, module, attribute) of each implementation of the plan; the last two are for one that is not
+    registered when those of the problem are loaded. workloads: by name the spec, and what is asked.
     """
 
     problem: str
     graph: str
     sha256: str
-    classes: tuple[tuple[str, str], ...]
+    classes: tuple[tuple[str, str, str], ...]
     workloads: dict[str, tuple[Any, Any]]
 
 
@@ -65,7 +66,7 @@ class Nursery:
         self._turn = Lock()
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[Apart] = []
-        named = tuple((cls.__module__, cls.__qualname__) for cls in classes)
+        named = tuple((cls.name, cls.__module__, cls.__qualname__) for cls in classes)
         outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
         if outcome.status != "ok":
             self.close()
@@ -191,12 +192,12 @@ def _open(opening: _Opening):
     from grailbench.contract import implementations, register
     from grailbench.errors import GrailbenchError, InputError
 
-    known = implementations(opening.problem)
-    for module, name in opening.classes:
-        cls = getattr(import_module(module), name)
-        if cls.name not in known:
-            register(cls)
-        if "gpu" in cls.needs:
+    for name, module, attribute in opening.classes:
+        if name not in implementations(opening.problem):
+            found = import_module(module)  # which may register it
+            if name not in implementations(opening.problem):
+                register(getattr(found, attribute))
+        if "gpu" in implementations(opening.problem)[name].needs:
             with suppress(GrailbenchError):  # what is missing a cell will say
                 import_module("grailbench.device.gateway")  # makes no context, and spares each cell a second
     solved = problem(opening.problem)

@@ -74,7 +74,7 @@ class Experiment(BaseModel):
     time_limit        seconds that a cell may take in all. Noticed when a running kernel returns, or at once where
                       the cell has a process of its own
     process           'own': each cell runs in a process of its own, so that its peak memory is measured, and it can be
-                      stopped; 'shared': all cells in one
+                      stopped; 'shared': all cells in one; unless told, as the implementation says (peers: 'own')
     fallback          'like': take the look-alike NAME-like, under its own name, where NAME cannot be had
     """
 
@@ -97,7 +97,7 @@ class Experiment(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     from_edges: bool = False
     time_limit: PositiveFloat | None = None
-    process: Literal["shared", "own"] = "shared"
+    process: Literal["shared", "own"] | None = None
     fallback: Literal["like"] | None = None
 
     @model_validator(mode="before")
@@ -283,7 +283,7 @@ def _expand(experiment: Experiment):
                 warmup=experiment.warmup,
                 from_edges=experiment.from_edges,
                 time_limit=experiment.time_limit,
-                process=experiment.process,
+                process=experiment.process or chosen.process,
                 fallback=experiment.fallback,
                 problem=solved.name,
                 devices=devices,

@@ -41,7 +41,7 @@ _MATRIX = (
         "--process",
         type=click.Choice(["shared", "own"]),
         help="'own': a process for each cell, so that its peak memory is measured and it can be stopped. "
-        "[default: shared]",
+        "[default: own for peers, else shared]",
     ),
 )
 _TIMING = (

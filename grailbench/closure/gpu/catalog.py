@@ -26,9 +26,7 @@ class _OnGpu(Implementation):
 
 def _file(name: str, source: str, doc: str) -> type[Implementation]:
     body = {"name": name, "source": source, "__doc__": doc, "__module__": __name__}
-    made = register(type("".join(part.title() for part in name.split("-")), (_OnGpu,), body))
-    globals()[made.__qualname__] = made  # a cell in a process of its own looks it up by name
-    return made
+    return register(type("".join(part.title() for part in name.split("-")), (_OnGpu,), body))
 
 
 for _name, _section, _doc in (

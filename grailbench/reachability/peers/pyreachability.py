@@ -46,6 +46,7 @@ class PyReachability(Implementation):
 
     method: str
     needs = ("peers",)
+    process = "own"  # some methods take minutes on small graphs, and nothing else stops C++
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> PeerIndex:
@@ -93,6 +94,7 @@ for _method in METHODS:
                 "source": "PyReachability 0.2.0",
                 "axes": frozenset({"dim"} if _method == "grail" else ()),
                 "__doc__": f"PyReachability's `{_method}`.",
+                "__module__": __name__,
             },
         )
     )
