@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report import document, peers, render, tables
+from grailbench.report import document, html, peers, render, tables
 from grailbench.report.render import table_markdown
 from grailbench.report.summary import Stats, cells, detail
 
@@ -318,6 +318,56 @@ def test_wrong_peer_has_no_ratio_and_is_named():
     (comparison,) = peers.compare(cells(pandas.DataFrame(rows() + bad)))
     assert comparison.pairs[0].ratio("query") is None
     assert "peer:pyreachability-GRAIL wrong" in render.peer_grid(comparison)[1][0][0]
+
+
+def peer(name="grail", **other):
+    return rows("kegg", f"peer:pyreachability-{name}", **{"search": None, "filters": None, "order": None} | other)
+
+
+def test_a_peer_is_set_against_ours_with_as_many_label_pairs_and_no_others():
+    ours = rows(dim=2, ms=(2.0,)) + rows(dim=5, ms=(5.0,))
+    found = peers.compare(cells(pandas.DataFrame(ours + peer(dim=5, ms=(10.0,)) + peer(dim=2, ms=(10.0,)))))
+    assert {(c.ours.split()[1], c.theirs.split()[1]): c.pairs[0].ratio("query") for c in found} == {
+        ("d=5", "d=5"): 0.5, ("d=2", "d=2"): 0.2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("threads", "said"), [(None, "one thread each"), (4, "ours on one thread, theirs on 4")]
+)
+def test_the_heading_says_queries_and_threads(threads, said):
+    (found,) = peers.compare(cells(pandas.DataFrame(rows() + peer("bfl", dim=None, threads=threads))))
+    assert f"(random-100000-s1, {said};" in render.peer_heading(found)
+
+
+def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing():
+    report = document.make(pandas.DataFrame(rows(dim=2) + peer(dim=5)), ENVIRONMENT, "run 1")
+    assert report.peers == []
+    (said,) = report.unpaired
+    assert "peer:pyreachability-grail d=5 on kegg is compared with nothing" in said
+    assert "d=5 on random-" in said
+    assert said in document.as_markdown(report)
+    assert said in list(document.show(report))
+    assert said in html.page(report, ENVIRONMENT)
+
+
+def test_a_peer_without_label_pairs_is_set_against_ours_with_two_or_else_the_fewest():
+    for dims, shown in (((5, 2, 1), 2), ((5, 3), 3)):
+        frame = pandas.DataFrame([row for dim in dims for row in rows(dim=dim)] + peer("bfl", dim=None))
+        assert [c.ours for c in peers.compare(cells(frame))] == [f"sequential d={shown} dfs"]
+
+
+def test_peers_are_compared_on_the_same_queries_only():
+    small, large, even = "random-1000-s1", "random-100000-s1", "balanced-1000-s1"
+    ours = rows(query_set=small, ms=(1.0,)) + rows(query_set=large, ms=(100.0,)) + rows(query_set=even, ms=(3.0,))
+    theirs = peer(query_set=large, ms=(50.0,)) + peer(query_set=even, ms=(1.0,))
+    measured = cells(pandas.DataFrame(ours + theirs))
+    found = peers.compare(measured)
+    assert {c.query_set: c.pairs[0].ratio("query") for c in found} == {large: 2.0, even: 3.0}
+    assert peers.unpaired(measured, found) == []
+    lonely = cells(pandas.DataFrame(rows(query_set=small) + theirs))
+    assert peers.compare(lonely) == []
+    assert len(peers.unpaired(lonely, [])) == 2
 
 
 # ------------------------------------------------------------------ the whole report

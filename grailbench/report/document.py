@@ -11,7 +11,7 @@ from grailbench.bench.rows import STATUSES
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import computation, published, render, runs, tables
-from grailbench.report.peers import Comparison, compare
+from grailbench.report.peers import Comparison, compare, unpaired
 from grailbench.report.summary import Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
 
@@ -28,7 +28,8 @@ class Report:
     claims of Computation 2020 where the run takes that paper up.
 
     `left_out` are the published tables that hold no graph of the run and were not asked for by name; `other_problems`
-    those that the run has cells of too, and this report none.
+    those that the run has cells of too, and this report none; `unpaired` says which cells of peers none of ours is
+    like.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Report:
     left_out: list[str]
     claims: list[computation.Check] = field(default_factory=list)
     other_problems: list[str] = field(default_factory=list)
+    unpaired: list[str] = field(default_factory=list)
 
     @property
     def every_table(self) -> list[Table]:
@@ -129,16 +131,18 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
     graphs = graph_counts(rows, names)
     built = [tables.build(name, measured, graphs) for name in names or tables.NAMES]
     shown = [t for t in built if names or _belongs(t, measured)]
+    peers = [] if names else compare(measured)
     return Report(
         title=title,
         machine=machine(environment),
         tables=shown,
         others=[] if names else tables.others(measured),
-        peers=[] if names else compare(measured),
+        peers=peers,
         cells=measured,
         left_out=[] if names else _left_out(built, measured),
         claims=[] if names else computation.checks(measured),
         other_problems=others,
+        unpaired=[] if names else unpaired(measured, peers),
     )
 
 
@@ -230,6 +234,8 @@ def show(report: Report, details: bool = False) -> Iterator:
     for comparison in report.peers:
         yield ""
         yield from render.terminal(render.peer_heading(comparison), *render.peer_grid(comparison))
+    if report.unpaired:
+        yield from ("", *map(rich.markup.escape, report.unpaired))
     if details:
         yield ""
         yield from render.terminal("All cells (ms)", *detail_grid(report.cells))
@@ -273,6 +279,7 @@ def as_markdown(report: Report) -> str:
         parts.append(render.markdown(CLAIMS, *computation.check_grid(report.claims)))
     for comparison in report.peers:
         parts.append(render.markdown(render.peer_heading(comparison), *render.peer_grid(comparison)))
+    parts += [f"- {line}\n" for line in report.unpaired]
     parts.append(render.markdown("All cells (ms)", *detail_grid(report.cells)))
     return "\n".join(parts)
 

@@ -280,6 +280,7 @@ def _peers(report: Report) -> Safe:
     if parts:
         parts.append(tag("p", render.PEER_NOTE, class_="note"))
         parts.append(tag("p", "Data: ", download("peers.csv", render.peers_csv(report.peers)), class_="data"))
+    parts += [tag("p", line, class_="note") for line in report.unpaired]
     return safe(parts)
 
 

@@ -11,6 +11,7 @@ from grailbench.report.summary import Cell, Stats
 PREFIX = "peer:"
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
+USUAL_DIM = 2  #: label pairs of ours beside a peer that has no such choice
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One of our configurations against one peer, real graphs or look-alikes (never both in one mean)."""
+    """One of our configurations against one peer on one query set, real graphs or look-alikes (never both in one mean).
+
+    Both sides agree in the axis that both have, label pairs. Ours works on one thread, theirs on `threads`.
+    """
 
     ours: str
     theirs: str
     like: bool
     pairs: list[Pair]
+    query_set: str
+    threads: int = 1
 
     def geometric_mean(self, phase: str) -> tuple[float | None, int]:
         """The geometric mean of ours / theirs over the graphs that have both, and their number.
@@ -59,23 +65,50 @@ class Comparison:
 
 
 def compare(cells: Iterable[Cell]) -> list[Comparison]:
-    """Every peer of the run against `sequential` on one thread, two label pairs, with and without filters.
+    """Every peer of the run against `sequential` on the same graphs and queries, with and without filters.
 
-    Look-alikes and other graphs are compared apart. Empty when the run has no peer rows or none of ours
-    beside them.
+    A peer with label pairs is set against ours with as many; one without, against ours with `USUAL_DIM`, or the fewest
+    that the run has. Look-alikes and query sets are compared apart. Empty when the run has no peer rows or none of ours
+    like them: what found no counterpart is in `unpaired`.
     """
-    cells = [cell for cell in cells if cell.random]
+    groups: dict[tuple[bool, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.generated, cell.query_set), []).append(cell)
     out = []
-    for like in (False, True):
-        part = [cell for cell in cells if cell.generated == like]
-        mine = _by_label(c for c in part if c.impl == OURS and c.dim == 2 and c.search == "dfs")
-        yours = _by_label(c for c in part if c.impl.startswith(PREFIX))
-        for theirs, peer in yours.items():
+    for (like, query_set), part in sorted(groups.items(), key=lambda item: item[0][0]):  # real graphs first
+        mine = _by_label(cell for cell in part if cell.impl == OURS and cell.search == "dfs")
+        dims = {cell.dim for own in mine.values() for cell in own.values() if cell.dim is not None}
+        usual = USUAL_DIM if USUAL_DIM in dims else min(dims, default=None)
+        for theirs, peer in _by_label(cell for cell in part if cell.impl.startswith(PREFIX)).items():
             for ours, own in sorted(mine.items(), key=lambda item: -len(item[0])):  # with filters first
-                pairs = [_pair(own[name], peer[name]) for name in own if name in peer]
+                pairs = [_pair(own[name], peer[name]) for name in own if name in peer
+                         and own[name].dim == (usual if peer[name].dim is None else peer[name].dim)]  # fmt: skip
                 if pairs:
-                    out.append(Comparison(ours, theirs, like, pairs))
+                    threads = max(cell.threads for cell in peer.values()) or 1
+                    out.append(Comparison(ours, theirs, like, pairs, query_set, threads))
     return out
+
+
+def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]:
+    """The cells of peers that stand in none of these comparisons, a sentence a configuration and query set."""
+    paired = {(each.theirs, each.query_set, pair.dataset) for each in compared for pair in each.pairs}
+    left: dict[tuple[str, str, int | None], list[str]] = {}
+    for cell in cells:
+        if cell.impl.startswith(PREFIX) and (cell.label, cell.query_set, cell.dataset) not in paired:
+            left.setdefault((cell.label, cell.query_set, cell.dim), []).append(cell.dataset)
+    return [
+        f"{label} on {names(graphs)} is compared with nothing: the run has no cell of {OURS}"
+        f"{'' if dim is None else f' with d={dim}'} on {query_set} there."
+        for (label, query_set, dim), graphs in left.items()
+    ]
+
+
+def names(graphs: Iterable[str], most: int = 3) -> str:
+    """'kegg, human, amaze and 14 more graphs': names, each once, the first of them in full."""
+    found = list(dict.fromkeys(graphs))
+    more = len(found) - most
+    rest = f" and {more} more graph{'s' if more > 1 else ''}" if more > 0 else ""
+    return ", ".join(found[:most]) + rest
 
 
 def _by_label(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:

@@ -134,9 +134,11 @@ def peer_grid(comparison: Comparison) -> tuple[list[str], list[list[str]], list[
 
 
 def peer_heading(comparison: Comparison) -> str:
-    """'Peers: A against B (median ms; ratio = ours / theirs)'."""
+    """'Peers: A against B (random-100000-s1, one thread each; median ms; ratio = ours / theirs)'."""
     kind = "look-alikes, " if comparison.like else ""
-    return f"Peers: {comparison.ours} against {comparison.theirs} ({kind}median ms; ratio = ours / theirs)"
+    threads = "one thread each" if comparison.threads == 1 else f"ours on one thread, theirs on {comparison.threads}"
+    how = f"{kind}{comparison.query_set}, {threads}; median ms; ratio = ours / theirs"
+    return f"Peers: {comparison.ours} against {comparison.theirs} ({how})"
 
 
 def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> str:
@@ -199,12 +201,13 @@ def _wide_line(table: Table, row, sides: tuple[str, ...]) -> list:
 
 
 def peers_csv(comparisons: Iterable[Comparison]) -> str:
-    """One line a comparison, graph and phase: ours, theirs, dataset, phase, their median ms, ratio, status."""
-    header = ["ours", "theirs", "dataset", "phase", "ours_ms", "theirs_ms", "ratio", "status"]
+    """One line a comparison, graph and phase: both sides, query set, graph, phase, their median ms, ratio, status."""
+    header = ["ours", "theirs", "query_set", "dataset", "phase", "ours_ms", "theirs_ms", "ratio", "status"]
     lines = (
         [
             c.ours,
             c.theirs,
+            c.query_set,
             pair.dataset,
             phase,
             pair.ours[phase],
@@ -254,7 +257,7 @@ def _source(cell: Cell | None) -> dict:
 def peer_records(comparison: Comparison) -> Iterator[dict]:
     """One record a graph and phase, then one a phase with the geometric mean over the graphs (`dataset`
     null)."""
-    base = {"table": "peers", "ours": comparison.ours, "theirs": comparison.theirs}
+    base = {"table": "peers", "ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set}
     for pair in comparison.pairs:
         for phase in PHASES:
             yield {
