@@ -1,7 +1,7 @@
 """The tables of the page on the recorded H200 runs that are made from their rows.
 
-Each stands on the page between `<!-- table NAME -->` and `<!-- end -->`. `python tests/h200_tables.py` writes them anew;
-a test holds that this changes nothing.
+Each stands on the page between `<!-- table NAME -->` and `<!-- end -->`. `python tests/h200_tables.py` writes them
+anew; a test holds that this changes nothing.
 """
 
 from __future__ import annotations

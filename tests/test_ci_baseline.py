@@ -1,12 +1,16 @@
 """The committed baseline belongs to the committed config, passes its own gate, and can carry it."""
 
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from strategies import dag_of
 
 from grailbench.bench import results
 from grailbench.bench.plan import load_config, make_plan
+from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.report import compare
 from grailbench.report.gate import load_gate
 from grailbench.report.runs import load
@@ -49,6 +53,27 @@ def test_phases_are_short_enough_to_be_hardly_disturbed(baseline):
 def test_baseline_was_recorded_from_a_clean_tree(baseline):
     assert baseline.environment["commit"]
     assert baseline.environment["dirty"] is False
+
+
+def test_a_cell_or_counter_that_the_baseline_lacks_fails_the_gate(baseline):
+    gate = load_gate(FOLDER / "gate.toml")
+    short = deepcopy(baseline)
+    del next(iter(short.cells.values())).counters["edges_scanned"]
+    assert compare.compare(short, baseline, gate).exit_code == 1
+    fewer = replace(baseline, cells=dict(list(baseline.cells.items())[1:]))
+    assert compare.compare(fewer, baseline, gate).exit_code == 1
+    assert compare.compare(baseline, fewer, gate).exit_code == 1
+
+
+def test_baseline_has_the_counters_that_its_implementations_count_now(baseline):
+    graph = dag_of(4, [(0, 1), (1, 2), (0, 2)])
+    for name in baseline.implementations():
+        params = Params(dim=2, threads=2, count=True)
+        made = implementation(name).build(graph, params, NoTimer())
+        made.query_batch(np.array([1, 2], dtype=np.int32), np.array([3, 1], dtype=np.int32), NoTimer())
+        for cell in baseline.cells.values():
+            if cell.impl == name:
+                assert cell.counters.keys() == made.counters.keys(), AGAIN
 
 
 def test_gate_compares_counters_and_times_on_this_and_on_another_machine(baseline):

@@ -217,10 +217,66 @@ def test_a_cell_that_was_ok_and_is_no_more_is_a_regression(stored, status):
     assert found.exit_code == 1
 
 
-def test_a_missing_cell_is_a_regression_unless_the_gate_only_notes_it(stored):
-    base, new = stored("a", cell("dfs"), cell()), stored("b", cell("dfs"))
-    assert [each.new for each in compare.of_runs(base, new).of("regression")] == ["absent"]
-    assert compare.of_runs(base, new, Gate(missing="note")).exit_code == 0
+def test_a_missing_cell_is_listed_apart_and_a_regression_only_where_all_are_required(stored):
+    base, new = stored("a", cell("dfs"), cell()), stored("b", cell("dfs"), cell("bfs"))
+    found = compare.of_runs(base, new)
+    assert (found.exit_code, found.matched, found.cells) == (0, 1, [])
+    assert [(each.label, each.base, each.new, each.verdict) for each in found.apart] == [
+        ("sequential d=2 dfs", "ok", "absent", "note"), ("bfs d=2 dfs", "absent", "ok", "note"),
+    ]  # fmt: skip
+    strict = compare.of_runs(base, new, Gate(require_all=True))
+    assert strict.exit_code == 1
+    assert strict.of("regression") == strict.apart
+
+
+def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(stored, capsys):
+    graphs = ("kegg", *(f"graph-{i}" for i in range(40)))
+    impls = ("dfs", "sequential")
+    large = stored("large", *(cell(impl, dataset=name) for name in graphs for impl in impls))
+    small = stored("small", *(cell(impl, steady(10.0, 3)) for impl in impls))
+    for base, new, side in ((large, small, "base"), (small, large, "new")):
+        code, out, _ = call(capsys, "compare", base, new)
+        assert code == 0
+        assert f"2 cells in both; 80 only in {side}, not compared" in out
+        assert "no regression in the 2 cells of both" in out
+        assert "Geometric means" not in out
+        assert "graph-0, graph-1, graph-2 and 37 more graphs" in out
+        assert len(out.splitlines()) < 20
+        assert "graph-39" in call(capsys, "compare", base, new, "--all")[1]
+
+
+def test_many_configurations_of_one_run_are_a_short_list_with_counts(stored):
+    base = stored("a", cell("dfs"), *(cell(dim=dim) for dim in range(1, 40)))
+    found = compare.of_runs(base, stored("b", cell("dfs")))
+    (section,) = (each for each in compare_view.sections(found) if each[0] == compare_view.ONE_SIDE)
+    assert len(section[2]) == 10
+    assert section[3] == ["29 cells of 29 more configurations: --all shows them."]
+    assert [record["label"] for record in compare_view.records(found) if record["kind"] == "apart"] == [
+        f"sequential d={dim} dfs" for dim in range(1, 40)
+    ]
+
+
+def test_require_all_fails_with_1_for_a_missing_cell_and_3_where_nothing_is_common(stored, capsys, tmp_path):
+    base, less, other = stored("a", cell("dfs"), cell()), stored("b", cell("dfs")), stored("c", cell("bfs"))
+    gate = tmp_path / "gate.toml"
+    gate.write_text("require_all = true\n")
+    for flags in (("--require-all",), ("--gate", gate)):
+        code, out, err = call(capsys, "compare", base, less, *flags)
+        assert code == 1
+        assert "1 in cells that only one run has" in out
+        assert "LOST" in out
+        assert call(capsys, "compare", less, base, *flags)[0] == 1
+        assert call(capsys, "compare", base, other, *flags)[0] == 3
+        assert call(capsys, "compare", base, base, *flags)[0] == 0
+
+
+def test_require_all_wants_every_counter_in_both_runs(stored, capsys):
+    base = stored("a", cell())
+    new = stored("b", cell(counters={"edges_scanned": 1000, "excluded_by_labels": 60, "hubs_tested": 0}))
+    assert call(capsys, "compare", base, new)[0] == 0
+    code, out, _ = call(capsys, "compare", base, new, "--require-all")
+    assert code == 1
+    assert "NOT IN BASE" in out
 
 
 def test_a_wrong_cell_has_no_times_even_if_trials_came_before(stored):
@@ -231,10 +287,19 @@ def test_a_wrong_cell_has_no_times_even_if_trials_came_before(stored):
 
 def test_a_lost_cell_weighs_on_the_mean_as_the_penalty(stored):
     base = stored("a", *(cell(dataset=name) for name in ("kegg", "human", "amaze")))
-    found = compare.of_runs(base, stored("b", cell(dataset="kegg"), cell(dataset="human")))
+    lost = cell(dataset="amaze", status="failed")
+    found = compare.of_runs(base, stored("b", cell(dataset="kegg"), cell(dataset="human"), lost))
     (change,) = found.means
     assert (change.mean.measured, change.mean.missing) == (2, 1)
     assert change.mean.value == pytest.approx(10.0 ** (1 / 3), rel=0.05)
+
+
+def test_a_graph_that_only_one_run_has_is_in_no_mean(stored):
+    base = stored("a", *(cell(dataset=name) for name in ("kegg", "human", "amaze")))
+    new = stored("b", cell(dataset="kegg"), cell(dataset="human"))
+    for gate in (Gate(), Gate(require_all=True)):
+        (change,) = compare.of_runs(base, new, gate).means
+        assert (change.mean.measured, change.mean.missing, change.mean.value) == (2, 0, 1.0)
 
 
 def test_microseconds_are_in_no_mean(stored):
@@ -243,13 +308,10 @@ def test_microseconds_are_in_no_mean(stored):
     assert compare.of_runs(base, base, Gate(least_ms=0.0)).means[0].mean.value == 1.0
 
 
-def test_cells_that_only_one_side_could_measure_are_noted(stored):
+def test_a_cell_that_only_the_new_run_could_measure_is_noted(stored):
     base = stored("a", cell("dfs"), cell(status="failed"))
-    new = stored("b", cell("dfs"), cell(), cell("bfs"))
-    found = compare.of_runs(base, new)
-    assert [(each.base, each.new, each.verdict) for each in found.cells] == [
-        ("failed", "ok", "note"), ("absent", "ok", "note"),
-    ]  # fmt: skip
+    found = compare.of_runs(base, stored("b", cell("dfs"), cell()))
+    assert [(each.base, each.new, each.verdict) for each in found.cells] == [("failed", "ok", "note")]
     assert found.exit_code == 0
 
 
@@ -364,7 +426,12 @@ def test_runs_without_a_common_cell_are_not_comparable(stored):
 
 def test_another_graph_under_the_same_name_is_not_comparable(stored):
     base, new = stored("a", cell()), stored("b", cell(graph_sha256="other"))
-    assert compare.of_runs(base, new).exit_code == 3
+    found = compare.of_runs(base, new)
+    assert found.exit_code == 3
+    assert [each.reason for each in found.apart] == ["the graph of that name is another one"]
+    also = compare.of_runs(stored("c", cell(), cell("dfs")), stored("d", cell(graph_sha256="other"), cell("dfs")))
+    assert also.exit_code == 0
+    assert "1 on other graphs of the same name, not compared" in compare_view.markdown(also)
 
 
 def test_common_cells_without_counters_on_two_machines_are_not_comparable(stored):

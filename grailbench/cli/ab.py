@@ -17,7 +17,7 @@ from grailbench.cli import options
 @click.option("--out", metavar="DIR", help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")
 @click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing.")
 @options.as_json
-def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, out, no_fetch, as_json, **flags):
+def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, out, no_fetch, as_json, **flags):
     """Measure the commits REV_A and REV_B of this checkout in turns, and compare B with A.
 
     Each revision runs from a git worktree of its own in a temporary folder, with the packages and the cache of
@@ -36,7 +36,7 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, out, no_f
     from grailbench.bench.ab import ab
     from grailbench.report import compare, compare_view
 
-    gate = compare.gate_of(gate_file, metrics=list(metric))
+    gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
     runs = ab((rev_a, rev_b), options.fields(flags), rounds, compare_view.note, out=out, fetch=not no_fetch)
     found = compare.of_runs(*runs, gate)
     compare_view.put(found, "json" if as_json else form, everything)

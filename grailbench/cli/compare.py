@@ -18,12 +18,14 @@ from grailbench.cli import options
     help="ms on one machine and by reference across, always by reference, or counters alone. [default: auto]",
 )
 @options.as_json
-def command(base, new, gate_file, form, reference, metric, times, everything, as_json):
+def command(base, new, gate_file, form, reference, metric, times, everything, require_all, as_json):
     """Compare the run NEW with the run BASE and fail on a regression.
 
     Runs are folders or names. Cells are matched by configuration, queries and graph. Work counters are exact: any
     more is a regression. A time is one when new / base is beyond the gate (1.10), the bootstrap intervals are
-    disjoint, and the least times show it too. A cell that was measured in BASE and is not in NEW is one as well.
+    disjoint, and the least times show it too; a cell that was ok in BASE and is wrong, failed or out of time in NEW is
+    one as well. Verdict and means are of the cells that both runs have. Those that only one has are listed apart; with
+    --require-all, which is for CI, they and counters of one run only are regressions too.
 
     \b
     A gate file, every key optional:
@@ -33,7 +35,7 @@ def command(base, new, gate_file, form, reference, metric, times, everything, as
       reference = "dfs"
       metrics = ["label", "query"]
       times = "auto"            # auto, reference or none, as --times
-      missing = "regression"    # or "note"
+      require_all = true        # as --require-all
       [sets]
       large = 1.05              # or { ratio = 1.05, across = 3.0, least_ms = 1.0 }
 
@@ -44,11 +46,13 @@ def command(base, new, gate_file, form, reference, metric, times, everything, as
     Examples:
       grailbench compare 20250131-120000-quickstart 20250201-120000-quickstart
       grailbench compare results/baselines/ci NEW --gate results/baselines/ci/gate.toml
+      grailbench compare LAST NEW --require-all --times none
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
     """
     from grailbench.report import compare, compare_view
 
-    gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times)
+    gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times,
+                           require_all=require_all)  # fmt: skip
     found = compare.of_runs(base, new, gate)
     compare_view.put(found, "json" if as_json else form, everything)
     found.check()

@@ -90,7 +90,10 @@ _COMPARISON = (
         help="For people, for a pull request, or one JSON object a line.",
     ),
     _many("--metric", metavar="PHASE", text="label, query, ready, solve, label/NAME; repeats. [default: the gate's]"),
-    click.option("--all", "everything", is_flag=True, help="Show the times that are the same too."),
+    click.option("--all", "everything", is_flag=True, help="Show the times that are the same too, and every graph."),
+    click.option(
+        "--require-all", is_flag=True, help="A cell or counter that only one of the runs has is a regression."
+    ),
 )
 
 

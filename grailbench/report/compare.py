@@ -1,7 +1,8 @@
 """Two runs beside each other: work exactly, times within their intervals, cells that were lost.
 
-Cells are matched by configuration, query set and graph, never by code or machine. What counts as a regression is said
-in docs/measuring.md ('Statistics and gates').
+Cells are matched by configuration, query set and graph, never by code or machine. Verdict and means are of the cells
+that both runs have; the others are listed apart. What counts as a regression is said in docs/measuring.md ('Statistics
+and gates').
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from grailbench.report.gate import Gate, load_gate
 from grailbench.report.runs import Measured, Run, load
 from grailbench.report.statistics import Interval
 
+ABSENT = "absent"
 MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
 NEUTRAL = frozenset(  #: counters of outcomes, not work
     {"excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs"}
@@ -28,7 +30,7 @@ Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "no
 
 @dataclass(frozen=True)
 class CellChange:
-    """A cell that cannot be compared although one side has it, and why."""
+    """A cell that cannot be compared, and why; 'absent' is the status of a side that does not have it."""
 
     dataset: str
     label: str
@@ -118,7 +120,8 @@ class MeanChange:
 class Comparison:
     """What two runs have in common, and what became of it.
 
-    `matched`: cells of both; `counted`: counters compared; `how`: how times were compared, in words.
+    `matched`: cells of both; `counted`: counters compared; `how`: how times were compared, in words; `cells`: those of
+    `matched` that were lost, or cannot be compared; `apart`: the cells that only one of the runs has.
     """
 
     base: Run
@@ -127,6 +130,7 @@ class Comparison:
     matched: int = 0
     counted: int = 0
     cells: list[CellChange] = field(default_factory=list)
+    apart: list[CellChange] = field(default_factory=list)
     counters: list[CounterChange] = field(default_factory=list)
     times: list[TimeChange] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -134,12 +138,19 @@ class Comparison:
 
     def of(self, verdict: Verdict) -> list:
         """The changes with this verdict: cells, then counters, then times."""
-        return [each for each in (*self.cells, *self.counters, *self.times) if each.verdict == verdict]
+        changes = (*self.cells, *self.apart, *self.counters, *self.times)
+        return [each for each in changes if each.verdict == verdict]
 
     @property
     def compared(self) -> bool:
         """False when the runs have no counter and no time in common and no common cell was lost."""
-        return self.matched > 0 and bool(self.counted or self.times or self.of("regression"))
+        lost = any(each.verdict == "regression" for each in self.cells)
+        return self.matched > 0 and bool(self.counted or self.times or lost)
+
+    def only(self, side: Literal["base", "new"]) -> list[CellChange]:
+        """The cells that this run has and the other has not."""
+        other = "new" if side == "base" else "base"
+        return [each for each in self.apart if getattr(each, other) == ABSENT]
 
     @property
     def exit_code(self) -> int:
@@ -180,12 +191,27 @@ def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     clock = _Clock(base, new, gate)
     found = Comparison(base, new, clock.how)
     for key, old in base.cells.items():
-        _compare_cell(found, old, new.cells.get(key), gate, clock)
-    for key, cell in new.cells.items():
-        if key not in base.cells:
-            found.cells.append(CellChange(cell.dataset, cell.label, "absent", cell.status, cell.reason, "note"))
+        now = new.cells.get(key)
+        if now is None or _other_graph(old, now):
+            found.apart.append(_apart(old, now, gate))
+        else:
+            found.matched += 1
+            _compare_cell(found, old, now, gate, clock)
+    found.apart += [_apart(None, cell, gate) for key, cell in new.cells.items() if key not in base.cells]
     found.means = _means(found, gate)
     return found
+
+
+def _apart(old: Measured | None, now: Measured | None, gate: Gate) -> CellChange:
+    """A cell that only one run has; with both given, cells of one name on two graphs."""
+    cell = now if old is None else old
+    base, new = (ABSENT if each is None else each.status for each in (old, now))
+    reason = "" if old is None or now is None else "the graph of that name is another one"
+    return CellChange(cell.dataset, cell.label, base, new, reason, "regression" if gate.require_all else "note")
+
+
+def _other_graph(old: Measured, now: Measured) -> bool:
+    return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
 
 
 def _check_names(base: Run, new: Run, gate: Gate) -> None:
@@ -198,57 +224,45 @@ def _check_names(base: Run, new: Run, gate: Gate) -> None:
         raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
 
 
-def _compare_cell(found: Comparison, old: Measured, now: Measured | None, gate: Gate, clock: _Clock) -> None:
-    lost = _lost(old, now)
-    if now is not None and lost != "another graph":
-        found.matched += 1
-    if lost:
-        if old.sound:
-            status, reason = ("absent", "") if now is None else (now.status, now.reason)
-            reason = "the graph of that name is another one" if lost == "another graph" else reason
-            found.cells.append(CellChange(old.dataset, old.label, old.status, status, reason, gate.missing))
-        return
+def _compare_cell(found: Comparison, old: Measured, now: Measured, gate: Gate, clock: _Clock) -> None:
+    def note(reason: str, verdict: Verdict) -> None:
+        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, reason, verdict))
+
     if not old.sound:
-        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, old.reason, "note"))
-        return
-    if old.checksum and now.checksum and old.checksum != now.checksum:
-        reason = "answers differ: the queries are others, or a side is wrong"
-        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, reason, "regression"))
-        return
-    if now.status != old.status:  # as many trials as there are can be compared
-        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, now.reason or old.reason, "note"))
-    _compare_counters(found, old, now)
-    for phase in gate.metrics:
-        if phase in old.times or phase in now.times:
-            change = clock.change(old, now, phase)
-            (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
-
-
-def _lost(old: Measured, now: Measured | None) -> str:
-    """Why a cell of the base has no counterpart with results: 'absent', 'another graph', 'not ok'; '' when it has."""
-    if now is None:
-        return "absent"
-    if old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256:
-        return "another graph"
-    return "" if now.sound else "not ok"
+        if now.sound:
+            note(old.reason, "note")
+    elif not now.sound:
+        note(now.reason, "regression")
+    elif old.checksum and now.checksum and old.checksum != now.checksum:
+        note("answers differ: the queries are others, or a side is wrong", "regression")
+    else:
+        if now.status != old.status:  # one is incomplete: as many trials as there are can be compared
+            note(now.reason or old.reason, "note")
+        _compare_counters(found, old, now, gate)
+        for phase in gate.metrics:
+            if phase in old.times or phase in now.times:
+                change = clock.change(old, now, phase)
+                (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
 
 
 # ------------------------------------------------------------------ counters
 
 
-def _compare_counters(found: Comparison, old: Measured, now: Measured) -> None:
+def _compare_counters(found: Comparison, old: Measured, now: Measured, gate: Gate) -> None:
     before, after = old.counters or {}, now.counters or {}
     found.counted += len(before.keys() & after.keys())
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
         if a != b:
-            found.counters.append(CounterChange(old.dataset, old.label, name, a, b, _counter_verdict(name, a, b)))
+            verdict = _counter_verdict(name, a, b, gate.require_all)
+            found.counters.append(CounterChange(old.dataset, old.label, name, a, b, verdict))
 
 
-def _counter_verdict(name: str, before: int | None, after: int | None) -> Verdict:
-    """More work is a regression, less an improvement; what is counted no more cannot be gated and is a regression."""
+def _counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
+    """More work is a regression, less an improvement; what is counted no more cannot be gated and is a regression, and
+    so is, where all must be in both runs, what the base run did not count."""
     if before is None:
-        return "note"
+        return "regression" if require_all else "note"
     if after is None:
         return "regression"
     if name in NEUTRAL:

@@ -10,17 +10,20 @@ from dataclasses import asdict
 import click
 
 from grailbench.report import render
-from grailbench.report.compare import Comparison, CounterChange, Side, TimeChange
+from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
+from grailbench.report.peers import names
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
 _WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear", "same": "same"}
 _WORK = {"regression": "MORE WORK", "improvement": "less work", "changed": "changed", "note": "new"}
 _CELLS = {"regression": "LOST", "note": "noted"}
+ONE_SIDE = "Cells that only one run has"
 _TIME_HEADS = [
     "Data set", "implementation", "phase", "unit", "base", "new", "new / base", "95 %", "of least", "gate", "verdict",
 ]  # fmt: skip
-_NUMBERS = ("base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost")
+_FEW = 10  #: lines of the table of cells that only one run has
+_NUMBERS = ("cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost")
 
 Section = tuple[str, list[str], list[list[str]], list[str]]
 
@@ -31,8 +34,8 @@ def verdict(found: Comparison) -> str:
         return "nothing comparable"
     count = len(found.of("regression"))
     if not count:
-        return "no regression"
-    kinds = {"cells": found.cells, "counters": found.counters, "times": found.times}
+        return f"no regression in the {_cells(found.matched)} of both" if found.apart else "no regression"
+    kinds = {"cells": found.cells, "counters": found.counters, "times": found.times, ONE_SIDE.lower(): found.apart}
     counts = {name: sum(each.verdict == "regression" for each in changes) for name, changes in kinds.items()}
     parts = [f"{number} in {name}" for name, number in counts.items() if number]
     return f"{count} regression{'s' if count > 1 else ''}: {', '.join(parts)}"
@@ -43,7 +46,7 @@ def header(found: Comparison) -> list[str]:
     lines = [
         f"base: {found.base.name} ({found.base.machine})",
         f"new: {found.new.name} ({found.new.machine})",
-        f"{found.matched} cells in both; {found.how}",
+        f"{'; '.join(_shared(found))}; {found.how}",
         _counted(found),
     ]
     if found.times:
@@ -56,6 +59,20 @@ def header(found: Comparison) -> list[str]:
     if found.exit_code == 0 and any(each.verdict in ("improvement", "changed") for each in found.counters):
         lines.append("the work changed and is no regression: record a new baseline, or it will hide the next change")
     return lines
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell{'s' if count != 1 else ''}"
+
+
+def _shared(found: Comparison) -> Iterator[str]:
+    """How many cells both runs have, and each alone."""
+    yield f"{_cells(found.matched)} in both"
+    for side in ("base", "new"):
+        if count := len(found.only(side)):
+            yield f"{count} only in {side}, not compared"
+    if count := sum(ABSENT not in (each.base, each.new) for each in found.apart):
+        yield f"{count} on other graphs of the same name, not compared"
 
 
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
@@ -82,6 +99,8 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         cells = sorted(found.cells, key=lambda each: _ORDER.index(each.verdict))
         lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
         yield "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, []
+    if found.apart:
+        yield _one_side(found.apart, everything)
     if found.counters:
         heads = ["Data set", "implementation", "counter", "base", "new", "change", "verdict"]
         changes = sorted(_telling(found.counters), key=lambda each: _ORDER.index(each.verdict))
@@ -98,6 +117,23 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
         heads = ["implementation", "phase", "graphs", "lost", "new / base"]
         yield "Geometric means over graphs", heads, lines, notes
+
+
+def _one_side(apart: list[CellChange], everything: bool) -> Section:
+    """A line a configuration with its number of cells and some of their graphs; `everything`: with all of them."""
+    groups: dict[tuple[str, str, str], list[CellChange]] = {}
+    for each in apart:
+        run = "new" if each.base == ABSENT else "base" if each.new == ABSENT else "both, other graphs"
+        groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each)
+    most = len(apart) if everything else 3
+    lines = [
+        [run, label, f"{len(cells)}", names((each.dataset for each in cells), most), word]
+        for (run, label, word), cells in groups.items()
+    ]
+    shown = lines if everything else lines[:_FEW]
+    hidden = sum(int(line[2]) for line in lines[len(shown) :])
+    notes = [f"{_cells(hidden)} of {len(lines) - len(shown)} more configurations: --all shows them."] if hidden else []
+    return ONE_SIDE, ["run", "implementation", "cells", "Data sets", "verdict"], shown, notes
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:
@@ -147,7 +183,9 @@ def _counter_line(each: CounterChange) -> list[str]:
     both = each.base is not None and each.new is not None
     change = f"{(each.new - each.base) / each.base:+.2%}" if both and each.base else ""
     values = ["" if value is None else f"{value:,}" for value in (each.base, each.new)]
-    word = "NOT COUNTED" if each.new is None else _WORK[each.verdict]
+    word = _WORK[each.verdict]
+    if each.verdict == "regression" and not both:
+        word = "NOT COUNTED" if each.new is None else "NOT IN BASE"
     return [each.dataset, each.label, each.counter, *values, change, word]
 
 
@@ -212,7 +250,10 @@ def markdown(found: Comparison) -> str:
 
 def records(found: Comparison) -> Iterator[dict]:
     """One record a change or compared time, the verdict last. An interval is a pair: low, high."""
-    groups = {"cell": found.cells, "counter": found.counters, "time": found.times, "left out": found.left_out}
+    groups = {
+        "cell": found.cells, "apart": found.apart, "counter": found.counters, "time": found.times,
+        "left out": found.left_out,
+    }  # fmt: skip
     for kind, changes in groups.items():
         for each in changes:
             yield {"kind": kind, **asdict(each)}
@@ -224,6 +265,8 @@ def records(found: Comparison) -> Iterator[dict]:
         "new": str(found.new.folder),
         "how": found.how,
         "matched": found.matched,
+        "only_base": len(found.only("base")),
+        "only_new": len(found.only("new")),
         "counters": found.counted,
         "times": len(found.times),
         "regressions": len(found.of("regression")),

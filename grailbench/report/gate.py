@@ -41,7 +41,7 @@ class Gate(BaseModel):
     reference   the implementation whose times of the same run are the unit
     metrics     phases that are compared: 'label', or 'label/NAME' for a phase within
     times       'auto': ms on one machine, else by the reference; 'reference': always by it; 'none': counters alone
-    missing     whether a cell that was ok and is no more is a 'regression' or a 'note'
+    require_all whether a cell or counter that only one of the runs has is a regression; else it is listed, and no more
     sets        ratio, across, least_ms by set of graphs (or 'synthetic', 'imported'); a bare number is a ratio
     """
 
@@ -53,7 +53,7 @@ class Gate(BaseModel):
     reference: str | None = None
     metrics: Annotated[list[str], Field(min_length=1)] = ["label", "query", "ready", "solve"]
     times: Literal["auto", "reference", "none"] = "auto"
-    missing: Literal["regression", "note"] = "regression"
+    require_all: bool = False
     sets: dict[str, Annotated[Allowed, BeforeValidator(_bare)]] = {}
 
     def allowed(self, group: str | None) -> Allowed:
