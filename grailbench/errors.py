@@ -1,7 +1,7 @@
 """The errors a user sees, each with the exit code its kind carries.
 
-Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, 3 nothing was measured,
-4 the machine lacks what was asked for.
+Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, or an output that cannot be written,
+3 nothing was measured, 4 the machine lacks what was asked for, 130 interrupted.
 """
 
 from __future__ import annotations

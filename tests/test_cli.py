@@ -268,6 +268,24 @@ def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
     assert "2.4" in err
 
 
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "--dims", "3"), ("report", "no-such-run"), ("bogus",), ("plan", "--trials", "0"), ("info", "x-y")]
+)
+def test_every_error_begins_with_the_same_word(capsys, words):
+    code, _, err = call(capsys, *words)
+    assert code == 2
+    assert [line.split()[0] for line in err.splitlines() if line.lower().startswith("error")] == ["error:"]
+
+
+def test_wrong_usage_says_where_to_read_more(capsys):
+    err = call(capsys, "run", "--dims", "3")[2]
+    assert err.startswith("Usage: grailbench run [OPTIONS]\nTry 'grailbench run -h' for help.\n\nerror: No such option")
+    assert call(capsys)[2].startswith("Usage: grailbench [OPTIONS] COMMAND")
+
+
 # ------------------------------------------------------------------ memory
 
 

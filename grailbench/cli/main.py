@@ -8,7 +8,8 @@ import sys
 import click
 
 from grailbench import __version__
-from grailbench.errors import GrailbenchError, TooLittleMemory
+from grailbench.cli import streams
+from grailbench.errors import GrailbenchError, InputError, TooLittleMemory
 
 COMMANDS = {
     "fetch": "fetch",
@@ -55,28 +56,53 @@ def cli():
     every answer, report the times.
 
     \b
-    Exit codes: 0 done, 1 a check or gate failed, 2 usage or bad input, 3 nothing was measured,
-    4 the machine lacks what was asked for.
+    Exit codes: 0 done, 1 a check or gate failed, 2 usage or bad input, or an output that cannot be written,
+    3 nothing was measured, 4 the machine lacks what was asked for, 130 interrupted.
     """
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line; expected errors become one line on stderr and their exit code."""
+    """Run the command line; expected errors become one line on stderr and their exit code.
+
+    A reader of stdout that leaves early changes nothing else; where stdout cannot be written (a full disk), the command
+    does its work, says so and exits with 2.
+    """
+    with streams.guarded() as outputs:
+        code = _run(argv)
+        if (failure := outputs.failure) is not None:
+            click.echo(f"error: the output cannot be written: {failure.strerror}", err=True)
+            code = code or InputError.exit_code
+    sys.exit(code)
+
+
+def _run(argv: list[str] | None) -> int:
+    """The exit code of a command, whose error was printed."""
     try:
-        code = cli.main(args=argv, standalone_mode=False)
+        code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
     except GrailbenchError as error:
         click.echo(error if error.exit_code == INTERRUPTED else f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        click.echo(_in_words(error), err=True)
+        return InputError.exit_code
     except MemoryError as error:
         click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
-        sys.exit(TooLittleMemory.exit_code)
+        return TooLittleMemory.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted: finished results are kept", err=True)
-        sys.exit(INTERRUPTED)
-    sys.exit(code if isinstance(code, int) else 0)
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _in_words(error: click.ClickException) -> str:
+    """What click says of wrong usage: the usage, where to read more, and the error as all errors are written; of a
+    command without anything its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message()
+    lines = []
+    if (ctx := getattr(error, "ctx", None)) is not None:
+        lines = [ctx.get_usage(), f"Try '{ctx.command_path} {ctx.help_option_names[0]}' for help.", ""]
+    return "\n".join([*lines, f"error: {error.format_message()}"])
 
 
 if __name__ == "__main__":
