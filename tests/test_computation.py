@@ -15,6 +15,7 @@ from grailbench.report.summary import cells
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 GPU = {"impl": "gpu-path", "search": None, "filters": None}
+PARTS = ("condense", "label", "transfer")  # of a way from edges
 
 
 def measured(*groups):
@@ -230,7 +231,21 @@ def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert "## Claims of Computation 2020" in document.as_markdown(report)
     assert "claims.csv" in {path.name for path in document.write(report, tmp_path)}
     lines = [json.loads(json.dumps(each)) for each in document.records(report)]
-    assert {line["verdict"] for line in lines if line["table"] == "claims"} == {"met", "not met"}
+    verdicts = {line["verdict"] for line in lines if line["table"] == "claims" and line["reading"] != "from edges"}
+    assert verdicts == {"met", "not met"}
+
+
+def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(report):
+    found = [each for each in report.claims if each.reading == "from edges"]
+    assert {each.claim.what for each in found} == {"labeling"}
+    assert {each.verdict for each in found} == {"not measured"}
+    assert "From edges: not measured, add --from-edges." in computation.check_grid(report.claims)[2]
+    of = {"dataset": "dag_01-like", "dim": 1}
+    cpu, gpu = ({("", "ready"): ms} | {("ready", part): ms / 9 for part in PARTS} for ms in (10.0, 20.0))
+    timed = measured(trials(parts=cpu, **of), trials(label=0.1, apart={"transfer": 2.0}, parts=gpu, **(GPU | of)))
+    one = check(computation.checks(timed), "labeling", reading="from edges")
+    assert (one.ours, one.cells, one.verdict) == (pytest.approx(0.5), 1, "not met")
+    assert not [note for note in computation.check_grid([one])[2] if "not measured, add" in note]
 
 
 def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from stored import lost, trials
 
 from grailbench.bench import results
-from grailbench.report import document, figures, render, tables
+from grailbench.report import document, figures, render, runs, tables
 from grailbench.report.feeds import WEIGHTS
 from grailbench.report.render import table_markdown
 from grailbench.report.summary import cells
@@ -102,13 +102,50 @@ def test_labels_that_one_gpu_timed_by_events_have_columns_of_the_device_alone():
     fused = trials(label=0.1, query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 1}))
     table = built("6.1", sequential(1, label=0.2), fused)
     entries = row(table).entries
-    assert table.columns[-4:] == (
-        "gpu-fused", "sequential / gpu-fused", "gpu-fused, device alone", "sequential / gpu-fused, device alone"
+    assert table.columns[-6:] == (
+        "gpu-fused", "sequential / gpu-fused", "gpu-fused, device alone", "sequential / gpu-fused, device alone",
+        "gpu-fused, from edges", "sequential / gpu-fused, from edges",
     )  # fmt: skip
     assert entries["gpu-fused, device alone"].measured == pytest.approx(0.05025)
     assert entries["sequential / gpu-fused, device alone"].measured == pytest.approx(4.0)
     assert entries["sequential / gpu-fused"].measured == pytest.approx(2.0)
     assert "by the GPU's events" in table_markdown(table)
+    assert entries["sequential / gpu-fused, from edges"].measured is None
+    assert "not measured, add --from-edges" in table_markdown(table)
+
+
+def from_edges(ms, *parts, **fields):
+    """Trials with the whole way from edges, in ms, and its parts."""
+    return trials(parts={("", "ready"): ms} | {("ready", part): ms / 9 for part in parts}, **fields)
+
+
+@pytest.mark.parametrize("impl", ["gpu", "gpu-path", "gpu-fused"])
+def test_labels_of_a_gpu_stand_beside_the_whole_way_from_edges(impl):
+    parts = "condense", "label", "transfer", "renumber", "allocate"
+    apart = {"transfer": 2.0, "renumber": 3.0, "allocate": 1.0}
+    gpu = from_edges(8.0, *parts, label=0.1, apart=apart, **(GPU | {"impl": impl, "dim": 1}))
+    table = built("6.1", from_edges(4.0, "condense", "label", dim=1, label=0.2), gpu)
+    entries = row(table).entries
+    assert entries[f"{impl}, from edges"].measured == pytest.approx(8.04)
+    assert entries[f"sequential / {impl}, from edges"].measured == pytest.approx(0.5)
+    assert "all from the file's edges" in table_markdown(table)
+    assert not [column for column in built("6.4", gpu).columns if "from edges" in column]
+
+
+def test_ready_of_older_versions_that_left_phases_out_is_not_shown():
+    apart = {"transfer": 2.0, "renumber": 3.0, "allocate": 1.0}
+    older = from_edges(0.5, "condense", "build", label=0.1, apart=apart, **(GPU | {"impl": "gpu-fused", "dim": 1}))
+    cpu = from_edges(4.0, "condense", "build", dim=1, label=0.2)
+    peer = from_edges(3.0, "load", "build", apart={"load": 1.0, "arrange": 1.0}, impl="peer:pyreachability-grail")
+    shown = {cell.impl: cell.stats("ready") for cell in cells(frame(older, cpu, peer))}
+    assert shown["gpu-fused"] is None
+    assert shown["sequential"].median == pytest.approx(4.02)
+    assert shown["peer:pyreachability-grail"].median == pytest.approx(3.015)
+    assert not [column for column in built("6.1", cpu, older).columns if "from edges" in column]
+    compared = runs._cells(older + cpu)
+    assert [sorted(phase for phase in cell.times if "ready" in phase) for cell in compared.values()] == [
+        [], ["ready", "ready/build", "ready/condense"]
+    ]  # fmt: skip
 
 
 def test_search_and_several_gpus_have_no_columns_of_the_device_alone():

@@ -86,6 +86,26 @@ def test_the_table_has_the_ratio_to_the_tiled_kernel():
     assert (ours["tiled / this"], ours["solve ms"]) == ("80", "0.50")
 
 
+def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_times_of_the_closure():
+    headers, _, notes = closure.grid(ROWS)
+    assert "from edges ms" not in headers
+    assert "From edges: not measured, add --from-edges." in notes
+    more = rows_of(
+        ("erdos-renyi-2000-0.001", "tiled", 2000, {("", "ready"): [90.0], ("ready", "solve"): [70.0]}, "ok"),
+        ("erdos-renyi-2000-0.001", "warshall-bits-gpu", 2000, {("", "ready"): [30.0], ("ready", "input"): [9.0]}, "ok"),
+    )
+    rows = pandas.concat([ROWS, more])
+    headers, lines, _ = closure.grid(rows)
+    ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
+    assert [ours[name] for name in ("from edges ms", "tiled / this, from edges", "tiled / this", "solve ms")] == [
+        "30.00", "3", "80", "0.50"
+    ]  # fmt: skip
+    (other,) = (line for line in lines if line[0] == "mine")
+    assert other[headers.index("from edges ms")] == "–"
+    before, after = (closure.figures(each)["closure-7"].frame for each in (ROWS, rows))
+    assert list(before["mean"]) == list(after["mean"])
+
+
 def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_of_the_trials():
     _, lines, _ = closure.grid(pandas.concat([ROWS[::-1], ROWS]))
     assert [line[:2] for line in lines] == [

@@ -97,6 +97,23 @@ def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
     assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
 
 
+def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
+    headers, lines, notes = traversal.grid(rows)
+    (line,) = (line for line in lines if line[2] == "fused")
+    assert line[headers.index("CPU / this") + 1 : headers.index("status")] == ["–", "–"]
+    assert "From edges: not measured, add --from-edges." in notes
+    way = [{"ready": 120.0, "solve": 44.0}, {"ready": 60.0, "solve": 4.0, "transfer": 20.0}]
+    more = [
+        trial("bfs", impl)[1] | {"phase": phase, "under": "" if phase == "ready" else "ready", "ms": ms}
+        for impl, times in zip(("sequential", "fused"), way, strict=True)
+        for phase, ms in times.items()
+    ]
+    headers, lines, notes = traversal.grid(pandas.concat([rows, pandas.DataFrame(more)]))
+    (line,) = (line for line in lines if line[2] == "fused")
+    assert line[headers.index("CPU / this") : headers.index("status")] == ["10.5", "60.00", "2.00"]
+    assert not [note for note in notes if "not measured" in note]
+
+
 def test_coarsening_is_relative_to_one_vertex_a_thread(rows):
     frame = traversal.figures(rows)["traversal-coarsening"].frame
     assert dict(zip(frame.factor, frame.relative, strict=True)) == {1: 1.0, 4: 1.5}

@@ -13,7 +13,7 @@ from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.graph.generate import parse_shape
 from grailbench.report import render
 from grailbench.report.figures import Figure
-from grailbench.report.summary import plain
+from grailbench.report.summary import NOT_FROM_EDGES, plain
 
 if TYPE_CHECKING:
     import pandas
@@ -71,8 +71,8 @@ def of_closures(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """A line a cell and phase ('solve', 'kernel', ...): `_HEAD`, threads, phase, trials, their statistics, edges of
-    the closure.
+    """A line a cell and phase ('solve', 'kernel', 'ready', ...), but for the parts of `ready`: `_HEAD`, threads, phase,
+    trials, their statistics, edges of the closure.
 
     A cell without a sound time has one line, its phase ''. `density` is None where the kind has none, `kind` '' for a
     graph of another making.
@@ -96,7 +96,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
             "status": status,
             "threads": _whole(threads),
         }
-        timed = own[(own.phase.fillna("") != "") & own.ms.notna()]
+        timed = own[(own.phase.fillna("") != "") & own.ms.notna() & (own.under.fillna("") != "ready")]
         if status not in SOUND or timed.empty:
             lines.append(head | {"phase": "", "reason": reason})
             continue
@@ -169,24 +169,36 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
 def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and notes: medians of every cell, graphs in the order of the run, implementations in `order`."""
     found = cells(of_closures(rows))
-    tiled = found[(found.impl == "tiled") & (found.phase == "solve")].set_index("dataset")["median"].to_dict()
-    lines = []
+    tiled = {
+        phase: found[(found.impl == "tiled") & (found.phase == phase)].set_index("dataset")["median"].to_dict()
+        for phase in ("solve", "ready")
+    }
+    whole, lines = (found.phase == "ready").any(), []
     for (dataset, impl, _), own in found.groupby(["dataset", "impl", "threads"], sort=False, dropna=False):
         first = own.iloc[0]
         medians = own.set_index("phase")["median"].to_dict()
         times = [render.ms(medians[name]) if name in medians else "" for name in _PHASES]
-        ratio = tiled[dataset] / medians["solve"] if dataset in tiled and "solve" in medians else None
+        ratios = [
+            f"{base[dataset] / medians[phase]:.3g}" if dataset in base and phase in medians else ""
+            for phase, base in tiled.items()
+        ]
+        ready = [render.ms(medians["ready"]) if "ready" in medians else render.BLANK, ratios[1]] if whole else []
         closed = "" if _whole(first.closure) is None else f"{int(first.closure):,}"
         lines.append([
             dataset, series_name(impl), str(_whole(first.threads) or ""), str(_whole(first.trials) or 0), *times,
-            "" if ratio is None else f"{ratio:.3g}", closed,
+            ratios[0], *ready, closed,
             f"{first.status}: {first.reason}" if first.reason else first.status,
         ])  # fmt: skip
     notes = [
         "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
         "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device.",
+        "From edges: from raw edges in memory to the closure on the host, the input's form and allocation included."
+        if whole
+        else f"From edges: {NOT_FROM_EDGES}.",
     ]
-    return HEADERS, lines, notes
+    at = HEADERS.index("tiled / this") + 1
+    more = ["from edges ms", "tiled / this, from edges"] if whole else []
+    return [*HEADERS[:at], *more, *HEADERS[at:]], lines, notes
 
 
 def records(rows: pandas.DataFrame) -> Iterable[dict]:

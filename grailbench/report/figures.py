@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from grailbench.bench.rows import SOUND
 from grailbench.errors import InputError
 from grailbench.report import computation, statistics
-from grailbench.report.feeds import CPU, FEEDS, WEIGHTS
+from grailbench.report.feeds import CPU, FEEDS, THESIS_GPU, WEIGHTS
 from grailbench.report.peers import PREFIX
-from grailbench.report.summary import Cell
+from grailbench.report.summary import NOT_FROM_EDGES, Cell
 from grailbench.report.tables import GPU_TABLES, TIME_TABLES, Table, others
 
 if TYPE_CHECKING:
@@ -332,6 +332,22 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
     )
 
 
+def _beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
+    """What to say beside speed-ups of labels, which leave out what brings a graph to a GPU: those from edges."""
+    gpu = {head["config"] for head, cell in zip(heads(cells), cells, strict=True) if cell.impl.startswith(THESIS_GPU)}
+    if phase != "label" or not gpu:
+        return ""
+    frame, said = speedup(cells, reference, "ready"), []
+    for (generated, queries), part in frame[frame.config.isin(gpu)].groupby(["generated", "queries"], sort=False):
+        of = " ".join(word for word in ("generated" if generated else "", queries) if word)
+        said += [
+            f"{mean.config}{f' ({of})' if of else ''} {short(mean.speedup)}× over {over(mean)}"
+            for mean in mean_speedups(part)
+            if mean.measured
+        ]
+    return f" A GPU has the graph already. From edges: {'; '.join(said) or NOT_FROM_EDGES}."
+
+
 @dataclass(frozen=True)
 class MeanSpeedup:
     """Geometric mean of a configuration's speed-ups over the graphs that it ran on: `measured` ones, and `missing`
@@ -500,7 +516,7 @@ def of_report(
         "speedup": speedup(cells, chosen, phase),
         "counters": counters(cells),
     }
-    notes = {"speedup": f"Reference: {chosen}. Phase: {phase}."}
+    notes = {"speedup": f"Reference: {chosen}. Phase: {phase}.{_beside_the_device(cells, chosen, phase)}"}
     frames |= (paper := computation.frames(cells, profile)).frames
     notes |= paper.notes
     return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}

@@ -19,9 +19,10 @@ from grailbench.graph.store import atomic_file
 from grailbench.report import computation, figures, html_svg, html_tables, render, stalls, statistics
 from grailbench.report import figures_style as style
 from grailbench.report.document import CLAIMS, FOLDER, Report
+from grailbench.report.feeds import THESIS_GPU
 from grailbench.report.figures import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
-from grailbench.report.summary import detail
+from grailbench.report.summary import NOT_FROM_EDGES, detail
 from grailbench.report.tables import COUNT_TABLES
 
 FILE = "report.html"
@@ -236,6 +237,9 @@ def _speedup(figure: Figure, times: Figure) -> Safe:
         f"counts as {style.times(1 / statistics.PENALTY)}, or as the configuration's worst where that is worse. Means "
         "over other graphs than those of another column are not to be compared with it."
     )
+    if times.frame.config.str.startswith(THESIS_GPU).any():
+        whole = "ready is the way from edges" if "ready" in set(times.frame.phase) else f"from edges: {NOT_FROM_EDGES}"
+        remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
     return _figure(figure, html_tables.heat_map(times.frame, figure.frame), tag("p", remark, class_="note"))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from grailbench.bench import results
 from grailbench.bench.rows import SOUND, standing
 from grailbench.errors import InputError
+from grailbench.report.summary import whole_ready
 
 
 @dataclass
@@ -142,4 +143,6 @@ def _measured(rows: list[dict]) -> Measured:
         if row["status"] == "ok" and row["phase"] and row["ms"] is not None and cell.status != "wrong":
             phase = f"{row['under']}/{row['phase']}" if row["under"] else row["phase"]
             cell.times.setdefault(phase, {})[int(row["trial"])] = float(row["ms"])
+    if not whole_ready([(name.rpartition("/")[0], name.rpartition("/")[2]) for name in cell.times]):
+        cell.times = {name: times for name, times in cell.times.items() if name.partition("/")[0] != "ready"}
     return cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: the part of a phase that an implementation timed by the GPU's own events
 ON_DEVICE = "on_device"
+#: what is said where a device has a time of its own and the run none from edges
+NOT_FROM_EDGES = "not measured, add --from-edges"
 #: implementations that have no filters but those that are named
 _UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")
 _LONGEST_REASON = 240  # an exception may speak for pages
@@ -217,6 +219,8 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
     for row in rows:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
             times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
+    if not whole_ready(times):
+        times = {(under, phase): ms for (under, phase), ms in times.items() if "ready" not in (under, phase)}
     phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
     return Cell(
         *key[:-1],
@@ -238,6 +242,18 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         device_peak_bytes=_first(rows, "device_peak_bytes"),
         read_ms=_first(rows, "read_ms"),
     )
+
+
+def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
+    """Whether `ready` of a cell with these phases, (under, phase), is the whole way from edges.
+
+    In rows of older versions it is not where phases were apart (a GPU's transfers, allocations, renumbering): they were
+    taken out of it, and stand with those of `label` in one sum, so that they cannot be put back. Such rows have a part
+    `build` and none for what is apart; of their `ready` nothing is shown.
+    """
+    parts = {phase for under, phase in phases if under == "ready"}
+    apart = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
+    return "build" not in parts or apart <= parts
 
 
 def _first(rows: list[dict], name: str) -> Any:

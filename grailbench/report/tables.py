@@ -16,7 +16,7 @@ from grailbench.report import published
 from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.report.summary import ON_DEVICE, Cell, batches, together
+from grailbench.report.summary import NOT_FROM_EDGES, ON_DEVICE, Cell, batches, together
 
 PAPER_TABLES = ("computation-1", "computation-2")
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
@@ -31,6 +31,7 @@ _COUNTS = {
     "# Vertices (n)": "file_vertices", "# Edges (m)": "file_edges", "Avg. Degree": ("file_vertices", "file_edges"),
 }  # fmt: skip
 _ALONE = ", device alone"  #: what columns of `ON_DEVICE` are called
+_WHOLE = ", from edges"  #: what columns of `ready` are called
 #: columns of ours to the phases apart that print counts as overhead
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
@@ -161,8 +162,8 @@ class _Ours:
     """The columns that tables 6.1-6.6 have beyond print: of the implementations that the run has on a table's graphs.
 
     Each has two, ms and `sequential` / it, of as many label pairs as the table or, where it ran with none such, of the
-    fewest it has; labels have what print counts as overhead and we time apart, too, and those that one GPU timed by
-    events have two more, of the device alone.
+    fewest it has; labels have what print counts as overhead and we time apart, too, those that one GPU timed by events
+    have two more of the device alone and two of the way from edges, and those of any GPU the latter where it was timed.
     """
 
     def __init__(self, name: str, cells: Iterable[Cell]):
@@ -172,18 +173,24 @@ class _Ours:
         self.phase = "query" if self.searching else "label"
         printed = _in_print(name)
         dims: dict[Series, set[int]] = {}
-        alone = set()
+        alone, whole, self.from_edges = set(), set(), False
         for cell in cells:
             if self._fits(cell) and printed(cell):
                 series = Series.of(cell, self.searching)
                 dims.setdefault(series, set()).add(cell.dim)
                 if (self.phase, ON_DEVICE) in cell.phases and not self.searching and series.devices == 1:
                     alone.add(series)
+                    whole.add(series)
+                if cell.stats("ready") and not self.searching and on_gpu([cell]):
+                    whole.add(series)
+                    self.from_edges = True
         found = [s if self.dim in has else replace(s, dim=min(has)) for s, has in dims.items()]
         self.series = sorted(
             found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads, s.devices)
         )
-        self.alone = {series for series in self.series if replace(series, dim=None) in alone}
+        self.alone, self.whole = (
+            {series for series in self.series if replace(series, dim=None) in some} for some in (alone, whole)
+        )
 
     def _fits(self, cell: Cell) -> bool:
         """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
@@ -199,19 +206,21 @@ class _Ours:
         both = (
             (self._ms(series, name), f"sequential / {name}")
             for series in self.series
-            for name, _ in self._parts(series)
+            for name, *_ in self._parts(series)
         )
         apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
         return (*apart, *(column for pair in both for column in pair if column))
 
     def _ms(self, series: Series, name: str) -> str | None:
-        return None if series == Series(THESIS_GPU) and not self.searching else name
+        return None if name == THESIS_GPU and not self.searching else name
 
-    def _parts(self, series: Series) -> list[tuple[str, str]]:
-        """The names of a series' times, and the phases that they are."""
-        parts = [(series.name, self.phase)]
+    def _parts(self, series: Series) -> list[tuple[str, str, str]]:
+        """The names of a series' times, the phases that they are, and the phases of `sequential` that stand against."""
+        parts = [(series.name, self.phase, self.phase)]
         if series in self.alone:
-            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}"))
+            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}", self.phase))
+        if series in self.whole:
+            parts.append((f"{series.name}{_WHOLE}", "ready", "ready"))
         return parts
 
     def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
@@ -223,8 +232,8 @@ class _Ours:
         for series in self.series:
             dim, known = series.dim or self.dim, replace(series, dim=None)
             fit = [c for c in own if self._fits(c) and c.dim == dim and Series.of(c, self.searching) == known]
-            reference = _time(own, replace(self.reference, dim=dim))
-            for name, phase in self._parts(series):
+            for name, phase, against in self._parts(series):
+                reference = _time(own, replace(self.reference, dim=dim, value=against))
                 entry = _asked(_timed(fit, Feed(series.impl, phase, dim)), self.searching) if fit else blank
                 found[name] = entry
                 sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
@@ -277,6 +286,13 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
             "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
             "time of the same labeling, from call to return."
         )
+    if ours.from_edges:
+        notes.append(
+            "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
+            "condensing, renumbering, transfer and allocation included, over the same of sequential."
+        )
+    elif not ours.searching and any(series.impl.startswith(THESIS_GPU) for series in ours.series):
+        notes.append(f"From edges: {NOT_FROM_EDGES}.")
     return notes
 
 

@@ -2,7 +2,8 @@
 all cells, and how often what is known to be wrong is wrong.
 
 Times are medians over a cell's trials, a search each (`solve` over the sources; one matrix for `apsp`). They are host
-times around searches on a network that is on the device already; results stay there.
+times around searches on a network that is on the device already; results stay there. Beside them stands the way from
+edges (`ready`), all searches of a cell and the copies of their results included, where it was timed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.report import render
 from grailbench.report.figures import Figure, short
-from grailbench.report.summary import plain
+from grailbench.report.summary import NOT_FROM_EDGES, plain
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +31,7 @@ ORDER = (
 )  # fmt: skip
 _STEPS = ("levels", "rounds")  #: counters that say how many steps, one after another, the searches took
 _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
-            "prepare", "ms", "least", "most", "transfer", "rate", "steps", "launches")  # fmt: skip
+            "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches")  # fmt: skip
 
 #: name to title and how to read it
 FIGURES = {
@@ -59,7 +60,8 @@ FIGURES = {
 
 def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     """A line a cell: `_COLUMNS`. `searches` is the number timed in a trial; for a wrong cell the number checked, of
-    which `wrong` were wrong. Times in ms a search, `rate` in edges a second, `steps` levels or rounds a search.
+    which `wrong` were wrong. Times in ms a search, but `ready`, which is of all of them, `rate` in edges a second,
+    `steps` levels or rounds a search.
 
     A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
     with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
@@ -92,6 +94,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
                 "trials": len(solved), "ms": solved.median(), "least": solved.min(), "most": solved.max(),
                 "prepare": top[top.phase == "prepare"].ms.median(),
                 "transfer": top[top.phase == "transfer"].ms.median() / (searches or 1),
+                "ready": top[top.phase == "ready"].ms.median(),
                 "rate": part.rate.dropna().median(), "steps": None if steps is None else steps / (searches or 1),
                 "launches": counters["launches"] / (searches or 1) if "launches" in counters else None,
             }  # fmt: skip
@@ -141,30 +144,35 @@ def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
 # ------------------------------------------------------------------ the table
 
 HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search", "steps a search", "us a step",
-           "launches", "transfer ms", "MTEPS", "CPU / this", "status"]  # fmt: skip
+           "launches", "transfer ms", "MTEPS", "CPU / this", "from edges ms", "CPU / this, from edges",
+           "status"]  # fmt: skip
 _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 
 def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and notes: medians of every cell, problem by problem and graph by graph."""
     found = cells(rows)
-    cpu = {(r.problem, r.dataset): r.ms for r in found.itertuples() if r.impl == _CPU[r.problem] and r.ms == r.ms}
+    cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines = []
     for r in found.itertuples():
         steps = _known(r.steps)
-        base = cpu.get((r.problem, r.dataset))
+        base, whole = cpu.get((r.problem, r.dataset), (None, None))
         status = f"{r.status}: {r.reason}" if r.reason else r.status
         lines.append([
             r.dataset, r.problem, r.impl, str(_whole(r.trials) or 0), *_ms(r.prepare, r.ms),
             "" if steps is None else f"{steps:,.0f}", "" if not steps else short(1000 * r.ms / steps),
             "" if _known(r.launches) is None else f"{r.launches:,.0f}", *_ms(r.transfer),
             "" if _known(r.rate) is None else short(r.rate / 1e6),
-            "" if base is None or _known(r.ms) is None else short(base / r.ms), status,
+            *_ratio(base, r.ms), *(_ms(r.ready) if _known(r.ready) else [render.BLANK]),
+            *(_ratio(whole, r.ready) if _known(r.ready) else [render.BLANK]), status,
         ])  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
         "the result left there; a step is a level or a round.",
         "MTEPS: million edges of the part reached a second, each once, harmonic mean over the sources (Graph500).",
+        "From edges: all searches of a trial, from raw edges in memory to distances on the host."
+        if found.ready.notna().any()
+        else f"From edges: {NOT_FROM_EDGES}.",
         *wrong_shares(found),
     ]
     return HEADERS, lines, notes
@@ -172,6 +180,10 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
 
 def _known(value) -> float | None:
     return None if value is None or value != value else float(value)
+
+
+def _ratio(base, ms) -> list[str]:
+    return ["" if _known(base) is None or _known(ms) is None else short(base / ms)]
 
 
 def _ms(*values) -> list[str]:
