@@ -111,6 +111,17 @@ def test_phases_beside_a_whole_one_are_as_without_it():
     assert timers[0].phases["", "ready"] == timers[0].phases["ready", "transfer"] == 8.0
 
 
+def test_what_was_left_to_be_freed_is_freed_before_a_whole_phase():
+    work = Work()
+    timer = PhaseTimer(lambda: work.ns, tidy=lambda: work(64))
+    with timer.phase("label"):
+        work(1)
+    with timer.whole("ready"):
+        work(2)
+    assert timer.phases == {("", "label"): 1.0, ("", "ready"): 2.0}
+    assert work.ns == 67_000_000
+
+
 def test_a_whole_phase_is_no_part_of_another():
     timer = PhaseTimer()
     with pytest.raises(ValueError, match="part of 'label'"), timer.phase("label"):

@@ -51,7 +51,7 @@ def settle() -> None:
 def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     """One timed pass, with `from_edges` also from edges; nothing that it built outlives the call."""
     impl, params = implementation(cell.impl, cell.problem), cell.params
-    timer = PhaseTimer()
+    timer = PhaseTimer(tidy=memory.release)
     gc.collect()
     gc.disable()
     try:

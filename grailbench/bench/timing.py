@@ -24,10 +24,11 @@ class PhaseTimer:
     measured for it: what an implementation does before its own clock starts and after it stops is overhead too.
     """
 
-    def __init__(self, clock: Callable[[], int] = perf_counter_ns):
-        """clock: nanoseconds that never run back."""
+    def __init__(self, clock: Callable[[], int] = perf_counter_ns, tidy: Callable[[], None] = lambda: None):
+        """clock: nanoseconds that never run back. tidy: called before a whole phase begins, so that what earlier phases
+        left to be freed is not freed in it."""
         self.phases: dict[tuple[str, str], float] = {}
-        self._clock = clock
+        self._clock, self._tidy = clock, tidy
         self._open: list[_Phase] = []
 
     def phase(self, name: str, apart: bool = False) -> _Phase:
@@ -38,6 +39,7 @@ class PhaseTimer:
         """A context manager that times all of its body as phase `name` at the top; to be entered in no other phase."""
         if self._open:
             raise ValueError(f"phase {name!r} is whole: it cannot be part of {self._open[-1].name!r}")
+        self._tidy()
         return _Phase(self, name, whole=True)
 
     def record(self, name: str, ms: float) -> None:
