@@ -23,6 +23,7 @@ from time import monotonic
 
 from grailbench import paths
 from grailbench.bench import results
+from grailbench.bench.guard import INTERRUPTS, prompt_interrupts
 from grailbench.bench.plan import FLAG_NAMES, config_from_flags, config_path, make_plan
 from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
@@ -73,7 +74,7 @@ def ab(
     if _git(repo, "status", "--porcelain", "--untracked-files=no"):
         note("the working tree has changes that were not committed; they are in neither side")
     try:
-        with terminations(), worktrees(repo, commits) as trees:
+        with prompt_interrupts(lambda: None, leave=False), worktrees(repo, commits) as trees:
             sides = [Revision(*each) for each in zip("AB", names, commits, trees, runs, strict=True)]
             _take_turns(sides, words, trials, min(rounds, trials), note)
     except KeyboardInterrupt:
@@ -239,29 +240,12 @@ def _check_origin(side: Revision) -> None:
 
 
 @contextmanager
-def terminations() -> Iterator[None]:
-    """Turn a polite kill or a lost terminal into KeyboardInterrupt, so that worktrees are removed."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with _handlers((signal.SIGTERM, signal.SIGHUP), interrupt):
-        yield
-
-
-@contextmanager
 def _deaf() -> Iterator[None]:
     """Hear no interrupt while cleaning up."""
-    with _handlers((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), signal.SIG_IGN):
-        yield
-
-
-@contextmanager
-def _handlers(signals: Sequence[int], handler) -> Iterator[None]:
     before = {}
     try:
-        for number in signals:
-            before[number] = signal.signal(number, handler)
+        for number in INTERRUPTS:
+            before[number] = signal.signal(number, signal.SIG_IGN)
     except ValueError:  # not the main thread: signals go elsewhere
         before.clear()
     try:

@@ -25,7 +25,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from grailbench.bench import memory
-from grailbench.bench.guard import Outcome, guarded
+from grailbench.bench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.bench.plan import Cell
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
@@ -154,7 +154,8 @@ def _fate(status: int, peak: int) -> Outcome:
 
 def _serve(handle: int) -> None:
     """The nursery's life: open the graph, fork when told, say what became of whom; ends with its socket."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run hears it, and ends us
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)  # the run hears it, and ends us
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
     opening: _Opening = connection.recv()

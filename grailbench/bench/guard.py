@@ -10,15 +10,24 @@ import traceback
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from grailbench.errors import GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
+INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_AGAIN_SECONDS = 0.01  #: until a signal that came at a bad moment is tried again
+_UNBOXED = os.path.join("numba", "core", "serialize.py")
 
 
 class TimeLimit(Exception):
     """A cell has used up its time."""
+
+
+_LATE = "the cell's time limit was reached"
+_heard = threading.Event()  # an interrupt, in a block of `prompt_interrupts`
+_postponed: threading.Timer | None = None  # sends a signal again
 
 
 @dataclass(frozen=True)
@@ -32,12 +41,22 @@ class Outcome:
 
 
 def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
-    """Do `work` within `seconds` and turn whatever it raises into an outcome; an interrupt passes through."""
+    """Do `work` within `seconds` and turn whatever it raises into an outcome; an interrupt passes through.
+
+    Raises KeyboardInterrupt too when one was heard and `work` made something else of it, or nothing.
+    """
+    outcome = _outcome(work, seconds)
+    if threading.current_thread() is threading.main_thread():
+        _raise_what_was_heard()
+    return outcome
+
+
+def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
     try:
         with deadline(seconds):
             return Outcome("ok", value=work())
     except TimeLimit:
-        return Outcome("timeout", "the cell's time limit was reached")
+        return Outcome("timeout", _LATE)
     except TooLittleMemory as error:
         return Outcome("out of memory", str(error))
     except MemoryError as error:
@@ -47,8 +66,42 @@ def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
     except GrailbenchError as error:
         return Outcome("failed", str(error))
     except Exception as error:  # an implementation may raise anything; the run goes on and the row says what
+        if _came_of(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        if _came_of(error, TimeLimit):
+            return Outcome("timeout", _LATE)
         trace = traceback.format_exc()
         return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
+
+
+def _came_of(error: BaseException, kind: type[BaseException]) -> bool:
+    """Whether an exception is of that kind, or was raised while one of that kind was on its way: compiled code that a
+    signal ends has given a SystemError."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        if isinstance(at, kind):
+            return True
+        seen.add(id(at))
+        at = at.__cause__ or at.__context__
+    return False
+
+
+def _delicate(frame: FrameType | None) -> bool:
+    """Whether compiled code is making Python objects of its results in this frame, its signal handler's caller.
+
+    numba unpickles their types and calls the classes of named tuples then, which is when Python looks for signals; an
+    exception there ends in a SystemError or crashes the process.
+    """
+    if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
+        return True
+    for _ in range(6):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.endswith(_UNBOXED):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -64,10 +117,14 @@ def deadline(seconds: float | None):
         return
     if seconds <= 0:
         raise TimeLimit
-    armed = True
+    armed, postponed = True, False
 
     def ring(number, frame):
-        if armed:
+        nonlocal postponed
+        if armed and _delicate(frame):
+            postponed = True
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, 1.0)
+        elif armed:
             raise TimeLimit
 
     before = signal.signal(signal.SIGALRM, ring)
@@ -78,47 +135,87 @@ def deadline(seconds: float | None):
             yield
         finally:
             armed = False
+            if postponed:
+                raise TimeLimit
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager
-def prompt_interrupts(last_words: Callable[[], None]):
-    """Let Ctrl-C (and a polite kill) end the block soon even while a long kernel runs in the main thread.
+def prompt_interrupts(last_words: Callable[[], None], leave: bool = True):
+    """Let Ctrl-C (a polite kill, a lost terminal) end the block soon even while a long kernel runs in the main thread.
 
-    The main thread gets its KeyboardInterrupt as ever. Where it has not left the block `PATIENCE_SECONDS`
-    later, since Python hears no signal inside a kernel, a watching thread calls `last_words` and ends the
-    process with code 130. That thread sleeps in a read until a signal comes, and so disturbs no measurement.
+    The main thread gets a KeyboardInterrupt, and so does who called: whatever else comes of it in the block, a
+    SystemError of compiled code above all, leaves the block as that. Where the main thread has not left the block
+    `PATIENCE_SECONDS` later (without `leave`: has not heard of it, as in a kernel it cannot), a watching thread calls
+    `last_words` and ends the process with code 130. That thread sleeps in a read until a signal comes, and so disturbs
+    no measurement. Blocks may be nested. A signal that the process was started to ignore stays ignored.
     """
-    if threading.current_thread() is not threading.main_thread():
+    numbers = [number for number in INTERRUPTS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    if threading.current_thread() is not threading.main_thread() or not numbers:
         yield
         return
     heard, spoken = socket.socketpair()
     spoken.setblocking(False)
     left = threading.Event()
-    watched = {int(signal.SIGINT), int(signal.SIGTERM)}
 
     def watch():
         while word := heard.recv(64):
-            if watched & set(word) and not left.wait(PATIENCE_SECONDS):
+            if set(numbers) & set(word) and not left.wait(PATIENCE_SECONDS) and (leave or not _heard.is_set()):
                 last_words()
                 os._exit(130)
 
+    outer = _heard.is_set()
     before_fd = signal.set_wakeup_fd(spoken.fileno(), warn_on_full_buffer=False)
-    before_term = signal.signal(signal.SIGTERM, _raise_interrupt)
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
     watcher = threading.Thread(target=watch, name="grailbench-interrupts", daemon=True)
     watcher.start()
     try:
         yield
+        _raise_what_was_heard()
+    except Exception as error:
+        interrupted = _take_postponed() or _heard.is_set() or _came_of(error, KeyboardInterrupt)
+        if not interrupted or getattr(error, "exit_code", None) == 130:
+            raise
+        raise KeyboardInterrupt from error
     finally:
         left.set()
+        _take_postponed()
         signal.set_wakeup_fd(before_fd)
-        signal.signal(signal.SIGTERM, before_term)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if not outer:
+            _heard.clear()
         spoken.close()
         watcher.join()
         heard.close()
 
 
-def _raise_interrupt(number, frame):
+def _interrupt(number: int, frame: FrameType | None):
+    """The handler of signals that interrupt: raises KeyboardInterrupt, a moment later where that would do harm."""
+    global _postponed
+    if _delicate(frame):
+        _postponed = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (threading.main_thread().ident, number))
+        _postponed.daemon = True
+        _postponed.start()
+        return
+    _heard.set()
     raise KeyboardInterrupt
+
+
+def _take_postponed() -> bool:
+    """Whether a signal waits to be sent again; it will not be."""
+    global _postponed
+    timer, _postponed = _postponed, None
+    if timer is None or not timer.is_alive():
+        return False
+    timer.cancel()
+    return True
+
+
+def _raise_what_was_heard() -> None:
+    """Raise KeyboardInterrupt when an interrupt was heard of which nothing has come yet."""
+    if _take_postponed() or _heard.is_set():
+        _heard.set()
+        raise KeyboardInterrupt

@@ -170,14 +170,14 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
     env = _record(folder, plan)
-    settled = provide(plan, fetch, watcher.note)
     sitting = _Sitting(folder, env, prior, watcher, checks, open_graph)
-    watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
-    if env["load_average"] and env["load_average"][0] > BUSY * env["cores"]:
-        load = f"load average {env['load_average'][0]:.1f} on {env['cores']} cores"
-        watcher.note(f"{load}: other work disturbs the times")
     try:
         with prompt_interrupts(_last_words(sitting.writer, folder)):
+            settled = provide(plan, fetch, watcher.note)
+            watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
+            if env["load_average"] and env["load_average"][0] > BUSY * env["cores"]:
+                load = f"load average {env['load_average'][0]:.1f} on {env['cores']} cores"
+                watcher.note(f"{load}: other work disturbs the times")
             for solved, name, cells in settled.sittings():
                 sitting.graph(problem(solved), name, cells)
     except KeyboardInterrupt:

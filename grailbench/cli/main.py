@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from contextlib import suppress
 
 import click
 
 from grailbench import __version__
+from grailbench.bench.guard import prompt_interrupts
 from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory
 
@@ -31,6 +34,7 @@ COMMANDS = {
 
 
 INTERRUPTED = 130
+KEPT = "interrupted: finished results are kept"
 
 
 class Commands(click.Group):
@@ -78,7 +82,8 @@ def main(argv: list[str] | None = None) -> None:
 def _run(argv: list[str] | None) -> int:
     """The exit code of a command, whose error was printed."""
     try:
-        code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
+        with prompt_interrupts(_last_words, leave=False):
+            code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
     except GrailbenchError as error:
         click.echo(error if error.exit_code == INTERRUPTED else f"error: {error}", err=True)
         return error.exit_code
@@ -89,7 +94,7 @@ def _run(argv: list[str] | None) -> int:
         click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
         return TooLittleMemory.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted: finished results are kept", err=True)
+        click.echo(KEPT, err=True)
         return INTERRUPTED
     return code if isinstance(code, int) else 0
 
@@ -103,6 +108,11 @@ def _in_words(error: click.ClickException) -> str:
     if (ctx := getattr(error, "ctx", None)) is not None:
         lines = [ctx.get_usage(), f"Try '{ctx.command_path} {ctx.help_option_names[0]}' for help.", ""]
     return "\n".join([*lines, f"error: {error.format_message()}"])
+
+
+def _last_words() -> None:
+    with suppress(OSError):
+        os.write(2, f"{KEPT}\n".encode())
 
 
 if __name__ == "__main__":

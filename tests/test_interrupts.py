@@ -1,0 +1,249 @@
+"""An interruption is exit 130 and a kept run, wherever it is heard; a time limit is a timeout."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from commands import NO_GPU, ROOT, in_python
+
+from grailbench.bench import results
+from grailbench.bench.guard import TimeLimit, guarded, prompt_interrupts
+from grailbench.bench.results import read_rows
+
+#: compiled functions that hear a signal while they run, and return what numba makes Python objects of
+COMPILED = """
+import ctypes, signal, sys, time
+import numpy as np
+from collections import namedtuple
+from numba import njit
+from numba.typed import List
+from grailbench.bench.guard import guarded, prompt_interrupts
+send = ctypes.CDLL(None)["raise"]
+send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
+wait = ctypes.CDLL(None).usleep
+wait.argtypes, wait.restype = [ctypes.c_uint], ctypes.c_int
+Pair = namedtuple("Pair", "one other")
+pause, number = (int(word) for word in sys.argv[1:])
+
+@njit
+def tell():
+    if number:
+        send(number)
+    wait(pause)
+
+@njit
+def an_array():
+    tell()
+    return np.zeros(3)
+
+@njit
+def a_tuple():
+    tell()
+    return np.zeros(3), 3
+
+@njit
+def a_named_tuple():
+    tell()
+    return Pair(np.zeros(3), np.zeros(3))
+
+@njit
+def a_number():
+    tell()
+    return 7
+
+@njit
+def an_error():
+    tell()
+    raise ValueError("after the signal")
+
+WAYS = [an_array, a_tuple, a_named_tuple, a_number, an_error]
+for way in WAYS:
+    way.compile(())
+tell.compile(())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_within_compiled_code_is_an_interrupt_whatever_is_returned(number):
+    code = f"import sys; sys.argv[1:] = ['0', '{int(number)}']\n" + COMPILED + """
+for way in WAYS:
+    for guard in (guarded, lambda work: work()):
+        try:
+            with prompt_interrupts(lambda: None):
+                done = guard(way)
+                time.sleep(guard is not guarded and 30)
+                print(way.__name__, done)
+        except KeyboardInterrupt:
+            print(way.__name__, "interrupted")
+"""
+    code, said = in_python(code)
+    ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
+    assert said.splitlines() == [f"{way} interrupted" for way in ways for _ in range(2)]
+    assert code == 0
+
+
+def test_a_time_limit_within_compiled_code_is_a_timeout_whatever_is_returned():
+    code = "import sys; sys.argv[1:] = ['300000', '0']\n" + COMPILED + """
+for way in WAYS:
+    print(way.__name__, guarded(way, 0.02).status)
+"""
+    code, said = in_python(code)
+    ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
+    assert said.splitlines() == [f"{way} timeout" for way in ways]
+    assert code == 0
+
+
+def of(kind):
+    """A function that ends as compiled code has ended on an exception of that kind."""
+
+    def work():
+        raise SystemError("CPUDispatcher(...) returned a result with an exception set") from kind()
+
+    return work
+
+
+def test_what_compiled_code_makes_of_an_exception_is_told_by_its_cause():
+    with pytest.raises(KeyboardInterrupt):
+        guarded(of(KeyboardInterrupt))
+    assert guarded(of(TimeLimit)).status == "timeout"
+    assert guarded(of(ValueError)).status == "failed"
+
+
+def test_an_interrupt_that_an_implementation_swallows_still_ends_the_work():
+    def swallow():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            return "done"
+
+    with pytest.raises(KeyboardInterrupt), prompt_interrupts(lambda: None, leave=False):
+        guarded(swallow)
+    assert guarded(lambda: 7).value == 7
+
+
+# ------------------------------------------------------------------ whole commands
+
+
+@pytest.fixture
+def begin(session_cache, tmp_path):
+    """Starts `grailbench ARGS` with pipes for its outputs; what is left of it is ended."""
+    started = []
+
+    def start(*args):
+        env = {**os.environ, **NO_GPU, "GRAILBENCH_CACHE": str(session_cache), "PYTHONPATH": str(ROOT)}
+        child = subprocess.Popen(
+            [sys.executable, "-m", "grailbench.cli.main", *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path,
+        )  # fmt: skip
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
+
+
+def hears(child):
+    """Whether a process has come as far as to have a handler of SIGTERM."""
+    status = Path(f"/proc/{child.pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1
+
+
+def wait_until(child, what, seconds=120):
+    ends = time.monotonic() + seconds
+    while not what():
+        assert child.poll() is None, child.communicate()
+        assert time.monotonic() < ends, "waited in vain"
+        time.sleep(0.01)
+
+
+def size(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+@pytest.mark.parametrize("process", ["shared", "own"])
+def test_no_signal_at_any_moment_makes_a_failed_row(begin, tmp_path, process):
+    """A closure in tenths of a second a trial, interrupted six times, each time somewhere else."""
+    folder, draw = tmp_path / "run", random.Random(process)
+    rows, trials = folder / results.ROWS, 100_000
+    plan = ["--problem", "closure", "--dataset", "random-tree-12000", "--impl", "condense-bits", "--process", process]
+    for turn in range(6):
+        where = ["--out", folder] if turn == 0 else [f"--resume={folder}"]
+        before = size(rows)
+        child = begin("run", *plan, "--trials", trials, "--no-fetch", *where)
+        if turn < 4:
+            wait_until(child, lambda before=before: size(rows) > before)
+        else:  # while it is verified, or even earlier
+            wait_until(child, lambda child=child: hears(child))
+        time.sleep(draw.uniform(0.0, 0.6 if turn < 4 else 3.0))
+        child.send_signal(draw.choice([signal.SIGINT, signal.SIGTERM]))
+        out, said = child.communicate(timeout=120)
+        assert child.returncode == 130, said
+        assert "Traceback" not in said
+        assert "interrupted" in said
+        assert turn >= 4 or f"grailbench run --resume={folder}" in said
+    kept, damage = read_rows(folder)
+    assert damage == results.Damage()
+    assert {(row["status"], row["phase"] is None) for row in kept} == {("ok", False)}
+    done = Counter(row["trial"] for row in kept if row["phase"] == "solve")
+    assert max(done.values()) == 1
+    more = results.finished(kept)
+    assert len(more) == 1
+
+
+def test_a_resumed_run_completes_what_an_interrupt_left(begin, tmp_path):
+    folder = tmp_path / "run"
+    plan = ["--problem", "closure", "--dataset", "random-tree-8000", "--impl", "condense-bits", "--trials", "40"]
+    child = begin("run", *plan, "--no-fetch", "--out", folder)
+    wait_until(child, lambda: size(folder / results.ROWS))
+    child.send_signal(signal.SIGTERM)
+    _, said = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert f"--resume={folder}" in said
+    again = begin("run", f"--resume={folder}", "--no-fetch")
+    assert again.wait(timeout=300) == 0
+    (trials,) = results.finished(read_rows(folder)[0]).values()
+    assert trials == set(range(40))
+
+
+LONG = {
+    "verify": ["verify", "--problem", "closure", "--dataset", "erdos-renyi-20000-0.5", "--impl", "warshall-bits"],
+    "generate": ["generate", "citations", "--vertices", "30000000", "--degree", "4", "--window", "100000"],
+    "export": ["export", "erdos-renyi-20000-0.5", "closure.tuwien", "--closure"],
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("what", LONG)
+def test_a_command_that_works_for_long_ends_with_130_and_one_line(begin, what, number):
+    child = begin(*LONG[what])
+    wait_until(child, lambda: hears(child))
+    time.sleep(3.0)
+    assert child.poll() is None
+    child.send_signal(number)
+    out, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert [line for line in said.splitlines() if line][-1] == "interrupted: finished results are kept"
+    assert "Traceback" not in said + out
+
+
+def test_rows_are_json_to_the_end_of_an_interrupted_json_run(begin, tmp_path):
+    folder = tmp_path / "run"
+    plan = ["--problem", "closure", "--dataset", "random-tree-8000", "--impl", "condense-bits", "--trials", "100000"]
+    child = begin("run", *plan, "--json", "--no-fetch", "--out", folder)
+    wait_until(child, lambda: size(folder / results.ROWS))
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert [json.loads(line) for line in out.splitlines()][: len(read_rows(folder)[0])] == read_rows(folder)[0]
