@@ -26,7 +26,7 @@ def call(capture, *words):
 
 def call_apart(*words, **env):
     """The same in a process of its own that sees no GPU."""
-    done = _python("-m", "grailbench.cli.main", *map(str, words), **env)
+    done = _python("-m", "grailbench", *map(str, words), **env)
     return done.returncode, done.stdout, done.stderr
 
 

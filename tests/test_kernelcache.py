@@ -1,7 +1,9 @@
 """A change in any module with kernels must leave the old compiled kernels behind."""
 
+from pathlib import Path
+
 import pytest
-from commands import in_python
+from commands import ROOT, in_python
 
 from grailbench import kernelcache
 
@@ -31,16 +33,57 @@ def test_a_module_that_a_kernel_imports_whole_counts(tmp_path, monkeypatch, name
     assert kernelcache.digest() != before
 
 
-def test_a_folder_that_the_user_chose_stays(monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/chosen")
-    kernelcache.choose()
-    assert kernelcache.os.environ["NUMBA_CACHE_DIR"] == "/chosen"
+WHERE = """
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from numba.core.dispatcher import Dispatcher
+import grailbench
+from grailbench import kernelcache
+from grailbench.errors import MachineLacks
+for module in walk_packages(grailbench.__path__, "grailbench."):
+    if module.name.endswith("__main__"): continue
+    found = vars(import_module(module.name)).values()
+    for kernel in {kernel for kernel in found if hasattr(getattr(kernel, "_cache", None), "cache_path")}:
+        if kernel._cache.cache_path is not None:
+            print(kernel._cache.cache_path)
+"""
 
 
-def test_the_folder_is_named_after_the_code(monkeypatch):
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    kernelcache.choose()
-    assert kernelcache.os.environ["NUMBA_CACHE_DIR"].endswith(f"kernels-{kernelcache.digest()}")
+def test_every_kernel_of_the_package_is_kept_in_the_folder_named_after_its_code():
+    code, out = in_python(WHERE)
+    assert code == 0, out
+    found = out.split()
+    assert len(found) > 200
+    assert {Path(path).parent for path in found} == {kernelcache.folder()}
+    assert kernelcache.folder().name == f"kernels-{kernelcache.digest()}"
+
+
+def test_a_folder_that_the_user_chose_holds_every_kernel(tmp_path):
+    code, out = in_python(WHERE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert code == 0, out
+    assert {Path(path).parent for path in out.split()} == {tmp_path}
+
+
+def test_kernels_of_others_are_kept_where_numba_keeps_them(tmp_path):
+    (tmp_path / "theirs.py").write_text("from numba import njit\n@njit(cache=True)\ndef f(x):\n    return x + 1\n")
+    code, out = in_python(
+        "import grailbench.reachability.cpu.search, theirs\nprint(theirs.f(1), theirs.f.stats.cache_path)",
+        PYTHONPATH=f"{tmp_path}:{ROOT}",
+    )
+    assert (code, out.split()) == (0, ["2", str(tmp_path / "__pycache__")]), out
+
+
+def test_a_package_that_cannot_be_written_has_its_kernels_in_the_users_cache(tmp_path, monkeypatch):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__pycache__").write_text("a file, so that there is no folder")
+    monkeypatch.setattr(kernelcache, "_PACKAGE", tmp_path / "package")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    kernelcache.folder.cache_clear()
+    try:
+        assert kernelcache.folder().is_relative_to(tmp_path / "home")
+    finally:
+        kernelcache.folder.cache_clear()
 
 
 def test_the_kernels_of_gpu_fused_are_found_again_by_another_process():

@@ -22,6 +22,8 @@ from __future__ import annotations
 import os
 import sys
 
+from grailbench.device import simulator
+
 
 def simulate() -> None:
     """Run kernels in numba's simulator: Python threads on the host, for answers and never for times.
@@ -43,9 +45,4 @@ def simulate() -> None:
 def simulating() -> bool:
     """Whether kernels of this process run, or will run, in the simulator; loads no CUDA module."""
     gateway = sys.modules.get("grailbench.device.gateway")
-    return gateway.simulated if gateway is not None else asked_to_simulate()
-
-
-def asked_to_simulate() -> bool:
-    """Whether `simulate`, or the user, has set numba's NUMBA_ENABLE_CUDASIM."""
-    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+    return gateway.simulated if gateway is not None else simulator.asked_for()

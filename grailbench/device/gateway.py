@@ -6,9 +6,11 @@ both are installed numba-cuda takes the name `numba.cuda` over.
 
 from __future__ import annotations
 
+import functools
 import warnings
 
-from grailbench.device import allocator, asked_to_simulate, simulator
+from grailbench import kernelcache
+from grailbench.device import allocator, simulator
 from grailbench.errors import MachineLacks
 
 _REMEDY = (
@@ -31,7 +33,7 @@ def _first_line(error) -> str:
 try:
     from numba import cuda
 except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
-    if asked_to_simulate():
+    if simulator.asked_for():
         raise MachineLacks(f"numba's simulator is not here: {_first_line(error)} (pip install numba-cuda)") from error
     raise _lacks(_first_line(error)) from error
 
@@ -40,10 +42,7 @@ simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
 else:
-    allocator.install(cuda)
-
-# One block on purpose (a whole small graph in one launch) is no mistake to be warned of.
-warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
+    kernelcache.adopt(cuda.dispatcher.CUDACacheImpl._locator_classes)
 
 
 def of_cpu(function):
@@ -59,6 +58,7 @@ def require() -> None:
     """Return when kernels can run, on a GPU or in the simulator; else raise MachineLacks saying what is missing."""
     if simulated:
         return
+    _prepare()
     if not cuda.is_available():
         error = cuda.cuda_error()
         raise _lacks("the CUDA toolkit's compiler (NVVM) is not found" if error is None else _first_line(error))
@@ -66,3 +66,11 @@ def require() -> None:
         cuda.current_context()
     except (cuda.CudaSupportError, cuda.cudadrv.driver.CudaAPIError) as error:
         raise _lacks(_first_line(error)) from error
+
+
+@functools.cache
+def _prepare() -> None:
+    """What a process that runs kernels wants and one that only imports them does not, once."""
+    allocator.install(cuda)
+    # One block on purpose (a whole small graph in one launch) is no mistake to be warned of.
+    warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")

@@ -8,6 +8,7 @@ first thread returns from a device function of it, while others are still inside
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from contextlib import contextmanager
@@ -71,6 +72,11 @@ class _Swap:
                 self._inside[key] -= 1
                 if not self._inside[key]:
                     names.update(dict.fromkeys(self._names[key], self._real))
+
+
+def asked_for() -> bool:
+    """Whether `device.simulate`, or the user, has set numba's NUMBA_ENABLE_CUDASIM."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def repair(package: str) -> None:
