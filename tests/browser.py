@@ -11,12 +11,13 @@ import subprocess
 from pathlib import Path
 from time import monotonic
 
+from commands import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-extensions", "--disable-background-networking", "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-TIMEOUT = 60.0
 
 
 def installed() -> str | None:
@@ -71,7 +72,7 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        end = monotonic() + TIMEOUT
+        end = monotonic() + PATIENCE
         while True:
             answer = self._message(end)
             if answer.get("id") == self._number:
@@ -111,7 +112,7 @@ class Browser:
         self.requests.clear()
         self._loaded = False
         self.call("Page.navigate", url=path.resolve().as_uri())
-        end = monotonic() + TIMEOUT
+        end = monotonic() + PATIENCE
         while not self._loaded:
             self._message(end)
 

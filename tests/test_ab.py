@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import PATIENCE
 
 from grailbench.bench import results
 from grailbench.bench.ab import LOG, ab, commit_of, repository
@@ -18,7 +19,20 @@ from grailbench.report.gate import Gate
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ("grailbench", "configs", "datasets", "pyproject.toml", ".gitignore")
-SLEEP = "        import time; time.sleep({seconds})  # planted\n"
+#: in place of the clock of trials, which only what is planted moves; a millisecond passes from look to look
+CLOCK = """
+
+class _Clock:
+    ns = 0
+
+    def __call__(self):
+        self.ns += 1_000_000
+        return self.ns
+
+
+perf_counter_ns = _Clock()
+"""
+SLOWER = "        from grailbench.bench import timing; timing.perf_counter_ns.ns += 10_000_000  # planted\n"
 FLAGS = {"datasets": ["diamond"], "implementations": ["dfs"], "count": 20, "trials": 9, "warmup": 0}
 
 
@@ -43,7 +57,8 @@ def plant(repo, text):
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory):
-    """A git repository of this package with the tags `fast` and `slow` (10 ms a batch more), clean on `slow`."""
+    """A git repository of this package with the tags `fast` and `slow` (10 ms a batch more), clean on `slow`. Its clock
+    is `CLOCK`: how busy the machine is changes no time."""
     if shutil.which("git") is None:
         pytest.skip("no git")
     folder = tmp_path_factory.mktemp("repo")
@@ -53,10 +68,12 @@ def repo(tmp_path_factory):
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / name)
+    with open(folder / "grailbench" / "bench" / "timing.py", "a") as timing:
+        timing.write(CLOCK)
     git(folder, "init", "-q")
     commit(folder, "fast")
     git(folder, "tag", "fast")
-    plant(folder, SLEEP.format(seconds=0.01))
+    plant(folder, SLOWER)
     commit(folder, "slow")
     git(folder, "tag", "slow")
     return folder
@@ -77,7 +94,7 @@ def test_a_slower_commit_is_found_and_the_sides_take_turns(repo, diamond, plain_
     a, b = ab(("fast", "slow"), FLAGS, 3, notes.append, out=tmp_path, fetch=False, repo=repo)
     found = compare.of_runs(a, b, Gate(metrics=["query"]))
     assert [(each.label, each.verdict) for each in found.times] == [("dfs", "regression")]
-    assert found.times[0].ms > 9.0
+    assert found.times[0].ms == pytest.approx(10.0)
     assert found.exit_code == 1
     for folder, tag in ((a, "fast"), (b, "slow")):
         env = results.read_json(folder / results.ENVIRONMENT)
@@ -169,14 +186,14 @@ def test_interrupt_ends_the_child_and_removes_the_trees(repo, diamond, plain_pyt
     command = [sys.executable, "-c", CHILD, str(repo), str(tmp_path / "out")]
     child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
     log = tmp_path / "out" / "a" / results.ROWS
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not (log.exists() and log.stat().st_size):
         assert child.poll() is None, child.stdout.read()
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert worktrees_of(repo) == 3
     child.send_signal(word)
-    said = child.communicate(timeout=40)[0]
+    said = child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 130
     assert "finished trials are kept" in said
     assert worktrees_of(repo) == 1

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from commands import call_apart
+from commands import PATIENCE, call_apart
 from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
@@ -182,14 +182,14 @@ def test_the_processes_end_when_the_run_is_killed(session_cache, diamond):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])},
         stdout=subprocess.DEVNULL,
     )
-    watched, deadline = [], time.monotonic() + 60
+    watched, deadline = [], time.monotonic() + PATIENCE
     while len(watched) < 2 and time.monotonic() < deadline:  # nursery and cell
         time.sleep(0.1)
         watched = psutil.Process(running.pid).children(recursive=True)
     assert len(watched) >= 2
     running.send_signal(signal.SIGKILL)
     running.wait()
-    _, alive = psutil.wait_procs(watched, timeout=20)
+    _, alive = psutil.wait_procs(watched, timeout=PATIENCE)
     assert alive == []
 
 
@@ -203,14 +203,14 @@ def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
     where = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])}
     quiet = {"env": where, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     running = subprocess.Popen([*words, "--out", str(folder)], **quiet)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and len(queries(results.read_rows(folder)[0], "toy:slow")) < 3:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    assert running.wait(20) == 130
+    assert running.wait(PATIENCE) == 130
     before = len(queries(results.read_rows(folder)[0], "toy:slow"))
     assert 3 <= before < 60
-    assert subprocess.run([*words, f"--resume={folder}"], **quiet, timeout=60).returncode == 0
+    assert subprocess.run([*words, f"--resume={folder}"], **quiet, timeout=PATIENCE).returncode == 0
     rows, damage = results.read_rows(folder)
     assert damage == results.Damage()
     assert sorted(row["trial"] for row in queries(rows, "toy:slow")) == list(range(60))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from clock import Clock
 from commands import ROOT, in_python
 
 from grailbench.device import describe, launch, timers
@@ -243,17 +244,27 @@ def test_a_launch_that_the_driver_takes_passes():
 # ------------------------------------------------------------------ timers
 
 
+@pytest.fixture
+def sleep(monkeypatch):
+    """What lets time pass: in the simulator the clock that `timers` reads."""
+    if not simulated:
+        return time.sleep
+    clock = Clock()
+    monkeypatch.setattr(timers, "perf_counter_ns", clock)
+    return clock.sleep
+
+
 @cuda.jit
 def count(cells):
     cells[cuda.grid(1)] += 1
 
 
-def test_a_span_counts_its_body_and_may_be_used_again():
+def test_a_span_counts_its_body_and_may_be_used_again(sleep):
     cells = cuda.to_device(np.zeros(64, np.int32))
     span = timers.Span()
     with span:
         count[2, 32](cells)
-        time.sleep(0.1)
+        sleep(0.1)
         count[2, 32](cells)
     long = span.ms
     with span:
@@ -264,11 +275,11 @@ def test_a_span_counts_its_body_and_may_be_used_again():
     assert cells.copy_to_host().tolist() == [2] * 64
 
 
-def test_phases_are_handed_over_in_order_and_only_once():
+def test_phases_are_handed_over_in_order_and_only_once(sleep):
     phases = timers.Phases()
     for name in ("transfer", "kernel", "transfer"):
         with phases.phase(name):
-            time.sleep(0.002)
+            sleep(0.002)
     seen = []
     phases.hand_over(lambda name, ms: seen.append((name, ms)))
     assert [name for name, _ in seen] == ["transfer", "kernel", "transfer"]

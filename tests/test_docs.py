@@ -4,12 +4,10 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import ROOT, call_apart
 from naive import closure
 
 from grailbench import contract
@@ -18,7 +16,6 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.reachability import index
 
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "adding-an-implementation.md"
 
 
@@ -54,11 +51,10 @@ def test_example_is_found_through_its_entry_point(example, tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
-    command = [sys.executable, "-m", "grailbench.cli.main", "list", "implementations", "--json"]
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "bitclosure" in [json.loads(line)["name"] for line in done.stdout.splitlines()]
+    code, out, err = call_apart("list", "implementations", "--json", PYTHONPATH=path)
+    assert code == 0, err
+    assert "bitclosure" in [json.loads(line)["name"] for line in out.splitlines()]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/adding-an-implementation.md"])

@@ -1,8 +1,8 @@
 """The environment record: complete, plain JSON, and a fingerprint that moves when it should."""
 
 import json
-import subprocess
-import sys
+
+from commands import in_python
 
 from grailbench.bench import environment
 
@@ -53,4 +53,5 @@ def test_recording_the_environment_imports_no_cuda_module():
         "from grailbench.bench.environment import environment; environment()\n"
         "bad = [m for m in set(sys.modules) - before if 'cuda' in m.lower()]; sys.exit(bool(bad) and str(bad))"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    found, out = in_python(code)
+    assert found == 0, out

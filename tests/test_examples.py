@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from commands import PATIENCE
 
 from grailbench import paths
 from grailbench.cli.main import COMMANDS, cli, main
@@ -85,8 +86,8 @@ def called(line):
 
 def called_apart(line):
     """The same in a process of its own: numba's simulator must be chosen before numba is loaded."""
-    command = [sys.executable, "-m", "grailbench.cli.main", *shlex.split(line)]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120)
+    command = [sys.executable, "-m", "grailbench", *shlex.split(line)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=PATIENCE)
     return done.returncode
 
 

@@ -3,7 +3,9 @@
 import time
 
 import pytest
+from clock import Clock
 
+from grailbench.bench import timing
 from grailbench.bench.timing import PhaseTimer
 
 
@@ -18,6 +20,14 @@ class Work:
 
     def timer(self) -> PhaseTimer:
         return PhaseTimer(lambda: self.ns)
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch):
+    """Sleeping moves the clock here, and nothing else does."""
+    clock = Clock()
+    monkeypatch.setattr(timing, "perf_counter_ns", clock)
+    monkeypatch.setattr(time, "sleep", clock.sleep)
 
 
 def test_a_nested_phase_is_recorded_under_its_parent_and_counted_in_it():

@@ -24,11 +24,11 @@ class PhaseTimer:
     measured for it: what an implementation does before its own clock starts and after it stops is overhead too.
     """
 
-    def __init__(self, clock: Callable[[], int] = perf_counter_ns, tidy: Callable[[], None] = lambda: None):
-        """clock: nanoseconds that never run back. tidy: called before a whole phase begins, so that what earlier phases
+    def __init__(self, clock: Callable[[], int] | None = None, tidy: Callable[[], None] = lambda: None):
+        """clock: nanoseconds that never run back, the host's unless told. tidy: called before a whole phase begins, so that what earlier phases
         left to be freed is not freed in it."""
         self.phases: dict[tuple[str, str], float] = {}
-        self._clock, self._tidy = clock, tidy
+        self._clock, self._tidy = clock or perf_counter_ns, tidy
         self._open: list[_Phase] = []
 
     def phase(self, name: str, apart: bool = False) -> _Phase:
