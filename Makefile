@@ -1,14 +1,15 @@
 # make bench   install and run the quickstart to finished tables      make lint    ruff
 # make test    install with the dev extra and run the tests           make clean   remove the virtual environment
+# make check   ruff, and the tests that are quick: no processes, no simulator, no real graphs; for after each change
 #
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
-# PYTEST_ARGS   of make test, in place of two processes that share the test files
+# PYTEST_ARGS   of make test and make check, in place of two processes that share the tests
 
 PYTHON ?= python3
 MIRROR ?= $(or $(GRAILBENCH_MIRROR),$(abspath $(wildcard ../shared/datasets)))
 CONFIG ?= quickstart
-PYTEST_ARGS ?= -n 2 --dist loadfile
+PYTEST_ARGS ?= -n 2 --dist worksteal
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,10 +20,10 @@ export GRAILBENCH_MIRROR := $(strip $(MIRROR))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev bench test lint clean
+.PHONY: help install dev bench test check lint clean
 
 help:
-	@sed -n '1,6s/^# \{0,1\}//p' Makefile
+	@sed -n '1,7s/^# \{0,1\}//p' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -52,6 +53,9 @@ bench: $(VENV)/.base
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not (processes or simulator or mirror or slow)"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

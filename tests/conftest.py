@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import uses
 from hypothesis import HealthCheck, settings
 
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
@@ -23,6 +24,21 @@ MIRROR = os.environ.get("GRAILBENCH_MIRROR")
 
 # A shell has its background jobs ignore SIGINT, and what they start: then nothing that a test interrupts would hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for name in sorted(uses.marks(item)):
+            item.add_marker(name)
+
+
+@pytest.fixture(autouse=True)
+def _marked(request):
+    """No test is slower than its marks say: those without are for every change (`make check`)."""
+    uses.seen.clear()
+    yield
+    missing = uses.seen - {mark.name for mark in request.node.iter_markers()}
+    assert not missing, f"mark it with {' and '.join(missing)}: tests/uses.py does not see it"
 
 
 @pytest.fixture(scope="session", autouse=True)

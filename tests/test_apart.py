@@ -19,7 +19,10 @@ from grailbench.bench.runner import run, verify
 from grailbench.bench.verify import Checks
 from grailbench.errors import TooLittleMemory
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc"),
+    pytest.mark.processes,
+]
 
 
 @pytest.fixture

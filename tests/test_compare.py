@@ -644,6 +644,7 @@ def test_more_edges_scanned_are_caught_by_the_counters_alone(measured, plain, ca
     assert call(capsys, "compare", base, new, "--times", "none")[0] == 1
 
 
+@pytest.mark.slow
 def test_20_repeated_runs_differ_in_no_counter(measured, plain):
     # Their times are left to the seeded runs above: what another process does to this machine is no regression.
     runs = [measured(f"run{turn}", plain, trials=2) for turn in range(21)]

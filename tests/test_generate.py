@@ -59,6 +59,7 @@ def test_below_stays_below_and_reaches_both_ends():
 # ---------------------------------------------------------------------------------------- look-alikes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     profile = generate.profile_of(name)
@@ -71,6 +72,7 @@ def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     assert np.bincount(plain.sources).max() == profile.max_out_degree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_positive_rate_is_close_to_the_graph_s(name):
     # over seeds 1 to 3 and 101 to 103 the others were within 16 %, yago within 25 %
@@ -186,6 +188,7 @@ def test_ids_of_a_random_dag_tell_nothing_of_its_order():
     assert abs(np.mean(graph.sources < graph.targets) - 0.5) < 0.05
 
 
+@pytest.mark.slow
 def test_a_random_dag_of_degree_50_has_the_positive_rate_of_its_model():
     # 8,000 sources gave 0.442 +- 0.003 here, and 0.419 +- 0.006 at the size of dag_01
     rate = positive_rate(random_dag(25_000, 50.0, seed=1), samples=2000)

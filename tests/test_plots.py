@@ -20,6 +20,7 @@ def run(tmp_path):
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 
 
+@pytest.mark.slow
 @needs_matplotlib
 def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
     code, out, _ = call(capsys, "plot", run)
@@ -45,6 +46,7 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     assert (float(kegg["median"]), int(kegg["edges"])) == (pytest.approx(40.2), 5576)
 
 
+@pytest.mark.slow
 @needs_matplotlib
 def test_same_run_gives_the_same_svg_byte_for_byte(run):
     first, second = (plots.write(str(run), out=run / name, form="svg") for name in ("one", "two"))

@@ -184,6 +184,7 @@ def test_a_flag_over_a_config_must_be_obeyed_in_one_of_its_experiments(diamond, 
         config_from_flags(str(path), dim=(3,))
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
 def test_cells_in_processes_of_their_own_give_the_same(diamond, tmp_path, watcher):
     done = measured(diamond, tmp_path, watcher, process="own", implementations=["sequential"])
