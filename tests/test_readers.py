@@ -579,9 +579,6 @@ def test_real_gra_has_the_published_counts(mirror, tmp_path, archive):
 
 
 @pytest.mark.mirror
-def test_large_real_gra_is_parsed_at_100_mb_a_second(mirror):
-    reading = min(
-        (read(mirror / "uniprotenc_22m.scc.gra.gz") for _ in range(3)), key=lambda r: r.load_seconds + r.parse_seconds
-    )
+def test_large_real_gra_has_the_published_counts(mirror):
+    reading = read(mirror / "uniprotenc_22m.scc.gra.gz")
     assert (reading.graph.vertices, reading.graph.edges) == (1595444, 1595442)
-    assert reading.text_bytes / 1e6 / reading.parse_seconds > 100
