@@ -96,3 +96,16 @@ def diamond(session_cache):
     edges = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 4)]
     save_graph(session_cache / "imported" / "diamond.npz", graph_of(7, edges), {"name": "diamond"})
     return "diamond"
+
+
+@pytest.fixture(scope="session")
+def large(session_cache):
+    """Name of an imported graph of 200,000 vertices: too many for the closure; of its pairs a quarter is reachable."""
+    from toys import chains
+
+    from grailbench.graph.csr import Graph
+    from grailbench.graph.store import save_graph
+
+    graph = Graph.from_edges(200_000, *chains(200_000))
+    save_graph(session_cache / "imported" / "large.npz", graph, {"name": "large"})
+    return "large"

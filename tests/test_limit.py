@@ -97,6 +97,14 @@ def test_cells_that_differ_in_their_queries_alone_are_told_apart():
     assert limit.counters(found).query_set.tolist() == sets
 
 
+def test_multiples_of_sampled_times_are_sampled():
+    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
+    row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
+    other = {**row, "dataset": "other", "verified": "sample of 9"}
+    found = limit.limits(cells(pandas.DataFrame([row, other])), DOCUMENT)
+    assert [name.endswith(", sampled") for name in found.cell] == [False, True]
+
+
 CELL = {
     "dataset": "kegg", "impl": "sequential", "dim": 2, "search": "dfs", "filters": "none", "threads": None,
     "order": "random", "seed": 1, "query_set": "random-10-s1", "under": "", "status": "ok", "planned": 3,

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from clock import Clock
 from commands import PATIENCE
-from toys import chains
 from watchers import Notes
 
 from grailbench.bench import environment, provide, results, runner
@@ -21,8 +20,6 @@ from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.results import read_rows
 from grailbench.bench.runner import cell_key, plan_of, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.graph.csr import Graph
-from grailbench.graph.store import save_graph
 
 TOYS = Path(__file__).with_name("toys.py")
 
@@ -132,14 +129,6 @@ def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(me
             done.check()
     else:
         done.check()
-
-
-@pytest.fixture(scope="session")
-def large(session_cache):
-    """Name of an imported graph of 200,000 vertices: too many for the closure; of its pairs a quarter is reachable."""
-    graph = Graph.from_edges(200_000, *chains(200_000))
-    save_graph(session_cache / "imported" / "large.npz", graph, {"name": "large"})
-    return "large"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from grailbench import paths
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
-from grailbench.bench.rows import cell_of, standing
+from grailbench.bench.rows import cell_of, sampled, standing
 from grailbench.contract import Input, Problem, Workload
 
 
@@ -59,7 +59,8 @@ class Screen:
     def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None:
         for name, checker in checkers.items():
             sound = _count(sum(cell.queries.name == name for cell in cells), "cell")
-            self.note(f"  {name}: {checker.describe()}; {sound} verified by {checker.method}")
+            end = ": their times are sampled" if sampled(checker.method) else ""
+            self.note(f"  {name}: {checker.describe()}; {sound} verified by {checker.method}{end}")
 
     def timed(self, graph: Input) -> None:
         self.note(f"  done in {monotonic() - self._began:.1f} s")

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.rows import cell_of, ends_trial
+from grailbench.bench.rows import cell_of, ends_trial, sampled
 
 DRAW_SECONDS = 0.1  #: at least between two drawings ...
 LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
@@ -57,11 +57,13 @@ class View:
                     self._finish(key, self._left.get(key, 0))
             elif ends_trial(row):
                 top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
+                top += ["sampled"] if sampled(row["verified"]) else []
                 self._last[key] = ", ".join(top)
                 place = (row["dataset"], row["query_set"], row["problem"])
                 best = self._best.get(place)
                 if best is None or row["ms"] < best[0]:
-                    self._best[place] = (row["ms"], self._names.get(key, row["impl"]), row["phase"])
+                    name = self._names.get(key, row["impl"]) + (", sampled" if sampled(row["verified"]) else "")
+                    self._best[place] = (row["ms"], name, row["phase"])
 
     def _finish(self, key: str, steps: int) -> None:
         self.done += steps

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 
 from grailbench.errors import InputError
@@ -26,10 +27,12 @@ FIELDS = (
     "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
     *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
 )  # fmt: skip
-#: statuses of a cell, from harmless to grave; 'incomplete' (fewer trials than planned) is none of a row
-STATUSES = ("ok", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
-SOUND = ("ok", "incomplete")  #: those whose times may be shown
-STANDS_ON = ("status", "reason", "phase", "under", "planned")  #: the fields that `standing` reads
+#: statuses of a cell, from harmless to grave
+STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
+SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
+_NONE_OF_A_ROW = ("sampled", "incomplete")  #: statuses that a cell has for what its rows are together
+STANDS_ON = ("status", "reason", "phase", "under", "planned", "verified", "queries")  #: what `standing` reads
+_SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
 _CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
 _NAMES = ("dataset", "impl", "key")
@@ -59,10 +62,13 @@ def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, 
     """Status of a cell and the reason for it, '' for none, from its rows that count; every reader has it from here.
 
     It is the gravest status of its rows, as `STATUSES` has them; where all are 'ok', 'incomplete' when there are fewer
-    whole trials than the rows say were planned, or `planned` where they do not say.
+    whole trials than the rows say were planned, or `planned` where they do not say; and 'sampled', whatever its trials,
+    when not all of its answers were checked.
     """
-    status, reason, trials, wanted = "ok", "", 0, None
+    status, reason, trials, wanted, checked = "ok", "", 0, None, ""
     for row in rows:
+        if not checked and (checked := sampled(row.get("verified"))):
+            checked += f" of {row['queries']:,}" if row.get("queries") else ""
         own = row["status"]
         if STATUSES.index(own) > STATUSES.index(status):
             status, reason = own, ""
@@ -73,8 +79,16 @@ def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, 
             wanted = max(wanted or 0, row["planned"])
     wanted = planned if wanted is None else wanted
     if status == "ok" and wanted is not None and trials < wanted:
-        return "incomplete", f"{trials} of {wanted} trials"
+        status, reason = "incomplete", f"{trials} of {wanted} trials"
+    if status in SOUND and checked:
+        return "sampled", f"{checked} answers checked{', ' if reason else ''}{reason}"
     return status, reason
+
+
+def sampled(verified: str | None) -> str:
+    """How many answers were checked ('1,000') of a row whose `verified` says that they were not all; '' of others."""
+    found = _SAMPLE.fullmatch(verified or "")
+    return found[1] if found else ""
 
 
 # ------------------------------------------------------------------ reading

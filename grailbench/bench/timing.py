@@ -25,8 +25,8 @@ class PhaseTimer:
     """
 
     def __init__(self, clock: Callable[[], int] | None = None, tidy: Callable[[], None] = lambda: None):
-        """clock: nanoseconds that never run back, the host's unless told. tidy: called before a whole phase begins, so that what earlier phases
-        left to be freed is not freed in it."""
+        """clock: nanoseconds that never run back, the host's unless told. tidy: called before a whole phase begins, so
+        that what earlier phases left to be freed is not freed in it."""
         self.phases: dict[tuple[str, str], float] = {}
         self._clock, self._tidy = clock or perf_counter_ns, tidy
         self._open: list[_Phase] = []

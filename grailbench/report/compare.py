@@ -72,7 +72,8 @@ class Side:
 class TimeChange:
     """A phase of a cell, timed in both runs.
 
-    unit      'ms', or the phase of the reference whose median is 1 ('dfs query')
+    unit      'ms', or the phase of the reference whose median is 1 ('dfs query'); 'ms, sampled' where not all answers
+              of a side were checked
     ratio     new / base of the medians, `bounds` its bootstrap interval, `allowed` what the gate allows
     least     new / base of the least times
     ms        new - base in ms of the new run's machine
@@ -236,12 +237,14 @@ def _compare_cell(found: Comparison, old: Measured, now: Measured, gate: Gate, c
     elif old.checksum and now.checksum and old.checksum != now.checksum:
         note("answers differ: the queries are others, or a side is wrong", "regression")
     else:
-        if now.status != old.status:  # one is incomplete: as many trials as there are can be compared
+        if now.status != old.status:  # one is incomplete or sampled: what both have can be compared
             note(now.reason or old.reason, "note")
         _compare_counters(found, old, now, gate)
         for phase in gate.metrics:
             if phase in old.times or phase in now.times:
                 change = clock.change(old, now, phase)
+                if isinstance(change, TimeChange) and "sampled" in (old.status, now.status):
+                    change = replace(change, unit=f"{change.unit}, sampled")
                 (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
 
 

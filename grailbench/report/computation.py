@@ -14,6 +14,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND
 from grailbench.report import published, stalls, statistics
 from grailbench.report.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
@@ -293,7 +294,7 @@ def frames(cells: Iterable[Cell], profile: Path | None = None) -> Frames:
 def lost(frame: pandas.DataFrame) -> str:
     """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
     groups: dict[tuple, dict[int, None]] = {}
-    for row in frame[~frame.status.isin(("ok", "incomplete"))].itertuples():
+    for row in frame[~frame.status.isin(SOUND)].itertuples():
         groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
     said = [
         f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"
@@ -356,6 +357,7 @@ class Check:
     ours      geometric mean of the ratio over graphs and d; None when nothing can be compared
     graphs    how many graphs are in it; cells: how many ratios, lost ones counted
     lost      cells that only `sequential` managed, each counted as `statistics.geometric_mean` says
+    sampled   how many ratios have a time in them that is sampled
     unmatched cells that only the GPU managed, or that `sequential` did not run: in no mean
     """
 
@@ -368,6 +370,7 @@ class Check:
     cells: int
     lost: int
     unmatched: int
+    sampled: int = 0
 
     @property
     def verdict(self) -> str:
@@ -383,7 +386,7 @@ class Check:
             "claim": self.claim.what, "set": self.claim.set, "printed": self.claim.printed, "series": self.series,
             "reading": self.reading, "graphs": "generated" if self.generated else "real", "ours": self.ours,
             "graph_count": self.graphs, "cells": self.cells, "lost": self.lost, "unmatched": self.unmatched,
-            "verdict": self.verdict,
+            "sampled": self.sampled, "verdict": self.verdict,
         }  # fmt: skip
 
 
@@ -417,7 +420,7 @@ def _check(claim: Claim, series: Series, generated: bool, group: list[Point], re
     reference = (lambda p: p.cell.host_peak_bytes if p.cell.sound else None) if claim.what == "memory" else value
     base = {_key(p, claim): p for p in group if p.series == Series(REFERENCE)}
     worse: list[float | None] = []  # GPU over sequential
-    graphs, unmatched, own = set(), 0, [p for p in group if p.series == series]
+    graphs, unmatched, sampled, own = set(), 0, 0, [p for p in group if p.series == series]
     for point in own:
         other = base.get(_key(point, claim))
         theirs = None if other is None else reference(other)
@@ -427,10 +430,11 @@ def _check(claim: Claim, series: Series, generated: bool, group: list[Point], re
         elif ours or not point.cell.sound:
             graphs.add(point.dataset)
             worse.append(ours / theirs if ours else None)
+            sampled += claim.what != "memory" and "sampled" in (point.cell.status, other.cell.status)
     mean = statistics.geometric_mean(worse)
     ratio = None if mean is None else mean.value if claim.what == "memory" else 1 / mean.value
     lost = sum(each is None for each in worse)
-    check = Check(claim, series.name, reading, generated, ratio, len(graphs), len(worse), lost, unmatched)
+    check = Check(claim, series.name, reading, generated, ratio, len(graphs), len(worse), lost, unmatched, sampled)
     return [check] if own else []
 
 
@@ -447,6 +451,7 @@ def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str
         graphs, cells = ("" if number == 1 else "s" for number in (each.graphs, each.cells))
         over = f"{each.graphs} graph{graphs}, {each.cells} cell{cells}"
         over += f", {each.lost} lost" if each.lost else ""
+        over += f", {each.sampled} sampled" if each.sampled else ""
         over += f"; {each.unmatched} unmatched" if each.unmatched else ""
         ours = "–" if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
         lines.append([

@@ -519,12 +519,23 @@ def of_report(
     notes = {"speedup": f"Reference: {chosen}. Phase: {phase}.{_beside_the_device(cells, chosen, phase)}"}
     frames |= (paper := computation.frames(cells, profile)).frames
     notes |= paper.notes
+    note = _sampled(cells)
+    for name in [name for name in FIGURES if name not in ("counters", "computation-8") and not frames[name].empty]:
+        if "status" not in frames[name] or (frames[name].status == "sampled").any():
+            notes[name] = " ".join(text for text in (notes.get(name), note) if text)
     return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
+
+
+def _sampled(cells: list[Cell]) -> str:
+    """Which graphs have sampled times, in a sentence; '' when none has."""
+    found = dict.fromkeys(f"{cell.dataset} ({cell.query_set})" for cell in cells if cell.status == "sampled")
+    return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Cells of one graph that have no sound time, or fewer trials than planned, for the same reason."""
+    """Cells of one graph that have no sound time, were sampled or have fewer trials than planned, for the same
+    reason."""
 
     graph: str
     status: str
@@ -538,7 +549,7 @@ class Absent:
 
 def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
     """The cells of a frame without a sound time, together where graph and reason are the same; with `incomplete`
-    those with fewer trials than planned too."""
+    those that were sampled or have fewer trials than planned too."""
     sound = ("ok",) if incomplete else SOUND
     found: dict[tuple, dict[str, None]] = {}
     for row in frame.itertuples():

@@ -163,7 +163,7 @@ def _summary(report: Report, environment: Mapping, drawn: Mapping[str, Figure]) 
     if troubled:
         headers = [("Graph", False), ("Configuration", False), ("Status", False)]
         rows = [[html_tables.text(each.graph), _configs(each), _status(each)] for each in troubled]
-        parts.append(html_tables.table("Cells without times, or with fewer than planned", headers, rows))
+        parts.append(html_tables.table("Cells without times, with fewer than planned, or sampled", headers, rows))
     return safe(parts)
 
 

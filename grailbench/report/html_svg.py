@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND
 from grailbench.report import figures_style as style
 from grailbench.report.computation import batch_label, by_batch
 from grailbench.report.figures import graph_label, series_label, short
@@ -279,7 +280,8 @@ def _bars(title: str, part: pandas.DataFrame, names: list[str]) -> Safe:
             hint = f"{title}, {config}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}"
             parts.append(_part(x, y + 17, wide, bar, names.index(row.segment), hint))
             x += wide
-        mark = " (incomplete)" if next(own.itertuples()).status == "incomplete" else ""
+        status = next(own.itertuples()).status
+        mark = "" if status == "ok" else f" ({status})"
         parts.append(tag("text", f"{short(total)} ms{mark}", x=x + 5, y=y + 28, class_="tick value"))
     times = ", ".join(f"{config} {short(total) or 'no time'}" for config, total in totals.items())
     return _panel(title, line * len(totals) + 4, parts, f"Stacked bars of {title}, ms a trial: {times}.")
@@ -359,7 +361,7 @@ def _pair_panel(title: str, part: pandas.DataFrame, pairs: list[int], bounds: tu
                 parts.append(mark(px(row.value), y, pairs.index(row.d), not row.generated, hint))
         words: dict[str, list[str]] = {}
         for row in own:
-            if row.status not in ("ok", "incomplete"):
+            if row.status not in SOUND:
                 words.setdefault(row.status.upper(), []).append(str(row.d))
         text = "; ".join(f"{word} d={','.join(d)}" for word, d in words.items())
         if text:

@@ -263,7 +263,7 @@ def _heat(row, times: dict[str, float | None]) -> Safe:
     known = {f"data_{phase}": repr(float(ms)) for phase, ms in times.items() if ms is not None}
     if row is None:
         return tag("td", "", class_="none", title="not in the run", data_absent=True)
-    if row.status not in ("ok", "incomplete"):
+    if row.status not in figures.SOUND:
         return tag("td", row.status.upper(), class_="fault", title=row.reason or row.status)
     text, kind, shade = tint(row.speedup)
     return tag("td", text, class_=kind, style=shade, title=f"{figures.short(row.ms)} ms", **known)

@@ -129,7 +129,8 @@ def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
             stats = cell.phases.get((phase, ON_DEVICE)) if part else cell.stats(phase)
             least, bound = least_ms(cell.counters, phase, ceilings)
             if stats is not None and least > 0:
-                who = (cell.dataset, cell.label, cell.query_set)
+                sampled = ", sampled" if cell.status == "sampled" else ""
+                who = (cell.dataset, cell.label + sampled, cell.query_set)
                 rows.append((*who, phase + part, stats.median, least, stats.median / least, bound))
     columns = [*_WHO, "phase", "median_ms", "least_ms", "x_limit", "bound"]
     return pandas.DataFrame(rows, columns=columns)

@@ -277,8 +277,8 @@ def _bars(axes: Axes, part: pandas.DataFrame, names: list[str]) -> None:
                 hatch="" if thin else style.HATCHES[style.mark(number)],
             )  # fmt: skip
             start += row.ms
-        few = " (incomplete)" if own[0].status == "incomplete" else ""
-        axes.text(start + longest * 0.015, i, f"{short(total)} ms{few}", fontsize=7, va="center")
+        mark = "" if own[0].status == "ok" else f" ({own[0].status})"
+        axes.text(start + longest * 0.015, i, f"{short(total)} ms{mark}", fontsize=7, va="center")
 
 
 def _weights(frame: pandas.DataFrame) -> Iterator[Callable]:

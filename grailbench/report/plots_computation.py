@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from grailbench.bench.rows import SOUND
 from grailbench.report import figures_style as style
 from grailbench.report.computation import SETS, UNITS, batch_label, by_batch
 from grailbench.report.figures import Figure
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 _LETTERS = 14  #: of a title in an inch
 ACROSS = 4  #: panels side by side
 _MARGINS = 0.62, 0.12, 0.5, 0.98  # of a panel in inches: left, right, above, below
-_KEPT = ("ok", "incomplete")  #: statuses of cells that were not lost
 _WORDS = {"out of memory": "OOM", "timeout": "TIMEOUT"}
 
 
@@ -46,7 +46,7 @@ def _panels(frame: pandas.DataFrame, unit: str) -> Iterator[Callable]:
     frame = frame.assign(graph=[batch_label(row) for row in frame.itertuples()])
     pairs = sorted(set(frame.d))
     kinds = ["series", "memory"] if "memory" in frame else ["series"]
-    seen = frame.value.notna() | ~frame.status.isin(_KEPT)
+    seen = frame.value.notna() | ~frame.status.isin(SOUND)
     columns = [(key, part) for key, part in frame.groupby(kinds, sort=False) if seen[part.index].any()]
     sets = [name for name in SETS if (frame.set == name).any()]
     graphs = {name: list(dict.fromkeys(frame.graph[frame.set == name])) for name in sets}
@@ -99,7 +99,7 @@ def _group(axes: Axes, frame: pandas.DataFrame, graphs: list[str], pairs: list[i
                 x, row.value - low, width, low, color=style.LIGHT[style.colour(i)], edgecolor="white", linewidth=0.3,
                 hatch=style.HATCHES[style.mark(i)], clip_on=False,
             )  # fmt: skip
-        elif row.status not in _KEPT:
+        elif row.status not in SOUND:
             axes.text(
                 x, low * (high / low) ** 0.02, _WORDS.get(row.status, row.status.upper()), rotation=90, ha="center",
                 va="bottom", fontsize=5, color=BAD, fontweight="bold",

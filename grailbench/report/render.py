@@ -87,9 +87,11 @@ def _measured(column: str, entry: Entry) -> str:
     if entry.measured is None:
         return BLANK if entry.status == "missing" else entry.status.upper()
     text = f"{entry.measured:.0f}" if column in _INTEGERS else ms(entry.measured)
-    if entry.status == "incomplete":
-        return f"{text} ({entry.cell.trials} of {entry.cell.planned})"
-    return text
+    if entry.status == "ok":
+        return text
+    few = entry.cell.planned is not None and entry.cell.trials < entry.cell.planned
+    words = ["sampled"] if entry.status == "sampled" else []
+    return f"{text} ({', '.join(words + [f'{entry.cell.trials} of {entry.cell.planned}'] * few)})"
 
 
 def ms(value: float | None) -> str:

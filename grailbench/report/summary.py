@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from grailbench.bench.rows import SOUND, standing
+from grailbench.bench.rows import SOUND, sampled, standing
 from grailbench.report.statistics import summarise
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Cell:
 
     @property
     def sound(self) -> bool:
-        """True when its times may be shown: verified, though perhaps with fewer trials than planned."""
+        """True when its times may be shown: verified, though perhaps by a sample, or with fewer trials than planned."""
         return self.status in SOUND
 
     def stats(self, phase: str) -> Stats | None:
@@ -222,6 +222,7 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
     if not whole_ready(times):
         times = {(under, phase): ms for (under, phase), ms in times.items() if "ready" not in (under, phase)}
     phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
+    verified = next((row["verified"] for row in rows if sampled(row["verified"])), _first(rows, "verified"))
     return Cell(
         *key[:-1],
         devices=key[-1],
@@ -229,7 +230,7 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         stands_for=_first(rows, "stands_for"),
         queries=_first(rows, "queries"),
         positives=_first(rows, "positives"),
-        verified=_first(rows, "verified"),
+        verified=verified,
         status=status,
         reason=reason,
         planned=max((row["planned"] for row in rows if row["planned"] is not None), default=planned),

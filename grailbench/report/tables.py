@@ -237,7 +237,8 @@ class _Ours:
                 entry = _asked(_timed(fit, Feed(series.impl, phase, dim)), self.searching) if fit else blank
                 found[name] = entry
                 sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
-                ratio = Entry(reference.measured / entry.measured, cell=entry.cell) if sound else blank
+                status = "sampled" if "sampled" in (entry.status, reference.status) else "ok"
+                ratio = Entry(reference.measured / entry.measured, status=status, cell=entry.cell) if sound else blank
                 found[f"sequential / {name}"] = ratio
         return {column: found[column] for column in self.columns}
 
@@ -402,19 +403,21 @@ def _timed(fit: list[Cell], feed: Feed) -> Entry:
         return Entry(count, cell=cell)
     stats = feed.stats(cell)
     notes = (f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else ""),)
+    if cell.status == "sampled":
+        notes = (f"sampled: {cell.reason}",)  # one for all configurations on these queries
     if cell.sound and stats is None:
         return Entry(status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell)
     if cell.status == "ok":
         return Entry(stats.mean, cell=cell)
-    if cell.status == "incomplete":
-        return Entry(stats.mean, status="incomplete", measured_notes=notes, cell=cell)
+    if cell.sound:
+        return Entry(stats.mean, status=cell.status, measured_notes=notes, cell=cell)
     return Entry(status=cell.status, measured_notes=notes, cell=cell)
 
 
 def _preference(cell: Cell) -> tuple:
     """Sound cells first, then those on as many queries as print, dfs, most threads, random child order, least
     seed."""
-    grave = {"ok": 0, "incomplete": 1}.get(cell.status, 2)
+    grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
     return (
         grave,
         cell.queries != PRINTED_QUERIES,
