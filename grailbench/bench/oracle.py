@@ -24,7 +24,8 @@ from grailbench.errors import CheckFailed
 from grailbench.graph.csr import Dag
 
 SOURCES = 1024  #: of one sweep, 16 words a vertex; fewer where memory is short
-LONG_SECONDS = 60.0  #: sweeps that are to take longer say so
+LONG_SECONDS = 120.0  #: sweeps that will take longer still say so ...
+SURE_SECONDS = 10.0  #: ... after as many seconds, the first sweep not counted, which may wait for a compiler
 
 _log = logging.getLogger(__name__)
 
@@ -75,9 +76,13 @@ def swept_answers(
     turns = np.random.default_rng(1).permutation(cuts.size - 1).tolist()
     pool = ThreadPoolExecutor(max(min(threads, len(turns)), 1), thread_name_prefix="grailbench-oracle")
     try:
-        for done, _ in enumerate(pool.map(sweep, turns), 1):
-            left = (monotonic() - began) / done * (len(turns) - done)
-            if done == threads and left > LONG_SECONDS and seconds is None:
+        first, said = None, seconds is not None
+        for done, _ in enumerate(pool.map(sweep, turns)):
+            first = first or monotonic()
+            spent = monotonic() - first
+            left = spent / max(done, 1) * (len(turns) - 1 - done)
+            if not said and spent >= SURE_SECONDS and left >= LONG_SECONDS:
+                said = True
                 _log.warning(
                     "the oracle needs about %.0f minutes more for %s pairs (--oracle-seconds N: no longer than that, "
                     "and times are then called sampled)", left / 60, f"{u.shape[0]:,}",

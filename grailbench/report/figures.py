@@ -31,6 +31,7 @@ TOP_PHASES = ("label", "query", "ready")
 #: what is compared with when nobody chooses: one thread, two label pairs, as the thesis's tables are
 USUAL_REFERENCE = "sequential d=2 dfs"
 REST = "rest"
+_UNTIMED = ("counters", "computation-5", "computation-8")  #: figures of work, memory and stalls
 
 
 @dataclass(frozen=True)
@@ -520,15 +521,20 @@ def of_report(
     frames |= (paper := computation.frames(cells, profile)).frames
     notes |= paper.notes
     note = _sampled(cells)
-    for name in [name for name in FIGURES if name not in ("counters", "computation-8") and not frames[name].empty]:
+    for name in [name for name in FIGURES if name not in _UNTIMED and not frames[name].empty]:
         if "status" not in frames[name] or (frames[name].status == "sampled").any():
             notes[name] = " ".join(text for text in (notes.get(name), note) if text)
     return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
 
 
 def _sampled(cells: list[Cell]) -> str:
-    """Which graphs have sampled times, in a sentence; '' when none has."""
-    found = dict.fromkeys(f"{cell.dataset} ({cell.query_set})" for cell in cells if cell.status == "sampled")
+    """Which graphs have sampled times, in a sentence, with the query set where others were checked; '' when none."""
+    checked = {cell.dataset for cell in cells if cell.sound and cell.status != "sampled"}
+    found = dict.fromkeys(
+        f"{cell.dataset} ({cell.query_set})" if cell.dataset in checked else cell.dataset
+        for cell in cells
+        if cell.status == "sampled"
+    )
     return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
 
 
