@@ -123,6 +123,7 @@ def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(
     assert "_renumber_by_first" not in called
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("process", ["shared", "own"])
 def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path):
     blocks = [

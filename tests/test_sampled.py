@@ -26,7 +26,7 @@ def run_of(more, count=2):
     """Rows of a run: kegg, all of it checked, and human, a look-alike and another graph with `more`."""
     out = []
     for name, other in (("kegg", {}), ("human", more), ("human-like", more), ("mine", more)):
-        ms = {"count": count} | ({"label": 33.0, "query": 77.0} if other is more else {})
+        ms = {"count": count, "planned": count} | ({"label": 33.0, "query": 77.0} if other is more else {})
         out += trials(dataset=name, **ms, **other)
         out += trials(dataset=name, dim=1, **ms, **other)
         out += trials(dataset=name, impl="parallel", threads=2, **ms, **other)
