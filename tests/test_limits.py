@@ -266,4 +266,4 @@ def test_table_of_a_simulated_run_says_right_and_gives_no_figure(capsys):
     part = {"at": "now", "measurements": [limits_scale.row("gpu", "copy", "GB/s", None)]}
     device = {"name": "simulator", "simulated": True}
     (table,) = show.tables({"quick": False, "gpu": part | {"device": device}})
-    assert [list(column.cells) for column in table.columns][3] == ["right"]
+    assert [line[3] for line in table.lines] == ["right"]

@@ -11,10 +11,8 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group
+from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from grailbench import paths
 from grailbench.bench.live import LiveView
@@ -22,6 +20,7 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.rows import cell_of, sampled, standing
 from grailbench.contract import Input, Problem, Workload
+from grailbench.screen import Grid
 
 
 class Screen:
@@ -81,18 +80,12 @@ class Screen:
             sys.stdout.flush()
 
 
-def out() -> Console:
-    """Where tables go: stdout, as wide as they need, so that a pipe loses no column."""
-    return Console(file=sys.stdout, highlight=False, width=10_000)
-
-
-def plan_table(plan: Plan, missing: list[str]) -> Table:
+def plan_table(plan: Plan, missing: list[str]) -> Grid:
     """The cells of a plan; graphs that are not in the cache are marked."""
     absent = set(missing)
-    table = _table(f"{plan.name}: {_count(len(plan.cells), 'cell')} on {_count(len(plan.by_dataset()), 'graph')}")
-    heads = ("dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes")
-    for head in heads:
-        table.add_column(head, justify="right" if head in ("d", "threads", "trials", "warm-up") else "left")
+    title = f"{plan.name}: {_count(len(plan.cells), 'cell')} on {_count(len(plan.by_dataset()), 'graph')}"
+    heads = ["dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes"]
+    lines = []
     for cell in (cell for cells in plan.by_dataset().values() for cell in cells):
         notes = []
         if cell.dataset in absent:
@@ -104,25 +97,23 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
         notes = [cell.problem, *notes] if cell.problem != USUAL else notes
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
         counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
-        table.add_row(*(_text(value) for value in (*values, *counts)))
-    return table
+        lines.append([_text(value) for value in (*values, *counts)])
+    return Grid(title, heads, lines, frozenset({"d", "threads", "trials", "warm-up"}), keys=8)
 
 
-def summary_table(plan: Plan, rows: list[dict], timing: bool = True) -> Group:
+def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid]:
     """A table a problem, one line a cell in the plan's order: median times in ms, rate, positive count, how it was
     checked, status."""
     groups = _by_cell(plan, rows)
     names = list(dict.fromkeys(group[-1]["problem"] or USUAL for group in groups))
     several = names not in ([USUAL], [])
-    return Group(
-        *(
-            _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
-            for name in names or [USUAL]
-        )
-    )
+    return [
+        _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
+        for name in names or [USUAL]
+    ]
 
 
-def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> Table:
+def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> Grid:
     rows = [row for group in groups for row in group]
     times = [f"{phase} ms" for phase in solved.phases] if timing else []
     if any(row["phase"] == "ready" for row in rows):
@@ -136,9 +127,7 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
     numbers = ["d", "threads", "GPUs", "trials", *times, *rates, solved.answer]
     heads = ["dataset", "impl", *axes, "query set", *(["trials", *times, *rates] if timing else [])]
     title = "medians of the trials" if timing else ""
-    table = _table(": ".join(part for part in (solved.name if named else "", title) if part))
-    for head in [*heads, solved.answer, "checked by", "status"]:
-        table.add_column(head, justify="right" if head in numbers else "left")
+    lines = []
     for group in groups:
         last = group[-1]
         cells = [last[name] for name in ("dataset", "impl", *axes.values(), "query_set")]
@@ -148,8 +137,10 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
             cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
         cells += [_grouped(last["positives"]), last["verified"]]
         status, reason = standing(group)
-        table.add_row(*(_text(value) for value in (*cells, f"{status}: {reason}" if reason else status)))
-    return table
+        lines.append([_text(value) for value in (*cells, f"{status}: {reason}" if reason else status)])
+    title = ": ".join(part for part in (solved.name if named else "", title) if part)
+    heads += [solved.answer, "checked by", "status"]
+    return Grid(title, heads, lines, frozenset(numbers), keys=3 + len(axes))
 
 
 def _median_rate(rows: list[dict]) -> str:
@@ -176,12 +167,8 @@ def _median(rows: list[dict], phase: str) -> str:
     return f"{median:.3f}" if median < 1 else f"{median:.2f}" if median < 100 else f"{median:,.0f}"
 
 
-def _table(title: str) -> Table:
-    return Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-
-
 def _text(value) -> str:
-    return "" if value is None else escape(str(value))
+    return "" if value is None else str(value)
 
 
 def _grouped(value: int | None) -> str:

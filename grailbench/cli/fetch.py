@@ -35,7 +35,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
     from grailbench.datasets import view
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.registry import choose
-    from grailbench.report.screen import console
+    from grailbench.screen import put
 
     with view.Bars(Console(stderr=True)) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars)
@@ -44,7 +44,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
         for row in found:
             click.echo(json.dumps(row))
     else:
-        view.show(found, console())
+        put(view.show(found))
     for line in view.complaints(found):
         click.echo(line, err=True)
     view.verdict(found)

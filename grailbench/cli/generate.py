@@ -41,14 +41,14 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.datasets import generating
-    from grailbench.report.screen import console
+    from grailbench.screen import put
 
     if listed:
         if as_json:
             for record in generating.listing():
                 click.echo(json.dumps(record))
         else:
-            console().print(generating.listing_table())
+            put([generating.listing_table()])
     elif measure:
         path = generating.profile_file(measure, out)
         click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
@@ -57,4 +57,4 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             if as_json:
                 click.echo(json.dumps(record))
             else:
-                console().print(generating.account(record))
+                put(generating.account(record))

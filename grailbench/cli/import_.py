@@ -35,10 +35,10 @@ def command(path, name, format, replace, as_json):
       grailbench import web-Google.txt.gz --name web-google --json
     """
     from grailbench.datasets.imported import import_graph, show
-    from grailbench.report.screen import console
+    from grailbench.screen import put
 
     result = import_graph(path, name, format, replace)
     if as_json:
         click.echo(json.dumps(result.record()))
     else:
-        show(result, console())
+        put(show(result))

@@ -21,6 +21,7 @@ def command(name, as_json):
       grailbench info parallel --json
     """
     from grailbench.report import inventory
+    from grailbench.screen import console
 
     for i, record in enumerate(inventory.info(name)):
         if as_json:
@@ -28,5 +29,5 @@ def command(name, as_json):
             continue
         if i:
             click.echo()
-        for line in inventory.sheet(record):
+        for line in inventory.sheet(record, console().width):
             click.echo(line)

@@ -51,11 +51,9 @@ def command(quick, only, again, simulate, out, as_json):
         for row in limits.rows(document):
             click.echo(json.dumps(row))
     else:
-        from grailbench.report.screen import console
+        from grailbench.screen import put
 
-        screen = console()
-        for part in show.tables(document):
-            screen.print(part)
+        put(show.tables(document))
     if out and not simulate:
         for path in limits.export(document, Path(out)):
             click.echo(f"written: {path}", err=True)

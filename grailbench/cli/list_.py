@@ -32,9 +32,7 @@ def command(kind, as_json):
             for record in inventory.records(each):
                 click.echo(json.dumps(record))
         return
-    from grailbench.report.screen import console
+    from grailbench.screen import put
 
-    screen = console()
     for each in kinds:
-        for part in inventory.show(each):
-            screen.print(part)
+        put(inventory.show(each))

@@ -21,13 +21,14 @@ def command(as_json, **flags):
       grailbench plan --config quickstart
       grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
     """
-    from grailbench.bench.console import out, plan_table
+    from grailbench.bench.console import plan_table
     from grailbench.bench.provide import missing
     from grailbench.bench.runner import plan_of
+    from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))
     if as_json:
         for cell in plan.cells:
             click.echo(json.dumps(cell.record()))
     else:
-        out().print(plan_table(plan, missing(plan)))
+        put([plan_table(plan, missing(plan))])

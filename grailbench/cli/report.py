@@ -64,6 +64,7 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
     """
     from grailbench.errors import InputError
     from grailbench.report import document, suites
+    from grailbench.screen import put
 
     if (suite := suites.of_run(run)) is not None:
         if tables or page is not None or ceilings is not None or with_counters or details or reference:
@@ -72,8 +73,11 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
                 "--reference are for runs of reachability"
             )
         files = suite.write(form)
-        for part in suite.show(as_json):
-            click.echo(part) if as_json else _screen().print(part)
+        if as_json:
+            for line in suite.show(as_json):
+                click.echo(line)
+        else:
+            put(suite.show(as_json))
         for path in files:
             click.echo(f"written: {path}", err=True)
         suite.check_measured()
@@ -99,18 +103,9 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
             for record in limit.records(frame, name):
                 click.echo(json.dumps(record))
     else:
-        screen = _screen()
-        for part in document.show(report, details):
-            screen.print(part)
+        put(document.show(report, details))
         for name, frame in frames.items():
-            for part in limit.show(name, limit.work(frame) if name == "counters" else frame):
-                screen.print(part)
+            put(limit.show(name, limit.work(frame) if name == "counters" else frame))
         for path in files:
             click.echo(f"written: {path}", err=True)
     document.check_measured(report)
-
-
-def _screen():
-    from grailbench.report.screen import console
-
-    return console()

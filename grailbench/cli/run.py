@@ -42,6 +42,7 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
     """
     from grailbench.bench import console, runner
     from grailbench.bench.verify import Checks
+    from grailbench.screen import put
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
@@ -53,10 +54,10 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
         else:
             done = runner.run(plan, screen, out=out, resume=folder, **checking)
     if not as_json and simulate:
-        console.out().print(console.summary_table(done.plan, done.rows, timing=False))
+        put(console.summary_tables(done.plan, done.rows, timing=False))
         click.echo("simulated: answers were checked, no time was taken and nothing was stored")
     elif not as_json:
-        console.out().print(console.summary_table(done.plan, done.rows))
+        put(console.summary_tables(done.plan, done.rows))
         click.echo(f"rows: {paths.shown(done.folder)}")
         click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}")
     done.check()

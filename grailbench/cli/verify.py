@@ -29,6 +29,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """
     from grailbench.bench import console, runner
     from grailbench.bench.verify import Checks
+    from grailbench.screen import put
 
     plan, _ = runner.plan_of(options.fields(flags))
     with console.Screen(as_json) as screen:
@@ -36,5 +37,5 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
             plan, screen, fetch=not no_fetch, checks=Checks(sample, oracle_seconds, jobs=jobs), simulate=simulate
         )
     if not as_json:
-        console.out().print(console.summary_table(done.plan, done.rows, timing=False))
+        put(console.summary_tables(done.plan, done.rows, timing=False))
     done.check()

@@ -1,4 +1,4 @@
-"""What `grailbench generate` does and shows: records for --json, rich tables for people."""
+"""What `grailbench generate` does and shows: records for --json, tables for people."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
+from grailbench.screen import Grid
 
 TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
 
@@ -117,34 +118,25 @@ def _tuned(profile: Profile) -> Profile:
     return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
 
 
-def account(record: dict):
-    """A generated graph, and its differences as a rich table where it has any."""
-    import rich.table
-
+def account(record: dict) -> list[Grid | str]:
+    """A generated graph, and its differences as a table where it has any."""
     title = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges, {record['seconds']:.2f} s"
     if not record["differences"]:
-        return f"{title}\n{record['path']}"
-    found = rich.table.Table(title=title, title_justify="left", caption=record["path"], caption_justify="left")
-    found.add_column("quantity")
-    for column in (record["basis"] or "wanted", "generated", "difference"):
-        found.add_column(column, justify="right")
+        return [title, record["path"]]
+    heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
     for row in record["differences"]:
         relative = "–" if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
-        found.add_row(row["quantity"], _number(row["wanted"]), _number(row["generated"]), relative)
-    return found
+        lines.append([row["quantity"], _number(row["wanted"]), _number(row["generated"]), relative])
+    return [Grid(title, heads, lines, frozenset(heads[1:])), record["path"]]
 
 
-def listing_table():
-    """The look-alikes as a rich table."""
-    import rich.table
-
-    found = rich.table.Table(title="Look-alikes", title_justify="left")
-    for column in ("name", "vertices", "edges", "positive pairs", "counts are"):
-        found.add_column(column, justify="left" if column in ("name", "counts are") else "right")
+def listing_table() -> Grid:
+    """The look-alikes as a table."""
+    heads, lines = ["name", "vertices", "edges", "positive pairs", "counts are"], []
     for row in listing():
         rate = "–" if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
-        found.add_row(row["name"], _number(row["vertices"]), _number(row["edges"]), rate, row["basis"])
-    return found
+        lines.append([row["name"], _number(row["vertices"]), _number(row["edges"]), rate, row["basis"]])
+    return Grid("Look-alikes", heads, lines, frozenset(heads[1:4]))
 
 
 def _number(value) -> str:

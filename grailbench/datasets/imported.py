@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,9 @@ from grailbench import paths
 from grailbench.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
+    from grailbench.screen import Grid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -121,26 +121,22 @@ def _check_untaken(stored: Path, name: str, source_sha256: str, format: str) -> 
         )
 
 
-def show(result: ImportResult, screen: Console) -> None:
-    """Print what was read and what it became."""
-    from rich.table import Table
+def show(result: ImportResult) -> Iterator[Grid | str]:
+    """What was read and what it became, for the screen."""
+    from grailbench.screen import Grid
 
     row = result.record()
-    title = f"{result.name}, with the super-root"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in _COLUMNS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row(*(f"{row[key]:.2f}" if key == "degree" else f"{row[key]:,}" for key in _COLUMNS.values()))
-    screen.print(table)
-    screen.print(
+    line = [f"{row[key]:.2f}" if key == "degree" else f"{row[key]:,}" for key in _COLUMNS.values()]
+    yield Grid(f"{result.name}, with the super-root", list(_COLUMNS), [line], frozenset(_COLUMNS), keys=0)
+    yield (
         f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
         f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s; {row['ids']}"
     )
-    screen.print(
+    yield (
         f"condensed: {row['components']:,} component{'s' * (row['components'] != 1)}, "
         f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
     )
-    screen.print(f"next: grailbench run --dataset {result.name}")
+    yield f"next: grailbench run --dataset {result.name}"
 
 
 _COLUMNS = {

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as RichProgress
-from rich.table import Table
 from rich.text import Text
 
 from grailbench.datasets.fetch import CHECKS, FetchResult
 from grailbench.datasets.library import describe
 from grailbench.datasets.sources import Progress
 from grailbench.errors import CheckFailed, InputError
+from grailbench.screen import Grid, console
 
 _NAMED = 8  # of the graphs that could not be had, those named in one line
 
@@ -48,18 +49,14 @@ def verdict(found: list[dict]) -> None:
         )
 
 
-def show(found: list[dict], screen: Console) -> None:
-    """Print a table a set for what is held, then what needs saying, then why the rest is missing."""
+def show(found: list[dict]) -> Iterator[Grid | str]:
+    """A table a set for what is held, and below it what needs saying."""
     held = [row for row in found if row["status"] in ("held", "fetched")]
     for name in dict.fromkeys(row["set"] for row in held):
         of_set = [row for row in held if row["set"] == name]
-        table = _table(of_set, screen)
-        # Never narrower than its figures: a window that is lets the lines run on, and loses none.
-        screen.width = max(screen.width, Measurement.get(screen, screen.options.update(width=_AMPLE), table).maximum)
-        screen.print(table)
-        for line in _remarks(of_set):
-            screen.print(f"  {line}")
-        screen.print()
+        yield _table(of_set)
+        yield from (f"  {line}" for line in _remarks(of_set))
+        yield ""
 
 
 def complaints(found: list[dict]) -> list[str]:
@@ -75,8 +72,6 @@ def complaints(found: list[dict]) -> list[str]:
     return lines
 
 
-_AMPLE = 400  # columns, more than any table has
-
 _COLUMNS = (  # heading, measured, printed beside it
     ("Vertices", "vertices", "published_vertices"),
     ("Edges", "edges", "published_edges"),
@@ -89,32 +84,23 @@ _COLUMNS = (  # heading, measured, printed beside it
 )
 
 
-def _table(of_set: list[dict], screen: Console) -> Table:
+def _table(of_set: list[dict]) -> Grid:
     number = next((row["table"] for row in of_set if row["table"]), None)
     title = f"Table {number}, " if number else ""
     printed = any(row["published_vertices"] for row in of_set)
-    table = Table(
-        title=f"{title}{of_set[0]['set']}, with the super-root",
-        title_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
-    table.add_column("Graph", no_wrap=True)
-    for heading, _, beside in _COLUMNS:
-        table.add_column(heading, justify="right", no_wrap=True)
-        if beside and printed:
-            table.add_column("printed", justify="right", no_wrap=True, style="dim")
-    table.add_column("", no_wrap=True)
-    table.add_column("Checksum", no_wrap=True)
+    numbers = [part for heading, _, beside in _COLUMNS for part in (heading, "printed" if beside and printed else "")]
+    numbers = [heading for heading in numbers if heading]
+    lines = []
     for row in of_set:
         cells: list[str | Text] = [row["name"]]
         for _, key, beside in _COLUMNS:
             cells.append(_cell(row[key]))
             if beside and printed:
                 differs = key != "degree" and row[beside] not in (None, row[key])
-                cells.append(Text(_cell(row[beside]), style="bold red" if differs else ""))
-        table.add_row(*cells, _mark(row["matches"], screen), "verified" if row["verified"] else row["checked"])
-    return table
+                cells.append(Text(_cell(row[beside]), style="bold red" if differs else "dim"))
+        lines.append([*cells, _mark(row["matches"]), "verified" if row["verified"] else row["checked"]])
+    heads = ["Graph", *numbers, "", "Checksum"]
+    return Grid(f"{title}{of_set[0]['set']}, with the super-root", heads, lines, frozenset(numbers))
 
 
 def _cell(value) -> str:
@@ -123,8 +109,8 @@ def _cell(value) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else value
 
 
-def _mark(matches: bool | None, screen: Console) -> Text:
-    signs = {True: "✓", False: "✗"} if screen.encoding.startswith("utf") else {True: "=", False: "x"}
+def _mark(matches: bool | None) -> Text:
+    signs = {True: "✓", False: "✗"} if console().encoding.startswith("utf") else {True: "=", False: "x"}
     return Text(signs.get(matches, ""), style="bold red" if matches is False else "green")
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import click
 
+from grailbench import screen
 from grailbench.report import render
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.peers import names
@@ -211,24 +212,17 @@ def put(found: Comparison, form: str = "table", everything: bool = False) -> Non
     elif form == "markdown":
         click.echo(markdown(found), nl=False)
     else:
-        from grailbench.report.screen import console
-
-        screen = console()
-        for part in show(found, everything):
-            screen.print(part)
+        screen.put(show(found, everything))
 
 
 def show(found: Comparison, everything: bool = False) -> Iterator:
-    """Rich renderables."""
-    import rich.markup
-
-    for line in header(found):
-        yield rich.markup.escape(line)
+    """Lines and tables for the screen."""
+    yield from header(found)
     for title, heads, lines, notes in sections(found, everything):
         yield ""
-        yield from render.terminal(title, heads, lines, notes, right=_right(heads))
+        yield from render.terminal(title, heads, lines, notes, right=_right(heads), keys=2)
     yield ""
-    yield rich.markup.escape(verdict(found))
+    yield verdict(found)
 
 
 def _right(heads: list[str]) -> tuple[str, ...]:

@@ -219,11 +219,9 @@ def machine(environment: Mapping) -> str:
 
 
 def show(report: Report, details: bool = False) -> Iterator:
-    """Rich renderables: the header, each table with its notes, the peers, and with `details` every cell."""
-    import rich.markup
-
-    for line in report.header:
-        yield rich.markup.escape(line)
+    """Lines and tables for the screen: the header, each table with its notes, the peers, and with `details` every
+    cell."""
+    yield from report.header
     for table in report.every_table:
         headers, lines, notes = render.grid(table)
         yield ""
@@ -238,7 +236,7 @@ def show(report: Report, details: bool = False) -> Iterator:
         yield from ("", *map(rich.markup.escape, report.unpaired))
     if details:
         yield ""
-        yield from render.terminal("All cells (ms)", *detail_grid(report.cells))
+        yield from render.terminal("All cells (ms)", *detail_grid(report.cells), keys=8)
     if report.left_out:
         yield f"no graph of the run is in table {', '.join(report.left_out)}"
 

@@ -9,6 +9,7 @@ from typing import Any
 from grailbench import paths
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.report import render
+from grailbench.screen import paired
 
 
 def records(kind: str) -> Iterator[dict]:
@@ -153,7 +154,7 @@ _NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "exper
 
 
 def show(kind: str) -> Iterator:
-    """Rich renderables: one table, or a line that says there is nothing."""
+    """One table with its notes, or a line that says there is nothing."""
     found = list(records(kind))
     if not found:
         yield f"{kind}: none"
@@ -220,12 +221,9 @@ def _run_info(name: str) -> dict:
     return {"kind": "run", **_run(folder)}
 
 
-def sheet(record: dict) -> Iterator[str]:
-    """A record as aligned lines for people, nested records indented, absent values left out."""
-    lines = list(_lines(record))
-    width = max(len(key) for key, _ in lines)
-    for key, value in lines:
-        yield f"{key:<{width}}  {value}".rstrip()
+def sheet(record: dict, width: int) -> Iterator[str]:
+    """A record as aligned lines of `width` columns for people, nested records indented, absent values left out."""
+    return paired(_lines(record), width)
 
 
 def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:

@@ -159,13 +159,14 @@ def grids(frame: pandas.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 
 def show(title: str, frame: pandas.DataFrame):
-    """Rich renderables of a frame; a line when it is empty."""
+    """The table of a frame; a line when it is empty."""
     if frame.empty:
         yield f"{title}: no cell of the run has counters"
         return
     headers, lines = grids(frame)
     words = (*(name.replace("_", " ") for name in _WHO), "phase", "bound")
-    yield from render.terminal(title, headers, lines, right={name for name in headers if name not in words})
+    right = {name for name in headers if name not in words}
+    yield from render.terminal(title, headers, lines, right=right, keys=len(_WHO))
 
 
 def write(frame: pandas.DataFrame, run: Path, name: str) -> Path:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from grailbench.bench.limits import PARTS
+from grailbench.screen import Grid
 
 _NOISY = 1.5  # most over least, from which a figure is marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}
@@ -20,18 +18,17 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def tables(document: dict) -> list[Table | str]:
+def tables(document: dict) -> list[Grid | str]:
     """A table a part of `limits.measure`'s document, and a line that reads them."""
-    found: list[Table | str] = [_table(document, part) for part in PARTS if part in document]
+    found: list[Grid | str] = [_table(document, part) for part in PARTS if part in document]
     if any(_spread(each) > _NOISY for part in PARTS for each in document.get(part, {}).get("measurements", [])):
         found.append(f"*: the most is over {_NOISY} times the least; measure again on an idle machine")
     return found
 
 
-def _table(document: dict, part: str) -> Table:
-    table = Table(title=escape(_title(document, part)), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for head in ("operation", "of", "threads", "median", "", "least", "most"):
-        table.add_column(head, justify="left" if head in ("operation", "") else "right")
+def _table(document: dict, part: str) -> Grid:
+    heads = ["operation", "of", "threads", "median", "", "least", "most"]
+    lines, ends = [], set()
     for (what, variant), group in groupby(
         document[part]["measurements"], key=lambda each: (each["what"], each["variant"])
     ):
@@ -39,10 +36,10 @@ def _table(document: dict, part: str) -> Table:
             name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
             median = "right" if each["median"] is None else _number(each["median"]) + "*" * (_spread(each) > _NOISY)
             unit = "" if each["median"] is None else each["unit"]
-            cells = (name, _size(each), _shape(each), median, unit, _number(each["least"]), _number(each["most"]))
-            table.add_row(*(escape(cell) for cell in cells))
-        table.add_section()
-    return table
+            lines.append([name, _size(each), _shape(each), median, unit, _number(each["least"]), _number(each["most"])])
+        ends.add(len(lines) - 1)
+    right = frozenset(heads) - {"operation", ""}
+    return Grid(_title(document, part), heads, lines, right, ends=frozenset(ends) - {len(lines) - 1})
 
 
 def _title(document: dict, part: str) -> str:

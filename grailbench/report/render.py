@@ -6,20 +6,20 @@ import csv
 import io
 from collections.abc import Callable, Container, Iterable, Iterator
 
-import rich.box
-import rich.markup
-import rich.table
 from tabulate import tabulate
 
 from grailbench.report.peers import PHASES, Comparison
 from grailbench.report.summary import Cell
 from grailbench.report.tables import COUNT_TABLES, PAPER_TABLES, Entry, Table
+from grailbench.screen import Grid
 
 BLANK = "–"
 PEER_NOTE = (
     "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
     "compare 'ready' (edges in memory to ready index) for like with like."
 )
+#: headers of columns of words, which stand on the left
+_WORDS = ("", "implementation", "problem", "search", "filters", "query set", "phase", "status")
 _INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
 
 
@@ -143,9 +143,17 @@ def peer_heading(comparison: Comparison) -> str:
     return f"Peers: {comparison.ours} against {comparison.theirs} ({how})"
 
 
-def markdown(title: str, headers: list[str], lines: list[list[str]], notes: Iterable[str] = ()) -> str:
-    """A Markdown section: heading, table, notes."""
-    align = ["left" if header in ("", "Data set") or i == 0 else "right" for i, header in enumerate(headers)]
+def markdown(
+    title: str,
+    headers: list[str],
+    lines: list[list[str]],
+    notes: Iterable[str] = (),
+    right: Container[str] | None = None,
+) -> str:
+    """A Markdown section: heading, table, notes. `right`: headers of right-aligned columns, else all but the names."""
+    if right is None:
+        right = {header for i, header in enumerate(headers) if i and header not in ("", "Data set")}
+    align = ["right" if header in right else "left" for header in headers]
     body = tabulate(
         [[cell.replace("|", "\\|") for cell in line] for line in lines],
         headers=headers,
@@ -169,19 +177,15 @@ def terminal(
     lines: list[list[str]],
     notes: Iterable[str] = (),
     right: Container[str] | None = None,
-) -> Iterator:
-    """Rich renderables: the table, then its notes. `right`: headers of right-aligned columns, else all but
-    the names."""
-    table = rich.table.Table(title=title, title_justify="left", box=rich.box.SIMPLE_HEAD, pad_edge=False)
-    for i, header in enumerate(headers):
-        left = i == 0 or header == "" if right is None else header not in right
-        table.add_column(header, justify="left" if left else "right", no_wrap=True)
-    for i, line in enumerate(lines):
-        last = i + 1 == len(lines) or (len(headers) > 1 and headers[1] == "" and lines[i + 1][0] != "")
-        table.add_row(*(rich.markup.escape(cell) for cell in line), end_section=last and headers[1] == "")
-    yield table
-    for note in notes:
-        yield rich.markup.escape(note)
+    keys: int = 1,
+) -> Iterator[Grid | str]:
+    """The table, then its notes. `right`: headers of right-aligned columns, else all but those of words; `keys`: how
+    many columns say what a line is about."""
+    numbers = {name for i, name in enumerate(headers) if (i and name not in _WORDS if right is None else name in right)}
+    grouped = len(headers) > 1 and headers[1] == ""
+    ends = {i for i in range(len(lines) - 1) if grouped and lines[i + 1][0] != ""}
+    yield Grid(title, headers, lines, frozenset(numbers), keys, frozenset(ends))
+    yield from notes
 
 
 def wide_csv(table: Table) -> str:

@@ -73,13 +73,13 @@ class Suite:
         return [self.folder / FOLDER / name for name in files]
 
     def show(self, as_json: bool) -> Iterator:
-        """Lines of JSON, or rich renderables."""
+        """Lines of JSON, or lines and tables for the screen."""
         for module in _modules(self.problems):
             if as_json:
                 yield from (json.dumps(record) for record in module.records(self.rows))
             else:
                 yield from (self.title, self.machine, "")
-                yield from render.terminal(module.PROBLEM, *module.grid(self.rows))
+                yield from render.terminal(module.PROBLEM, *module.grid(self.rows), keys=3)
 
 
 def of_run(run: str | None) -> Suite | None:

@@ -1,0 +1,204 @@
+"""What people see: tables fit the window, whatever its width, and no word is ever broken."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import NO_GPU, ROOT, call
+from rich.console import Console
+from rich.text import Text
+
+from grailbench.bench import results
+from grailbench.screen import Grid, console, fold, paired, put
+
+WIDE = 10_000
+
+
+def shown(*parts, width=80):
+    out = io.StringIO()
+    put(parts, Console(file=out, width=width, highlight=False))
+    return out.getvalue()
+
+
+def words(text):
+    return {word for word in text.replace(",", " ").split() if set(word) - set("─-")}
+
+
+def grid(columns, lines=3, **kw):
+    heads = [f"column number {i}" for i in range(columns)]
+    cells = [[f"cell {line}.{i} of-a-table" for i in range(columns)] for line in range(lines)]
+    return Grid("a title of several words", heads, cells, **kw)
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 79, 80, 81, 120, 200])
+@pytest.mark.parametrize("columns", [1, 2, 5, 12])
+@pytest.mark.parametrize("keys", [0, 1, 3])
+@pytest.mark.parametrize("right", [frozenset(), frozenset({"column number 1", "column number 4"})])
+def test_every_line_fits_and_every_word_is_whole_at_any_width(width, columns, keys, right):
+    table = grid(columns, keys=keys, right=right)
+    narrow = shown(table, width=width)
+    longest = max(map(len, ["cell 0.11 of-a-table", "column number 10"]))
+    assert max(map(len, narrow.splitlines())) <= max(width, 20, longest + 1)
+    assert words(narrow) <= words(shown(table, width=WIDE))
+    assert words(narrow) >= {word for line in table.lines for cell in line for word in words(cell)}
+
+
+def test_a_table_that_fits_is_a_line_a_row():
+    lines = shown(grid(3, lines=4)).splitlines()
+    assert [line.split("   ")[0].strip() for line in lines if "of-a-table" in line] == [
+        f"cell {i}.0 of-a-table" for i in range(4)
+    ]
+
+
+def test_headers_are_folded_before_texts_and_texts_before_a_table_is_parted():
+    long = Grid("", ["graph", "milliseconds of labels"], [["kegg", "1.25"], ["human", "2"]])
+    assert "milliseconds of\n" in shown(long, width=24)
+    prose = Grid("", ["name", "what it is"], [["a", "some words " * 10], ["b", "few"]])
+    text = shown(prose, width=40)
+    assert max(map(len, text.splitlines())) <= 40
+    assert [line.split()[0] for line in text.splitlines() if line.startswith((" a ", " b "))] == ["a", "b"]
+
+
+def test_a_number_is_never_folded():
+    table = Grid("", ["graph", "time"], [["kegg", "1.25 [1, 2]"]], frozenset({"time"}))
+    assert "1.25 [1, 2]" in shown(table, width=20)
+
+
+def test_what_a_line_is_about_stands_above_it_when_the_window_is_narrow():
+    heads = ["graph", "d", "filters", *(f"milliseconds{i}" for i in range(5))]
+    lines = [[graph, "2", "", *("1.00" for _ in range(5))] for graph in ("kegg", "kegg", "human")]
+    table = Grid("", heads, lines, frozenset(heads) - {"graph", "filters"}, keys=3)
+    text = shown(table, width=60)
+    assert text.count("kegg, d 2\n") == 2  # once a table, of two, and not once a line
+    assert text.count("human, d 2\n") == 2
+    assert text.count("1.00") == 15
+    assert text.index("milliseconds0") < text.index("milliseconds3")
+
+
+def test_a_first_column_without_a_name_is_in_every_part_and_an_empty_one_in_none():
+    heads = ["Data set", "", *(f"milliseconds{i}" for i in range(8)), "nothing"]
+    lines = [["Kegg", "measured", *"12345678", ""], ["", "printed", *"12345678", ""]]
+    text = shown(Grid("", heads, lines, frozenset(heads[2:])), width=60)
+    assert text.count("measured") == text.count("printed") == text.count("Kegg") == 3
+    assert "nothing" not in text
+
+
+def test_a_style_says_nothing_that_a_plain_text_does_not():
+    table = Grid("", ["graph", "edges"], [["kegg", Text("5,576", style="bold red")]], frozenset({"edges"}))
+    assert "\x1b" not in shown(table)
+    assert "5,576" in shown(table)
+    out = io.StringIO()
+    put([table], Console(file=out, width=80, force_terminal=True, color_system="standard"))
+    assert "\x1b[1;31m" in out.getvalue()
+
+
+def test_brackets_are_no_markup():
+    assert "[bold] 3 [1]" in shown("[bold] 3 [1]", Grid("", ["a"], [["[bold] 3 [1]"]]))
+
+
+def test_a_line_is_folded_between_words_and_keeps_its_indent():
+    assert fold("  one two three", 9) == ["  one two", "  three"]
+    assert fold("a" * 30 + " b", 9) == ["a" * 30, "b"]
+    assert shown("a word " * 20, "", width=40).splitlines()[-1] == ""
+
+
+def test_long_values_of_a_sheet_go_on_below_their_beginning():
+    assert list(paired([("name", "kegg"), ("notes", "one two three four five six")], 28)) == [
+        "name   kegg", "notes  one two three four", "       five six"
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------ which width
+
+
+def test_a_pipe_has_all_the_width_and_columns_says_otherwise(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert console().width == WIDE
+    monkeypatch.setenv("COLUMNS", "80")
+    assert console().width == 80
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run with long names, filters, two d, a GPU's peak of memory and a cell that failed with a long reason."""
+    from grailbench.bench.plan import Config, Experiment, make_plan
+
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    folder.mkdir()
+    plan = make_plan(Config(experiment=[Experiment(
+        datasets=["kegg-like", "citations-n3800000-k4.6-w500000-s1"], dim=[2, 5], filters=["none", "level,tree,hubs"],
+        implementations=["sequential", "parallel", "gpu-fused", "peer:pyreachability-feline-pk"],
+    )]))  # fmt: skip
+    rows = []
+    for cell in plan.cells:
+        base = dict.fromkeys(results.FIELDS) | cell.columns() | {"key": str(cell), "planned": 2, "queries": 100_000}
+        base |= {"verified": "closure", "positives": 20_146, "index_bytes": 115_776, "device_peak_bytes": 1 << 20}
+        if cell.impl == "gpu-fused":
+            rows.append(base | {"status": "failed", "reason": "one reason of many words " * 8, "under": ""})
+            continue
+        for trial in range(2):
+            for phase in ("label", "query"):
+                each = {"phase": phase, "under": "", "trial": trial, "ms": 1234.5 + trial, "status": "ok"}
+                rows.append(base | each)
+    with results.only_writer(folder):
+        writer = results.Writer(folder)
+        writer.append(rows)
+        writer.close()
+    results.write_json(folder / results.PLAN, {"digest": plan.digest})
+    results.write_json(folder / results.ENVIRONMENT, {"cpu": "a processor of a long name", "cores": 2})
+    return folder
+
+
+COMMANDS = [
+    ("report", "RUN", "--details", "--counters"),
+    ("report", "RUN", "--table", "2.4", "--table", "6.1", "--table", "6.4"),
+    ("compare", "RUN", "RUN", "--all"),
+    ("list",),
+    ("info", "quickstart"),
+    ("plan", "--config", "quickstart"),
+]
+
+
+@pytest.mark.parametrize("words_", COMMANDS, ids=" ".join)
+def test_what_a_command_says_fits_80_columns_and_its_words_are_those_of_a_pipe(run, capsys, monkeypatch, words_):
+    command = [str(run) if word == "RUN" else word for word in words_]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    _, wide, _ = call(capsys, *command)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, narrow, _ = call(capsys, *command)
+    assert max(map(len, wide.splitlines())) > 80
+    too_long = [line for line in narrow.splitlines() if len(line) > 80 and len(line.split()) > 1]
+    assert too_long == []
+    assert words(narrow) <= words(wide)
+    assert {word for word in words(wide) if any(letter.isdigit() for letter in word)} <= words(narrow)
+
+
+def test_a_terminal_has_its_own_width(run, tmp_path):
+    """A real terminal of 80 columns, without COLUMNS."""
+    import fcntl
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | NO_GPU | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    env |= {"TERM": "xterm"}
+    command = [sys.executable, "-m", "grailbench.cli.main", "report", str(run)]
+    child = subprocess.Popen(command, stdout=follower, stderr=subprocess.DEVNULL, stdin=follower, env=env)
+    os.close(follower)
+    said = b""
+    try:
+        while part := os.read(leader, 65536):
+            said += part
+    except OSError:  # the other end is closed: all was said
+        pass
+    os.close(leader)
+    assert child.wait() == 0
+    lines = said.decode().replace("\r", "").replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
+    assert max(map(len, lines.splitlines())) <= 80
+    assert "citations-n3800000-k4.6-w500000-s1, sequential, d 2, level,tree,hubs" in lines
+    assert Path(run / "report" / "report.md").is_file()
