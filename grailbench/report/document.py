@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.bench.rows import STATUSES
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, published, render, runs, tables
+from grailbench.report import computation, measured, published, ranking, render, runs, tables
 from grailbench.report.peers import Comparison, compare, unpaired
 from grailbench.report.summary import Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
@@ -24,12 +25,12 @@ CLAIMS = "Claims of Computation 2020"
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gives: the published tables asked for, the tables of other graphs, the peers, all cells, and the
-    claims of Computation 2020 where the run takes that paper up.
+    """What a run gives: a ranking where it has peers, all cells, the published tables that its cells fit, the tables of
+    other graphs, the peers, and the claims of Computation 2020 where the run takes that paper up.
 
-    `left_out` are the published tables that hold no graph of the run and were not asked for by name; `other_problems`
-    those that the run has cells of too, and this report none; `unpaired` says which cells of peers none of ours is
-    like.
+    `whole` is False when tables were asked for by name: then it is those alone, with every printed row. `left_out` are
+    the published tables that no cell of the run fits; `other_problems` those that the run has cells of too, and this
+    report none; `unpaired` says which cells of peers none of ours is like.
     """
 
     title: str
@@ -42,6 +43,12 @@ class Report:
     claims: list[computation.Check] = field(default_factory=list)
     other_problems: list[str] = field(default_factory=list)
     unpaired: list[str] = field(default_factory=list)
+    whole: bool = True
+
+    @cached_property
+    def rankings(self) -> list[ranking.Ranking]:
+        """The rankings of a run with peers."""
+        return ranking.rankings(self.cells) if self.whole else []
 
     @property
     def every_table(self) -> list[Table]:
@@ -59,18 +66,24 @@ class Report:
         """The lines that say what the numbers are: machines, statistics, what a ratio means."""
         return [
             f"Measured on: {self.machine}",
-            f"Printed: {self._papers()}, on {published.PRINTED_MACHINE}.",
-            "Times are means over the trials, as print shows them. A ratio is measured / printed and "
-            "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
+            *self._printed(),
             self.status_counts(),
             *self.drifts(),
             *(f"The run has cells of {name} too, which are not shown here: run that problem apart."
               for name in self.other_problems),
         ]  # fmt: skip
 
-    def _papers(self) -> str:
-        ours = [name in tables.PAPER_TABLES for name in (table.name for table in self.tables)]
-        return "; ".join([published.THESIS, *([published.COMPUTATION] if any(ours) or self.claims else [])])
+    def _printed(self) -> list[str]:
+        """What stands beside print, where anything does."""
+        if not self.tables and not self.claims:
+            return []
+        papers = [name in tables.PAPER_TABLES for name in (table.name for table in self.tables)]
+        printed = "; ".join([published.THESIS, *([published.COMPUTATION] if any(papers) or self.claims else [])])
+        return [
+            f"Printed: {printed}, on {published.PRINTED_MACHINE}.",
+            "Beside print, times are means over the trials, as print shows them. A ratio is measured / printed and "
+            "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
+        ]
 
     def drifts(self) -> list[str]:
         """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
@@ -100,7 +113,11 @@ def check_measured(report: Report) -> None:
 
 
 def records(report: Report) -> Iterator[dict]:
-    """One plain record a table cell, then the claims', then the peers'."""
+    """The ranking's plain records and one a cell of the run, then one a table cell, the claims', the peers'."""
+    for each in report.rankings:
+        yield from ranking.records(each)
+    if report.whole:
+        yield from measured.records(report.cells)
     for table in report.every_table:
         yield from render.records(table)
     for check in report.claims:
@@ -110,8 +127,8 @@ def records(report: Report) -> Iterator[dict]:
 
 
 def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterable[str] = ()) -> Report:
-    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names,
-    those that hold a graph of the run.
+    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names all that
+    was measured, and of the published tables those that a cell of the run fits, with the graphs of the run.
 
     Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
     """
@@ -127,46 +144,42 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         rows = rows[rows["problem"].isna() | (rows["problem"] == "reachability")]
     if rows.empty:
         raise NothingMeasured(f"{title}: the run has no rows of reachability")
-    measured = cells(rows)
+    found = cells(rows)
     graphs = graph_counts(rows, names)
-    built = [tables.build(name, measured, graphs) for name in names or tables.NAMES]
-    shown = [t for t in built if names or _belongs(t, measured)]
-    peers = [] if names else compare(measured)
+    built = [tables.build(name, found, graphs) for name in names or tables.NAMES]
+    shown = built if names else [tables.of_graphs(t, found) for t in built if _belongs(t, found)]
+    peers = [] if names else compare(found)
     return Report(
         title=title,
         machine=machine(environment),
         tables=shown,
-        others=[] if names else tables.others(measured),
+        others=[] if names else tables.others(found),
         peers=peers,
-        cells=measured,
-        left_out=[] if names else _left_out(built, measured),
-        claims=[] if names else computation.checks(measured),
+        cells=found,
+        left_out=[] if names else _left_out(built, found),
+        claims=[] if names else computation.checks(found),
         other_problems=others,
-        unpaired=[] if names else unpaired(measured, peers),
+        unpaired=[] if names else unpaired(found, peers),
+        whole=not names,
     )
 
 
-def _left_out(built: list[Table], measured: list[Cell]) -> list[str]:
-    """Names of the tables that hold no graph of the run; those of the GPU only where one was asked."""
-    gpu = tables.on_gpu(measured)
+def _left_out(built: list[Table], found: list[Cell]) -> list[str]:
+    """Names of the tables that no cell of the run fits; those of the GPU only where one was asked."""
+    gpu = tables.on_gpu(found)
     asked = [t for t in built if t.name not in tables.PAPER_TABLES and (gpu or t.name not in tables.GPU_TABLES)]
-    return [t.name for t in asked if not (t.measured or _has_graph(t, measured))]
+    return [t.name for t in asked if not _belongs(t, found)]
 
 
-def _belongs(table: Table, measured: list[Cell]) -> bool:
-    """Whether a run without a wish shows a table: with a graph of it, tables 6.1-6.6 with a GPU's cell on one, the
-    paper's when the run takes the paper up."""
+def _belongs(table: Table, found: list[Cell]) -> bool:
+    """Whether a run without a wish shows a table: 2.1-2.3 with a graph of it, 2.4-2.6 with a cell that one of its
+    columns is of, 6.1-6.6 with a GPU's cell on a graph of it, the paper's when the run takes the paper up."""
     if table.name in tables.PAPER_TABLES:
-        return computation.of_paper(measured)
-    if table.name not in tables.GPU_TABLES:
-        return bool(table.measured) or _has_graph(table, measured)
-    rows = {row.dataset for row in table.rows}
-    return tables.on_gpu(cell for cell in measured if cell.dataset in rows)
-
-
-def _has_graph(table: Table, measured: list[Cell]) -> bool:
-    present = {cell.dataset for cell in measured}
-    return any(row.dataset in present for row in table.rows)
+        return computation.of_paper(found)
+    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
+    if table.name in tables.GPU_TABLES:
+        return tables.on_gpu(own)
+    return bool(own) if table.name in tables.COUNT_TABLES else any(map(tables.fits, table.rows))
 
 
 def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapping | str]:
@@ -219,9 +232,18 @@ def machine(environment: Mapping) -> str:
 
 
 def show(report: Report, details: bool = False) -> Iterator:
-    """Lines and tables for the screen: the header, each table with its notes, the peers, and with `details` every
-    cell."""
+    """Lines and tables for the screen: the header, who is fastest where there are peers, what was measured, each table
+    with its notes, the peers, and with `details` the statistics of every cell."""
     yield from report.header
+    for each in report.rankings:
+        yield ""
+        yield from render.terminal(each.title, *ranking.grid(each), right=ranking.right(each), keys=2)
+    if report.whole:
+        headers, lines, notes = measured.grid(report.cells)
+        yield ""
+        yield from render.terminal(
+            measured.TITLE, headers, lines, notes, right=measured.right(headers), keys=measured.keys(headers)
+        )
     for table in report.every_table:
         headers, lines, notes = render.grid(table)
         yield ""
@@ -238,17 +260,21 @@ def show(report: Report, details: bool = False) -> Iterator:
         yield ""
         yield from render.terminal("All cells (ms)", *detail_grid(report.cells), keys=8)
     if report.left_out:
-        yield f"no graph of the run is in table {', '.join(report.left_out)}"
+        yield _not_here(report)
 
 
-def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
+def _not_here(report: Report) -> str:
+    return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
+
+
+def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]]]:
     """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its
     trials."""
     headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
                "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
                "status"]  # fmt: skip
     lines = []
-    for cell in measured:
+    for cell in found:
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = ["0", *[""] * 8] if s is None else [
                 str(s.trials), render.ms(s.mean), f"{render.ms(s.low)}..{render.ms(s.high)}",
@@ -269,8 +295,13 @@ def detail_grid(measured: list[Cell]) -> tuple[list[str], list[list[str]]]:
 def as_markdown(report: Report) -> str:
     """The whole report as one Markdown page, all cells at its end."""
     parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
+    for each in report.rankings:
+        parts.append(render.markdown(each.title, *ranking.grid(each), right=ranking.right(each)))
+    if report.whole:
+        headers, lines, notes = measured.grid(report.cells)
+        parts.append(render.markdown(measured.TITLE, headers, lines, notes, right=measured.right(headers)))
     if report.left_out:
-        parts.append(f"No graph of the run is in table {', '.join(report.left_out)}.\n")
+        parts.append(f"{_not_here(report)}\n")
     for table in report.every_table:
         parts.append(render.table_markdown(table))
     if report.claims:

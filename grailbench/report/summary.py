@@ -64,8 +64,8 @@ class Cell:
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
     itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
     those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
-    `read_ms`, None where they were not measured, as in `grailbench.bench.rows.FIELDS`. `devices`: GPUs that shared
-    the queries, None where the implementation has no such choice.
+    `read_ms`, None where they were not measured, and `index_bytes` are as in `grailbench.bench.rows.FIELDS`.
+    `devices`: GPUs that shared the queries, None where the implementation has no such choice.
     """
 
     dataset: str
@@ -94,6 +94,7 @@ class Cell:
     device_peak_bytes: int | None = None
     read_ms: float | None = None
     devices: int | None = None
+    index_bytes: int | None = None
 
     @property
     def trials(self) -> int:
@@ -242,6 +243,7 @@ def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
         host_peak_bytes=_first(rows, "host_peak_bytes"),
         device_peak_bytes=_first(rows, "device_peak_bytes"),
         read_ms=_first(rows, "read_ms"),
+        index_bytes=_first(rows, "index_bytes"),
     )
 
 
@@ -296,6 +298,7 @@ def _records(rows: pandas.DataFrame) -> Iterator[dict]:
             "device_peak_bytes": _int(get("device_peak_bytes")),
             "read_ms": None if get("read_ms") is None else float(get("read_ms")),
             "devices": _int(get("devices")),
+            "index_bytes": _int(get("index_bytes")),
         }
 
 

@@ -153,6 +153,17 @@ def _why_not(stand_in: str | None, name: str) -> str:
     return f"not to be had; {stand_in} ran in its place and stands {where}" if stand_in else NOT_RUN
 
 
+def fits(row: Row) -> bool:
+    """True when a column of a table of times is of a cell of the run; positive queries can be had from any cell."""
+    return any(entry.cell is not None for column, entry in row.entries.items() if column != "Positive Queries")
+
+
+def of_graphs(table: Table, cells: Iterable[Cell]) -> Table:
+    """A table without the rows of graphs that no cell is of."""
+    present = {cell.dataset for cell in cells}
+    return replace(table, rows=[row for row in table.rows if row.dataset in present])
+
+
 def on_gpu(cells: Iterable[Cell]) -> bool:
     """True when a cell is of one of our implementations for GPUs, whatever became of it."""
     return any(cell.impl.startswith(THESIS_GPU) for cell in cells)
@@ -320,6 +331,7 @@ def others(cells: Iterable[Cell]) -> list[Table]:
             for dataset, own in groups[like].items()
             for asked, part in _batches(own, lambda part: any(feed.takes(c) for feed in CPU.values() for c in part))
         ]
+        rows = [row for row in rows if fits(row)]
         if rows:
             out.append(Table(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
     return [*out, *_gpu_others(cells)]

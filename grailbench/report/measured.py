@@ -1,0 +1,134 @@
+"""What a run measured: a line a cell, whatever it was asked, with the medians of its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from grailbench.report.render import Footnotes, ms
+from grailbench.report.summary import Cell
+
+NAME = "cells"
+TITLE = "What was measured: medians of the trials"
+PHASES = ("label", "query", "ready")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its header, a cell's value, and the value as text. `key`: it is part of what names a cell; `usual`:
+    the value that goes without saying, so that a column of nothing else is left out."""
+
+    header: str
+    value: Callable[[Cell], object]
+    text: Callable[[object], str] = str
+    key: bool = False
+    usual: tuple = ()
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that gives a number of one to four digits: '113 KiB'."""
+    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if count >= 1 << bits:
+            value = count / (1 << bits)
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    return f"{count} B"
+
+
+def median(cell: Cell, phase: str) -> float | None:
+    """The median ms of a phase of a sound cell, or None."""
+    found = cell.stats(phase) if cell.sound else None
+    return None if found is None else found.median
+
+
+def _count(value: object) -> str:
+    return f"{value:,}"
+
+
+#: headers of columns of words; the others hold numbers
+_WORDS = ("graph", "implementation", "search", "order", "filters", "queries", "checked by", "status")
+_COLUMNS = (
+    Column("graph", lambda c: c.dataset, key=True),
+    Column("implementation", lambda c: c.impl, key=True),
+    Column("d", lambda c: c.dim, key=True),
+    Column("search", lambda c: c.search, key=True, usual=(None, "dfs")),
+    Column("filters", lambda c: c.filtering, key=True),
+    Column("order", lambda c: c.order, key=True, usual=(None, "random")),
+    Column("threads", lambda c: c.threads or None, key=True),
+    Column("GPUs", lambda c: c.devices, key=True, usual=(None, 1)),
+    Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
+    Column("queries", lambda c: c.query_set, key=True),
+    Column("trials", lambda c: c.trials),
+    *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in PHASES),
+    Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
+    Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
+    Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
+    Column("positives", lambda c: c.positives, _count, usual=(None,)),
+    Column("checked by", lambda c: c.verified, usual=(None,)),
+    Column("status", lambda c: c.status),
+)  # fmt: skip
+
+
+def columns(cells: list[Cell]) -> list[Column]:
+    """The columns that these cells need."""
+    return [each for each in _COLUMNS if not each.usual or any(each.value(cell) not in each.usual for cell in cells)]
+
+
+def ordered(cells: list[Cell]) -> list[Cell]:
+    """Cells graph by graph, in the order in which the graphs came, and by what names a cell."""
+    graphs = list(dict.fromkeys(cell.dataset for cell in cells))
+    return sorted(
+        cells,
+        key=lambda c: (
+            graphs.index(c.dataset), c.impl.startswith("peer:"), c.impl, c.dim or 0, c.search or "", c.filters,
+            c.order or "", c.threads, c.devices or 0, c.seed or 0, c.query_set,
+        ),
+    )  # fmt: skip
+
+
+def grid(cells: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes: a line a cell; why one has no times stands once, below."""
+    shown, foot = columns(cells), Footnotes()
+    lines = []
+    for cell in ordered(cells):
+        line = ["" if (value := each.value(cell)) is None else each.text(value) for each in shown]
+        line[-1] += foot.mark([cell.reason] if cell.reason else [])
+        lines.append(line)
+    hidden = [each.header for each in _COLUMNS if each.key and each not in shown]
+    notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
+    if any(cell.search for cell in cells) and "search" in hidden:
+        notes.append("Searches go depth first.")
+    if any(each.header == "host peak" for each in shown):
+        notes.append("host peak: resident memory at most, of cells in a process of their own.")
+    if any(each.header == "device peak" for each in shown):
+        notes.append("device peak: our arrays on the device at most.")
+    return [each.header for each in shown], lines, [*notes, *foot.lines()]
+
+
+def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
+    """Look-alikes and the graphs for which they stand, each once."""
+    return list(dict.fromkeys((cell.dataset, cell.stands_for) for cell in cells if cell.stands_for))
+
+
+def keys(headers: list[str]) -> int:
+    """How many of these columns name a cell."""
+    return sum(each.key for each in _COLUMNS if each.header in headers)
+
+
+def right(headers: list[str]) -> tuple[str, ...]:
+    """Headers of the columns of numbers."""
+    return tuple(header for header in headers if header not in _WORDS)
+
+
+def records(cells: list[Cell]) -> Iterator[dict]:
+    """One plain record a cell, for `--json`; times in ms, sizes in bytes."""
+    for cell in ordered(cells):
+        yield {
+            "table": NAME, "dataset": cell.dataset, "impl": cell.impl, "dim": cell.dim, "search": cell.search,
+            "filters": cell.filtering or None, "order": cell.order, "threads": cell.threads or None,
+            "devices": cell.devices, "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
+            **{f"{phase}_ms": median(cell, phase) for phase in PHASES}, "index_bytes": cell.index_bytes,
+            "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
+            "positives": cell.positives, "verified": cell.verified, "status": cell.status,
+            "reason": cell.reason or None,
+        }  # fmt: skip
+
