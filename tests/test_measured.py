@@ -96,6 +96,16 @@ def test_a_look_alike_that_ran_in_the_place_of_a_graph_says_so():
     assert "kegg-like ran in the place of kegg." in measured.grid(cells(frame(rows("kegg-like", stands_for="kegg"))))[2]
 
 
+def test_sizes_of_other_problems_stand_before_the_status_where_they_were_measured():
+    many = pandas.DataFrame({"index_bytes": [None, 2048], "host_peak_bytes": [None, None], "device_peak_bytes": [0, 1]})
+    found = [measured.sizes(many), {}]
+    assert found[0] == {"index_bytes": 2048, "device_peak_bytes": 1}
+    headers, lines, notes = measured.with_sizes(["graph", "status"], [["a", "ok"], ["b", "failed"]], found)
+    assert headers == ["graph", "held", "device peak", "status"]
+    assert lines == [["a", "2 KiB", "1 B", "ok"], ["b", "", "", "failed"]]
+    assert [note.partition(":")[0] for note in notes] == ["held", "device peak"]
+
+
 # ------------------------------------------------------------------ the report
 
 

@@ -150,6 +150,7 @@ def closed(session_cache, tmp_path_factory):
 def test_report_prints_and_writes_the_table(capsys, closed):
     code, out, _ = call(capsys, "report", closed)
     assert code == 0
+    assert "held" in out
     assert "floyd-warshall (0)" in out
     assert {"report.md", "closure.csv"} <= {path.name for path in (closed / "report").iterdir()}
     assert "4,830" in (closed / "report" / "report.md").read_text()  # the custom graph is one component

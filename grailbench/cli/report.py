@@ -1,4 +1,4 @@
-"""`grailbench report`: a run's tables beside the printed ones."""
+"""`grailbench report`: what a run measured, and beside it what is printed."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ import click
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
 def command(run, tables, form, details, page, reference, ceilings, with_counters, as_json):
-    """Show a run's tables: measured beside printed, and their ratio.
+    """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
-    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The report is
+    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. A run with peers opens with
+    a ranking. Tables have the graphs of the run; with --table all that are printed. The report is
     written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. A ratio
     of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
     read on a phone.

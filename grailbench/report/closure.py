@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.graph.generate import parse_shape
-from grailbench.report import render
+from grailbench.report import measured, render
 from grailbench.report.figures import Figure
 from grailbench.report.summary import NOT_FROM_EDGES, plain
 
@@ -30,6 +30,7 @@ TITLES = {
     "random-tree": "random tree",
     "scale-free": "scale-free graph",
 }
+_CELL = ["dataset", "impl", "threads"]
 _HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
 
 #: name to title and how to read it
@@ -81,7 +82,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
 
     lines = []
     datasets, impls = list(dict.fromkeys(rows.dataset)), order(rows.impl)
-    groups = rows.groupby(["dataset", "impl", "threads"], sort=False, dropna=False)
+    groups = rows.groupby(_CELL, sort=False, dropna=False)
     for (dataset, impl, threads), own in sorted(groups, key=lambda g: (datasets.index(g[0][0]), impls.index(g[0][1]))):
         first, (status, reason) = own.iloc[0], standing(plain(own[list(STANDS_ON)]))
         shape = parse_shape(dataset)
@@ -168,13 +169,15 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
 
 def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and notes: medians of every cell, graphs in the order of the run, implementations in `order`."""
-    found = cells(of_closures(rows))
+    own_rows = of_closures(rows)
+    found = cells(own_rows)
     tiled = {
         phase: found[(found.impl == "tiled") & (found.phase == phase)].set_index("dataset")["median"].to_dict()
         for phase in ("solve", "ready")
     }
-    whole, lines = (found.phase == "ready").any(), []
-    for (dataset, impl, _), own in found.groupby(["dataset", "impl", "threads"], sort=False, dropna=False):
+    sized = {(d, i, _whole(t)): measured.sizes(own) for (d, i, t), own in own_rows.groupby(_CELL, dropna=False)}
+    whole, lines, sizes = (found.phase == "ready").any(), [], []
+    for (dataset, impl, threads), own in found.groupby(_CELL, sort=False, dropna=False):
         first = own.iloc[0]
         medians = own.set_index("phase")["median"].to_dict()
         times = [render.ms(medians[name]) if name in medians else "" for name in _PHASES]
@@ -189,6 +192,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
             ratios[0], *ready, closed,
             f"{first.status}: {first.reason}" if first.reason else first.status,
         ])  # fmt: skip
+        sizes.append(sized[dataset, impl, _whole(threads)])
     notes = [
         "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
         "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device.",
@@ -197,8 +201,9 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         else f"From edges: {NOT_FROM_EDGES}.",
     ]
     at = HEADERS.index("tiled / this") + 1
-    more = ["from edges ms", "tiled / this, from edges"] if whole else []
-    return [*HEADERS[:at], *more, *HEADERS[at:]], lines, notes
+    columns = ["from edges ms", "tiled / this, from edges"] if whole else []
+    headers, lines, more = measured.with_sizes([*HEADERS[:at], *columns, *HEADERS[at:]], lines, sizes)
+    return headers, lines, [*notes, *more]
 
 
 def records(rows: pandas.DataFrame) -> Iterable[dict]:

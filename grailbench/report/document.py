@@ -255,7 +255,7 @@ def show(report: Report, details: bool = False) -> Iterator:
         yield ""
         yield from render.terminal(render.peer_heading(comparison), *render.peer_grid(comparison))
     if report.unpaired:
-        yield from ("", *map(rich.markup.escape, report.unpaired))
+        yield from ("", *report.unpaired)
     if details:
         yield ""
         yield from render.terminal("All cells (ms)", *detail_grid(report.cells), keys=8)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from grailbench.report.render import Footnotes, ms
 from grailbench.report.summary import Cell
+
+if TYPE_CHECKING:
+    import pandas
 
 NAME = "cells"
 TITLE = "What was measured: medians of the trials"
@@ -38,6 +42,36 @@ def median(cell: Cell, phase: str) -> float | None:
     """The median ms of a phase of a sound cell, or None."""
     found = cell.stats(phase) if cell.sound else None
     return None if found is None else found.median
+
+
+#: columns of rows that hold sizes, and what tables of other problems call them
+SIZES = {"index_bytes": "held", "host_peak_bytes": "host peak", "device_peak_bytes": "device peak"}
+
+
+def sizes(rows: pandas.DataFrame) -> dict[str, int]:
+    """The largest of each of `SIZES` in some rows of one cell; what was not measured is left out."""
+    return {name: int(rows[name].max()) for name in SIZES if name in rows and rows[name].notna().any()}
+
+
+def with_sizes(
+    headers: list[str], lines: list[list[str]], found: Iterable[dict[str, int]]
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """A table with the sizes of each line's cell before its last column, where any were measured, and their notes."""
+    found = list(found)
+    shown = [name for name in SIZES if any(name in each for each in found)]
+    headers = [*headers[:-1], *(SIZES[name] for name in shown), headers[-1]]
+    lines = [
+        [*line[:-1], *(size(each[name]) if name in each else "" for name in shown), line[-1]]
+        for line, each in zip(lines, found, strict=True)
+    ]
+    return headers, lines, [_SIZE_NOTES[name] for name in shown]
+
+
+_SIZE_NOTES = {
+    "index_bytes": "held: bytes that it holds beyond its input.",
+    "host_peak_bytes": "host peak: resident memory at most, of cells in a process of their own.",
+    "device_peak_bytes": "device peak: our arrays on the device at most.",
+}
 
 
 def _count(value: object) -> str:
@@ -97,10 +131,8 @@ def grid(cells: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
     notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
     if any(cell.search for cell in cells) and "search" in hidden:
         notes.append("Searches go depth first.")
-    if any(each.header == "host peak" for each in shown):
-        notes.append("host peak: resident memory at most, of cells in a process of their own.")
-    if any(each.header == "device peak" for each in shown):
-        notes.append("device peak: our arrays on the device at most.")
+    present = {each.header for each in shown}
+    notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in present]
     return [each.header for each in shown], lines, [*notes, *foot.lines()]
 
 

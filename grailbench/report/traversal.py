@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.bench.rows import SOUND, STANDS_ON, standing
-from grailbench.report import render
+from grailbench.report import measured, render
 from grailbench.report.figures import Figure, short
 from grailbench.report.summary import NOT_FROM_EDGES, plain
 
@@ -58,10 +58,10 @@ FIGURES = {
 }
 
 
-def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """A line a cell: `_COLUMNS`. `searches` is the number timed in a trial; for a wrong cell the number checked, of
-    which `wrong` were wrong. Times in ms a search, but `ready`, which is of all of them, `rate` in edges a second,
-    `steps` levels or rounds a search.
+def cells(rows: pandas.DataFrame, sized: bool = False) -> pandas.DataFrame:
+    """A line a cell: `_COLUMNS`, and its `measured.sizes` if `sized`. `searches` is the number timed in a trial; for a
+    wrong cell the number checked, of which `wrong` were wrong. Times in ms a search, but `ready`, which is of all of
+    them, `rate` in edges a second, `steps` levels or rounds a search.
 
     A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
     with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
@@ -85,6 +85,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
             "problem": problem, "dataset": dataset, "vertices": _whole(first.vertices), "edges": _whole(first.edges),
             "impl": impl, "status": status, "reason": reason,
             "searches": counters.get("searches", searches), "wrong": counters.get("wrong_searches"),
+            "sizes": measured.sizes(part),
         }  # fmt: skip
         top = part[part.ms.notna() & (part.under.fillna("") == "")]
         solved = top[top.phase == "solve"].ms / (searches or 1)
@@ -99,7 +100,7 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
                 "launches": counters["launches"] / (searches or 1) if "launches" in counters else None,
             }  # fmt: skip
         lines.append(line)
-    found = pandas.DataFrame(lines, columns=list(_COLUMNS))
+    found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(["sizes"] if sized else [])])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *_rank(r.impl)) for r in found.itertuples()]
     return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
@@ -151,7 +152,7 @@ _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     """Headers, lines and notes: medians of every cell, problem by problem and graph by graph."""
-    found = cells(rows)
+    found = cells(rows, sized=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines = []
     for r in found.itertuples():
@@ -175,7 +176,8 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         else f"From edges: {NOT_FROM_EDGES}.",
         *wrong_shares(found),
     ]
-    return HEADERS, lines, notes
+    headers, lines, more = measured.with_sizes(HEADERS, lines, found.sizes)
+    return headers, lines, [*notes, *more]
 
 
 def _known(value) -> float | None:
