@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from grailbench.bench import results
+from grailbench.bench.console import Screen
 from grailbench.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000
@@ -110,6 +111,15 @@ def test_long_values_of_a_sheet_go_on_below_their_beginning():
     assert list(paired([("name", "kegg"), ("notes", "one two three four five six")], 28)) == [
         "name   kegg", "notes  one two three four", "       five six"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("terminal", "lines"), [(True, 4), (False, 1)])
+def test_what_a_run_says_as_it_goes_is_folded_in_a_terminal_alone(terminal, lines):
+    out = io.StringIO()
+    with Screen(console=Console(file=out, width=40, force_terminal=terminal, color_system=None)) as screen:
+        screen.note("WRONG: kegg-like [1] " + "said for a reason " * 6)
+    assert len(out.getvalue().splitlines()) == lines
+    assert out.getvalue().split() == ["WRONG:", "kegg-like", "[1]", *["said", "for", "a", "reason"] * 6]
 
 
 # ------------------------------------------------------------------ which width

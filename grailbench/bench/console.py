@@ -20,7 +20,7 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.rows import cell_of, sampled, standing
 from grailbench.contract import Input, Problem, Workload
-from grailbench.screen import Grid
+from grailbench.screen import Grid, fold
 
 
 class Screen:
@@ -40,8 +40,9 @@ class Screen:
             self.live.stop()
 
     def note(self, text: str) -> None:
-        """A line of its own."""
-        self.console.print(escape(text), soft_wrap=True)
+        """A line of its own, folded between words in a terminal."""
+        for line in fold(text, self.console.width) if self.console.is_terminal else [text]:
+            self.console.print(escape(line), soft_wrap=True)
 
     def began(self, folder: Path | None, plan: Plan, steps: int) -> None:
         graphs = len(plan.by_dataset())
