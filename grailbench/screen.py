@@ -7,6 +7,7 @@ no column. No word is ever broken: one that is longer than the window makes its 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,8 +26,10 @@ _READABLE = 20  #: what a folded text keeps of its width, so that it is no tower
 
 def console() -> Console:
     """A rich console on stdout, plain when that is no terminal or NO_COLOR is set; its width as said above."""
-    free = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit()
-    return Console(file=sys.stdout, highlight=False, width=_ANY_WIDTH if free else None)
+    said = os.environ.get("COLUMNS", "")
+    bounded = sys.stdout.isatty() or (said.isdigit() and int(said) > 0)
+    width = shutil.get_terminal_size().columns if bounded else _ANY_WIDTH  # COLUMNS first, then the terminal
+    return Console(file=sys.stdout, highlight=False, width=max(width, _LEAST_WIDTH))
 
 
 def put(parts: Iterable[Grid | str], to: Console | None = None) -> None:
@@ -141,7 +144,8 @@ class Grid:
     def _head(self, line: list[str | Text]) -> str:
         """What a line is about: 'kegg, sequential, d 2'."""
         named = zip(self.headers[: self.keys], map(str, line), strict=False)
-        return ", ".join(f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
+        words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
+        return ", ".join(word.strip() for word in words)
 
     def _drawn(
         self, columns: list[int], widths: list[int], gap: int, rule: str, heads: list[str] | None = None, width: int = 0

@@ -80,6 +80,12 @@ def test_what_a_line_is_about_stands_above_it_when_the_window_is_narrow():
     assert text.index("milliseconds0") < text.index("milliseconds3")
 
 
+def test_a_number_without_a_name_stands_bare_above_its_line():
+    heads, line = ["", "configuration", "time"], ["1", "sequential d=2", "1.00 of 1.00"]
+    table = Grid("", heads, [line], frozenset({"", "time"}), keys=2)
+    assert "\n1, sequential d=2\n 1.00 of 1.00" in shown(table, width=20)
+
+
 def test_a_first_column_without_a_name_is_in_every_part_and_an_empty_one_in_none():
     heads = ["Data set", "", *(f"milliseconds{i}" for i in range(8)), "nothing"]
     lines = [["Kegg", "measured", *"12345678", ""], ["", "printed", *"12345678", ""]]
@@ -130,6 +136,9 @@ def test_a_pipe_has_all_the_width_and_columns_says_otherwise(monkeypatch):
     assert console().width == WIDE
     monkeypatch.setenv("COLUMNS", "80")
     assert console().width == 80
+    for none in ("", "0", "wide"):
+        monkeypatch.setenv("COLUMNS", none)
+        assert console().width == WIDE
 
 
 @pytest.fixture(scope="module")
