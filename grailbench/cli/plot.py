@@ -26,7 +26,7 @@ PHASES = ("label", "query", "ready")
     "--out",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the files. [default: figures in the run's folder]",
+    help="Folder of the files. [default: figures in the run's folder; a recorded run needs one]",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True, help="Kind of files.")
 @click.option("--reference", metavar="CONFIG", help="Of the speed-up: a configuration, or words only it has.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -24,6 +25,12 @@ import click
     show_default=True,
     help="Files to write beside the run.",
 )
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the files. [default: report in the run's folder; none of a recorded run]",
+)
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
 @click.option(
     "--html",
@@ -44,12 +51,13 @@ import click
 )
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
-def command(run, tables, form, details, page, reference, ceilings, with_counters, as_json):
+def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. A run with peers opens with
     a ranking. Tables have the graphs of the run; with --table all that are printed. The report is
-    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. A ratio
+    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. Into a
+    recorded run (one in results/baselines, or that git tracks) nothing is written: name a folder with --out. A ratio
     of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
     read on a phone.
 
@@ -61,6 +69,7 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
       grailbench report --html --reference dfs
       grailbench report --counters
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
+      grailbench report results/runs/2025-01-31-quickstart --out reports
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.errors import InputError
@@ -73,30 +82,32 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
                 f"{suite.title} has {', '.join(suite.problems)}; --table, --html, --limit, --counters, --details and "
                 "--reference are for runs of reachability"
             )
-        files = suite.write(form)
+        files = suite.write(form, out)
         if as_json:
             for line in suite.show(as_json):
                 click.echo(line)
         else:
             put(suite.show(as_json))
-        for path in files:
-            click.echo(f"written: {path}", err=True)
+        _say(files, suite.folder)
         suite.check_measured()
         return
     report, folder = document.of_run(run, tables)
-    files = document.write(report, folder, "csv" if tables and form == "both" else form)  # report.md is of all tables
+    form = "csv" if tables and form == "both" else form  # report.md is of all tables
+    files = document.write(report, folder, form, out)
     if page is not None:
         from grailbench.report import html
 
-        files.append(html.of_run(report, folder, page, reference))
+        files.append(html.of_run(report, folder, page, reference, out))
     from grailbench.report import limit
+    from grailbench.report.places import place
 
     frames = {}
     if ceilings is not None:
         frames["x limit"] = limit.limits(report.cells, limit.ceilings_for(folder, ceilings or None))
     if with_counters:
         frames["counters"] = limit.counters(report.cells)
-    files += [limit.write(frame, folder, name.replace(" ", "-")) for name, frame in frames.items()]
+    if (where := place(folder, document.FOLDER, out)) is not None:
+        files += [limit.write(frame, where, name.replace(" ", "-")) for name, frame in frames.items()]
     if as_json:
         for record in document.records(report):
             click.echo(json.dumps(record))
@@ -107,6 +118,14 @@ def command(run, tables, form, details, page, reference, ceilings, with_counters
         put(document.show(report, details))
         for name, frame in frames.items():
             put(limit.show(name, limit.work(frame) if name == "counters" else frame))
-        for path in files:
-            click.echo(f"written: {path}", err=True)
+        _say(files, folder)
     document.check_measured(report)
+
+
+def _say(files: list[Path], run: Path) -> None:
+    from grailbench.report.places import WHY
+
+    for path in files:
+        click.echo(f"written: {path}", err=True)
+    if not files:
+        click.echo(f"no file written: {run} is {WHY} (--out DIR writes them)", err=True)

@@ -13,6 +13,7 @@ from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import computation, measured, published, ranking, render, runs, tables
 from grailbench.report.peers import Comparison, compare, unpaired
+from grailbench.report.places import place
 from grailbench.report.summary import Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
 
@@ -313,10 +314,12 @@ def as_markdown(report: Report) -> str:
     return "\n".join(parts)
 
 
-def write(report: Report, run: Path, form: str = "both") -> list[Path]:
-    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both') into the run's `report`
-    folder, each file atomically; returns the paths."""
-    folder = Path(run) / FOLDER
+def write(report: Report, run: Path, form: str = "both", out: str | Path | None = None) -> list[Path]:
+    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both') into `out`, by default the run's folder
+    `report`, each file atomically; returns the paths: none of a recorded run without `out`."""
+    folder = place(run, FOLDER, out)
+    if folder is None:
+        return []
     files: dict[str, str] = {}
     if form in ("markdown", "both"):
         files["report.md"] = as_markdown(report)

@@ -22,6 +22,7 @@ from grailbench.report.document import CLAIMS, FOLDER, Report
 from grailbench.report.feeds import THESIS_GPU
 from grailbench.report.figures import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
+from grailbench.report.places import WHY, place
 from grailbench.report.summary import NOT_FROM_EDGES, detail
 from grailbench.report.tables import COUNT_TABLES
 
@@ -40,10 +41,18 @@ _PAGES = {
 }  # fmt: skip
 
 
-def of_run(report: Report, folder: Path, file: str = "", reference: str | None = None) -> Path:
-    """Write the page of the run in `folder`; `file` '' is the run's report/report.html. Raises as `write`."""
+def of_run(
+    report: Report, folder: Path, file: str = "", reference: str | None = None, out: str | Path | None = None
+) -> Path:
+    """Write the page of the run in `folder`; `file` '' is `report.html` in `out`, by default the run's folder `report`.
+
+    Raises InputError for a recorded run without `file` or `out`, else as `write`.
+    """
     environment = results.read_json(folder / results.ENVIRONMENT)
-    path = Path(file) if file else folder / FOLDER / FILE
+    where = place(folder, FOLDER, out)
+    if not file and where is None:
+        raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")
+    path = Path(file) if file else where / FILE
     return write(report, environment, path, reference, profile=stalls.of_run(folder))
 
 

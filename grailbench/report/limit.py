@@ -22,7 +22,6 @@ from grailbench.bench.results import ENVIRONMENT, read_json
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
 from grailbench.report import render
-from grailbench.report.document import FOLDER
 from grailbench.report.summary import ON_DEVICE, Cell
 
 PHASES = ("label", "query")
@@ -169,9 +168,9 @@ def show(title: str, frame: pandas.DataFrame):
     yield from render.terminal(title, headers, lines, right=right, keys=len(_WHO))
 
 
-def write(frame: pandas.DataFrame, run: Path, name: str) -> Path:
-    """Write a frame as `NAME.csv` beside the run's other tables, atomically; its path."""
-    path = run / FOLDER / f"{name}.csv"
+def write(frame: pandas.DataFrame, folder: Path, name: str) -> Path:
+    """Write a frame as `NAME.csv` into a folder, atomically; its path."""
+    path = folder / f"{name}.csv"
     with atomic_file(path) as file:
         file.write(frame.to_csv(index=False, lineterminator="\n").encode())
     return path

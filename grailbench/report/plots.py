@@ -17,6 +17,7 @@ from grailbench.graph.store import atomic_file
 from grailbench.report import document, figures, plots_computation, stalls, suites
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure, graph_label, series_label, short
+from grailbench.report.places import WHY, place
 from grailbench.report.sheet import (
     BAD,
     COLUMNS,
@@ -58,8 +59,8 @@ def write(
 
     `names`: which of `figures.FIGURES`, all by default; a long figure has several pages, NAME-2 and so on. Files are
     written atomically. `profile`: the CSV of Nsight Compute for figure 8, by default `ncu.csv` in the run's folder.
-    Raises MachineLacks without matplotlib, InputError for a name or reference that is none,
-    NothingMeasured when the run has no sound time, or a figure that was asked for has no data.
+    Raises MachineLacks without matplotlib, InputError for a name or reference that is none and for a recorded run
+    without `out`, NothingMeasured when the run has no sound time, or a figure that was asked for has no data.
     """
     _require()
     names = list(names)
@@ -76,13 +77,15 @@ def write(
             raise InputError(f"no figure {name!r} of this run", remedy=f"choose among {', '.join(drawn)}")
         if not drawable(drawn[name]):
             raise NothingMeasured(f"{report.title}: it has nothing to show in figure {name!r}")
-    place = Path(out) if out is not None else folder / FOLDER
+    where = place(folder, FOLDER, out)
+    if where is None:
+        raise InputError(WHY, path=folder, remedy="name a folder: --out DIR")
     source = f"{report.title}. {report.machine}"
     written = []
     for name in names or drawn:
         if drawable(drawn[name]):
             for file, data in _files(drawn[name], source, form):
-                written.append(_save(place / file, data))
+                written.append(_save(where / file, data))
     return written
 
 

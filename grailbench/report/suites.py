@@ -19,6 +19,7 @@ from grailbench.bench.rows import SOUND, STANDS_ON
 from grailbench.errors import NothingMeasured
 from grailbench.report import render
 from grailbench.report.figures import Figure
+from grailbench.report.places import place
 from grailbench.report.summary import plain
 
 if TYPE_CHECKING:
@@ -55,11 +56,14 @@ class Suite:
             found |= module.figures(self.rows)
         return found
 
-    def write(self, form: str = "both") -> list[Path]:
-        """`report.md` ('markdown') and `PROBLEM.csv` with a line a cell and phase ('csv'), or both, in the run's
-        folder; returns the paths."""
+    def write(self, form: str = "both", out: str | Path | None = None) -> list[Path]:
+        """`report.md` ('markdown') and `PROBLEM.csv` with a line a cell and phase ('csv'), or both, in `out`, by
+        default the run's folder `report`; returns the paths: none of a recorded run without `out`."""
         from grailbench.graph.store import atomic_file
 
+        folder = place(self.folder, FOLDER, out)
+        if folder is None:
+            return []
         modules, files = _modules(self.problems), {}
         if form in ("csv", "both"):
             for module in modules:
@@ -68,9 +72,9 @@ class Suite:
             parts = [render.markdown(module.PROBLEM, *module.grid(self.rows)) for module in modules]
             files["report.md"] = "\n".join([f"# {self.title}\n", f"- {self.machine}\n", *parts])
         for name, text in files.items():
-            with atomic_file(self.folder / FOLDER / name) as file:
+            with atomic_file(folder / name) as file:
                 file.write(text.encode())
-        return [self.folder / FOLDER / name for name in files]
+        return [folder / name for name in files]
 
     def show(self, as_json: bool) -> Iterator:
         """Lines of JSON, or lines and tables for the screen."""

@@ -1,0 +1,143 @@
+"""No command of the README leaves a change in a checkout, and nothing is written into a recorded run unasked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from commands import call
+from stored import everything, store
+
+from grailbench import paths
+
+ROOT = Path(__file__).parents[1]
+SMALL = "--dataset kegg-like --no-fetch --count 200 --trials 1"
+DRAWS = find_spec("matplotlib") is not None
+RECORDED = ("results/baselines/cpu-2core/peers", "results/baselines/h200/closure-50000", "results/baselines/ci")
+
+#: what is put in the place of what in the README's commands, in this order: small graphs, no network, the run made here
+REPLACED = (
+    (r"\[\[?.*", ""),
+    (r"^fetch\b.*", "fetch kegg-like --offline"),
+    (r"^run( --(dataset|config|impl|dim|devices|count|filters) \S+)+", f"run {SMALL} --impl dfs"),
+    (r"^run --problem \w+.*", "run --problem bfs --dataset kegg-like --impl sequential --count 2 --trials 1"),
+    (r"--vertices \d+ --degree \S+", "--vertices 300 --degree 3"),
+    (r"--window \d+", "--window 50"),
+    (r"^limits$", "limits --quick --only cpu"),
+    (r"\bRUN --table 6.1", "RUN --table 2.4"),
+    (r"\bRUN --figure \S+", "RUN --figure phases"),
+    (r" --limit$", ""),  # needs the ceilings of a whole 'limits'
+    (r"\b(BASE|NEW|RUN)\b", "made"),
+    (r"\bedges.txt\b", "{outside}/edges.txt"),
+    (r"/tmp/", "{outside}/"),
+)
+SKIPPED = ("ab ",)  # minutes; tests/test_ab.py has its worktrees, which lie in a temporary folder
+
+
+def shown(page):
+    """The commands of a page, without the word grailbench."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^(?:\$ )?grailbench (.+?)(?:  +#.*)?$", "\n".join(blocks), re.MULTILINE)
+
+
+def git(folder, *words):
+    command = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A checkout with the files of this one in a commit of its own, in which the commands of this test run."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no git checkout")
+    folder = tmp_path / "clone"
+    for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "all")
+    monkeypatch.setattr(paths, "_PACKAGE", folder / "grailbench")
+    monkeypatch.delenv("GRAILBENCH_CACHE")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def hashes(folder):
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_no_command_of_the_readme_leaves_a_change(clone, tmp_path, capfd):
+    (tmp_path / "edges.txt").write_text("0 1\n1 2\n0 3\n")
+    assert call(capfd, "run", *SMALL.split(), "--impl", "dfs", "--out", "results/runs/made")[0] == 0
+    done = []
+    for line in shown(clone / "README.md"):
+        if line.startswith(SKIPPED) or (line.startswith("plot") and not DRAWS):
+            continue
+        for pattern, text in REPLACED:
+            line = re.sub(pattern, text, line)
+        words = shlex.split(line.replace("{outside}", str(tmp_path)))
+        code, _, err = call(capfd, *words)
+        assert "Traceback" not in err
+        assert git(clone, "status", "--porcelain") == "", line
+        done.append((words[0], code))
+    good = {name for name, code in done if code == 0}
+    assert {"run", "report", "compare", "export", "generate", "import", "list", "info", "limits"} <= good
+    assert ("plot" in good) == DRAWS
+    assert len(done) > 25
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_nothing_is_written_into_a_recorded_run_unasked(clone, tmp_path, capsys, name):
+    run = clone / name
+    before = hashes(run)
+    code, out, err = call(capsys, "report", name)
+    assert code == 0
+    assert len(out) > 300
+    assert "no file written" in err
+    assert "--out" in err
+    assert call(capsys, "compare", name, name)[0] == 0
+    if DRAWS:
+        code, _, err = call(capsys, "plot", name)
+        assert code == 2
+        assert "a recorded run" in err
+        assert "--out" in err
+    if "closure" not in name:
+        assert call(capsys, "report", name, "--counters", "--details")[0] == 0
+        code, _, err = call(capsys, "report", name, "--html")
+        assert code == 2
+        assert "--out" in err
+        assert call(capsys, "report", name, f"--html={tmp_path / 'page.html'}")[0] == 0
+        assert (tmp_path / "page.html").is_file()
+    assert call(capsys, "report", name, "--out", tmp_path / "report")[0] == 0
+    assert (tmp_path / "report" / "report.md").is_file()
+    assert hashes(run) == before
+    assert git(clone, "status", "--porcelain") == ""
+
+
+def test_out_may_name_the_recorded_run_and_a_run_that_git_tracks_is_one_too(clone, tmp_path, capsys):
+    run = store(clone / "kept" / "mine", everything())
+    assert call(capsys, "report", run)[0] == 0
+    assert (run / "report" / "report.md").is_file()
+    shutil.rmtree(run / "report")
+    git(clone, "add", "-A")
+    assert call(capsys, "report", run)[0] == 0
+    assert not (run / "report").exists()
+    code, _, err = call(capsys, "report", run, "--out", run / "report", "--html", "--counters")
+    assert code == 0
+    written = {path.name for path in (run / "report").iterdir()}
+    assert {"report.md", "cells.csv", "report.html", "counters.csv"} <= written
+    assert "no file written" not in err
+
+
+def test_a_run_outside_of_the_checkout_has_its_report_beside_it(clone, tmp_path, capsys):
+    run = store(tmp_path / "elsewhere", everything())
+    assert call(capsys, "report", run)[0] == 0
+    assert (run / "report" / "report.md").is_file()
