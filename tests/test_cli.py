@@ -10,6 +10,7 @@ from stored import store
 
 from grailbench.bench import results
 from grailbench.cli.main import COMMANDS, cli
+from grailbench.datasets import generating
 from grailbench.datasets.registry import registry
 
 # ------------------------------------------------------------------ help
@@ -187,6 +188,19 @@ def test_a_graph_made_from_a_spec_is_told_in_two_lines_and_no_empty_table(capsys
     assert path.endswith("path-4.npz")
 
 
+@pytest.mark.parametrize(("name", "super_root"), [("kegg-like", True), ("dag_01-like", False)])
+def test_generate_says_what_its_two_counts_count(name, super_root):
+    vertices, edges = (3618, 5576) if super_root else (250_000, 12_518_774)
+    record = {"name": name, "path": "x.npz", "vertices": 3617 if super_root else vertices, "seconds": 0.1,
+              "edges": 4395 if super_root else edges, "basis": "measured"}  # fmt: skip
+    rows = [{"quantity": q, "wanted": n, "generated": n, "relative": 0.0} for q, n in
+            (("vertices", vertices), ("edges", edges))]  # fmt: skip
+    table, *lines, path = generating.account(record | {"differences": rows})
+    assert table.title == f"{name}: {record['vertices']:,} vertices, {record['edges']:,} edges in its file, 0.10 s"
+    assert any("with the super-root and its 1,181 edges" in line for line in lines) == super_root
+    assert path == "x.npz"
+
+
 def test_help_names_every_command_with_a_whole_sentence(capsys):
     code, out, _ = call(capsys, "--help")
     assert code == 0
@@ -266,6 +280,14 @@ def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
     code, _, err = call(capsys, "report", str(run), "--table", "7.1")
     assert code == 2
     assert "2.4" in err
+
+
+def test_the_reason_of_skipped_cells_stands_once_below_the_summary(capsys):
+    code, out, _ = call(capsys, "verify", "--dataset", "kegg", "--impl", "dfs", "--impl", "bfs", "--no-fetch")
+    assert code == 3
+    assert out.count("skipped [1]") == 2
+    assert out.count("kegg was not fetched yet") == 1
+    assert out.splitlines()[-1].startswith("[1] kegg was not fetched yet")
 
 
 # ------------------------------------------------------------------ errors

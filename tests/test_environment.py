@@ -55,3 +55,10 @@ def test_recording_the_environment_imports_no_cuda_module():
     )
     found, out = in_python(code)
     assert found == 0, out
+
+
+def test_a_machine_is_busy_from_a_load_of_0_6_a_core():
+    assert environment.busy({"cores": 2, "load_average": [1.3, 0, 0]}) == "load average 1.3 on 2 cores"
+    odd = ("x", [], ["x"], None, 3, {"a": 1})
+    known = [{"cores": 2, "load_average": [1.1, 9, 9]}, {}, *({"cores": 2, "load_average": load} for load in odd)]
+    assert [environment.busy(each) for each in [*known, {"cores": "x", "load_average": [9.0]}]] == [None] * 9

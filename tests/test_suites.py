@@ -130,6 +130,21 @@ def test_a_report_on_reachability_says_which_cells_of_other_problems_it_leaves_o
     assert document.make(both[both.problem == "reachability"], {}, "run").other_problems == []
 
 
+def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
+    found = suites.make(ROWS, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path)
+    assert list(found.show(as_json=False))[2].startswith("DISTURBED: the run began at load average 3.1 on 2 cores")
+    found.write()
+    assert "DISTURBED" in (tmp_path / "report" / "report.md").read_text().splitlines()[4]
+
+
+def test_the_reason_of_many_cells_stands_once_below_the_table():
+    why = {"status": "skipped", "reason": "no GPU here", "phase": None, "ms": None}
+    lost = pandas.concat([ROWS[:1].assign(impl=impl, **why) for impl in ("tiled", "naive", "warshall-bits-gpu")])
+    _, lines, notes = closure.grid(lost)
+    assert [line[-1] for line in lines] == ["skipped [1]"] * 3
+    assert notes[-1] == "[1] no GPU here"
+
+
 def test_a_run_without_a_time_measured_nothing(tmp_path):
     with pytest.raises(NothingMeasured):
         suites.make(ROWS[ROWS.status == "wrong"], {}, tmp_path).check_measured()

@@ -105,7 +105,7 @@ def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory()
     groups += [rows(impl="gpu-path", filters=None), rows(impl="peer:pyreachability-grail", filters=None)]
     groups += [rows(impl="gpu-fused", filters="level", devices=count, **known) for count in (1, 2)]
     measured = cells(pandas.DataFrame([row for group in groups for row in group]))
-    headers, lines = document.detail_grid(measured)
+    headers, lines, _ = document.detail_grid(measured)
     shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
     assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "", "level", "level"]
     assert shown[2]["query set"] == "balanced-10-s1"
@@ -372,6 +372,21 @@ def test_peers_are_compared_on_the_same_queries_only():
 
 # ------------------------------------------------------------------ the whole report
 
+
+def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
+    def skipped(dim):
+        return rows(impl="gpu", dim=dim, ms=(None,), phase=None, status="skipped", reason="no GPU here")
+
+    report = document.make(pandas.DataFrame(rows() + skipped(1) + skipped(2) + skipped(3)), ENVIRONMENT, "run 1")
+    _, lines, notes = document.detail_grid(report.cells)
+    assert [line[-1] for line in lines] == ["ok", *["skipped [1]"] * 3]
+    assert notes == ["[1] no GPU here"]
+    assert document.as_markdown(report).partition("All cells")[2].count("no GPU here") == 1
+    shown = html.page(report, ENVIRONMENT).partition("Every cell and phase (ms)")[2].partition("</ul>")[0]
+    assert shown.count("no GPU here") == 1
+    assert shown.count(" [1]") == 3
+
+
 ENVIRONMENT = {
     "cpu": "Test CPU",
     "cores": 2,
@@ -414,6 +429,22 @@ def test_report_says_that_its_ratios_cross_machines(report):
     assert "Test CPU" in page
     assert "i7-7770HQ" in page
     assert "with changes" in page
+
+
+def test_a_load_that_spoils_times_is_said_first(tmp_path):
+    def first(environment, lines=3):
+        report = document.make(pandas.DataFrame(rows()), environment, "run 1")
+        terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
+        summary = html.page(report, environment).partition('class="summary"')[2].split("</li>")[:lines]
+        return terminal, page, summary
+
+    calm = {"cores": 2, "load_average": [0.4, 0.1, 0.1]}
+    busy = {"cores": 2, "load_average": [3.1, 2.0, 2.0]}
+    for said in first(busy):
+        assert sum("DISTURBED: the run began at load average 3.1 on 2 cores;" in line for line in said) == 1
+    for said in first(calm | {"earlier": [busy, calm, busy]}):
+        assert any("load average 3.1 on 2 cores, later at load average 3.1 on 2 cores;" in line for line in said)
+    assert "DISTURBED" not in str(first(calm)) + str(first({}))
 
 
 def test_counts_are_blank_with_a_reason_when_the_graph_is_not_here(report):

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from grailbench import paths
+from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
@@ -102,19 +103,21 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
     return Grid(title, heads, lines, frozenset({"d", "threads", "trials", "warm-up"}), keys=8)
 
 
-def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid]:
+def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid | str]:
     """A table a problem, one line a cell in the plan's order: median times in ms, rate, positive count, how it was
-    checked, status."""
+    checked, status; below it, each once, why cells have no times."""
     groups = _by_cell(plan, rows)
     names = list(dict.fromkeys(group[-1]["problem"] or USUAL for group in groups))
     several = names not in ([USUAL], [])
     return [
-        _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
+        part
         for name in names or [USUAL]
+        for part in _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
     ]
 
 
-def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> Grid:
+def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> list[Grid | str]:
+    foot = Footnotes()
     rows = [row for group in groups for row in group]
     times = [f"{phase} ms" for phase in solved.phases] if timing else []
     if any(row["phase"] == "ready" for row in rows):
@@ -138,10 +141,10 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
             cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
         cells += [_grouped(last["positives"]), last["verified"]]
         status, reason = standing(group)
-        lines.append([_text(value) for value in (*cells, f"{status}: {reason}" if reason else status)])
+        lines.append([_text(value) for value in (*cells, foot.status(status, reason))])
     title = ": ".join(part for part in (solved.name if named else "", title) if part)
     heads += [solved.answer, "checked by", "status"]
-    return Grid(title, heads, lines, frozenset(numbers), keys=3 + len(axes))
+    return [Grid(title, heads, lines, frozenset(numbers), keys=3 + len(axes)), *foot.lines()]
 
 
 def _median_rate(rows: list[dict]) -> str:

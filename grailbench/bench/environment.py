@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
@@ -39,6 +40,7 @@ THREAD_SETTINGS = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
 )
+BUSY = 0.6  #: load average a core, from which a machine is not alone with a run
 _COMMAND_SECONDS = 5
 
 
@@ -72,6 +74,14 @@ def environment() -> dict:
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
+
+
+def busy(env: Mapping) -> str | None:
+    """'load average 3.1 on 2 cores' of an environment whose machine had other work as the run began, else None."""
+    loads, cores = env.get("load_average"), env.get("cores")
+    load = loads[0] if isinstance(loads, list) and loads else None
+    known = isinstance(load, int | float) and isinstance(cores, int) and cores > 0
+    return f"load average {load:.1f} on {cores} cores" if known and load > BUSY * cores else None
 
 
 def fingerprint(env: dict) -> str:

@@ -41,7 +41,6 @@ from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineL
 from grailbench.graph.csr import Graph
 
 PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
-BUSY = 0.6  #: load average a core, from which a run says that it is not alone
 
 
 class Watcher(Protocol):
@@ -175,8 +174,7 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
         with prompt_interrupts(_last_words(sitting.writer, folder)):
             settled = provide(plan, fetch, watcher.note)
             watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
-            if env["load_average"] and env["load_average"][0] > BUSY * env["cores"]:
-                load = f"load average {env['load_average'][0]:.1f} on {env['cores']} cores"
+            if load := machine.busy(env):
                 watcher.note(f"{load}: other work disturbs the times")
             for solved, name, cells in settled.sittings():
                 sitting.graph(problem(solved), name, cells)

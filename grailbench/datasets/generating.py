@@ -15,6 +15,7 @@ from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 from grailbench.screen import Grid
 
+LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
 TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
 
 
@@ -120,14 +121,24 @@ def _tuned(profile: Profile) -> Profile:
 
 def account(record: dict) -> list[Grid | str]:
     """A generated graph, and its differences as a table where it has any."""
-    title = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges, {record['seconds']:.2f} s"
+    counts, seconds = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges", record["seconds"]
     if not record["differences"]:
-        return [title, record["path"]]
+        return [f"{counts}, {seconds:.2f} s", record["path"]]
+    title = f"{counts} in its file, {seconds:.2f} s"
     heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
     for row in record["differences"]:
         relative = "–" if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
         lines.append([row["quantity"], _number(row["wanted"]), _number(row["generated"]), relative])
-    return [Grid(title, heads, lines, frozenset(heads[1:])), record["path"]]
+    return [Grid(title, heads, lines, frozenset(heads[1:])), *_super_root(record), record["path"]]
+
+
+def _super_root(record: dict) -> list[str]:
+    """A line on what the vertices and edges of the differences have that those of the file lack, if anything."""
+    counted = {row["quantity"]: row["generated"] for row in record["differences"]}
+    vertices, edges = counted["vertices"] - record["vertices"], counted["edges"] - record["edges"]
+    if not vertices:
+        return []
+    return [f"Vertices and edges of this table: with the super-root and its {edges:,} edges, as print counts them."]
 
 
 def listing_table() -> Grid:
@@ -136,7 +147,7 @@ def listing_table() -> Grid:
     for row in listing():
         rate = "–" if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
         lines.append([row["name"], _number(row["vertices"]), _number(row["edges"]), rate, row["basis"]])
-    return Grid("Look-alikes", heads, lines, frozenset(heads[1:4]))
+    return Grid(LISTED, heads, lines, frozenset(heads[1:4]))
 
 
 def _number(value) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.graph.generate import parse_shape
 from grailbench.report import measured, render
@@ -176,7 +177,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         for phase in ("solve", "ready")
     }
     sized = {(d, i, _whole(t)): measured.sizes(own) for (d, i, t), own in own_rows.groupby(_CELL, dropna=False)}
-    whole, lines, sizes = (found.phase == "ready").any(), [], []
+    whole, lines, sizes, foot = (found.phase == "ready").any(), [], [], Footnotes()
     for (dataset, impl, threads), own in found.groupby(_CELL, sort=False, dropna=False):
         first = own.iloc[0]
         medians = own.set_index("phase")["median"].to_dict()
@@ -189,8 +190,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         closed = "" if _whole(first.closure) is None else f"{int(first.closure):,}"
         lines.append([
             dataset, series_name(impl), str(_whole(first.threads) or ""), str(_whole(first.trials) or 0), *times,
-            ratios[0], *ready, closed,
-            f"{first.status}: {first.reason}" if first.reason else first.status,
+            ratios[0], *ready, closed, foot.status(first.status, first.reason),
         ])  # fmt: skip
         sizes.append(sized[dataset, impl, _whole(threads)])
     notes = [
@@ -199,6 +199,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         "From edges: from raw edges in memory to the closure on the host, the input's form and allocation included."
         if whole
         else f"From edges: {NOT_FROM_EDGES}.",
+        *foot.lines(),
     ]
     at = HEADERS.index("tiled / this") + 1
     columns = ["from edges ms", "tiled / this, from edges"] if whole else []

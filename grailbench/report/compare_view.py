@@ -10,6 +10,7 @@ from dataclasses import asdict
 import click
 
 from grailbench import screen
+from grailbench.bench.environment import busy
 from grailbench.report import render
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.peers import names
@@ -47,6 +48,7 @@ def header(found: Comparison) -> list[str]:
     lines = [
         f"base: {found.base.name} ({found.base.machine})",
         f"new: {found.new.name} ({found.new.machine})",
+        *(f"the {side} run began at {load}: other work disturbs its times" for side, load in _busy(found)),
         f"{'; '.join(_shared(found))}; {found.how}",
         _counted(found),
     ]
@@ -56,7 +58,6 @@ def header(found: Comparison) -> list[str]:
         lines.append(f"{len(found.times)} times compared: {', '.join(parts)}")
     for reason, count in Counter(each.reason for each in found.left_out).items():
         lines.append(f"{count} time{'s' if count > 1 else ''} not compared: {reason}")
-    lines += [f"the {side} run began at {load}: other work disturbs its times" for side, load in _busy(found)]
     if found.exit_code == 0 and any(each.verdict in ("improvement", "changed") for each in found.counters):
         lines.append("the work changed and is no regression: record a new baseline, or it will hide the next change")
     return lines
@@ -78,12 +79,9 @@ def _shared(found: Comparison) -> Iterator[str]:
 
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
     """The runs whose machine had other work when they began, and how much."""
-    from grailbench.bench.runner import BUSY
-
     for side, run in (("base", found.base), ("new", found.new)):
-        load, cores = run.environment.get("load_average"), run.environment.get("cores")
-        if found.times and load and cores and load[0] > BUSY * cores:
-            yield side, f"load average {load[0]:.1f} on {cores} cores"
+        if found.times and (load := busy(run.environment)):
+            yield side, load
 
 
 def _counted(found: Comparison) -> str:

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.bench.environment import busy
+from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.rows import STATUSES
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
@@ -31,7 +33,7 @@ class Report:
 
     `whole` is False when tables were asked for by name: then it is those alone, with every printed row. `left_out` are
     the published tables that no cell of the run fits; `other_problems` those that the run has cells of too, and this
-    report none; `unpaired` says which cells of peers none of ours is like.
+    report none; `unpaired` says which cells of peers none of ours is like, `disturbed` that the machine had other work.
     """
 
     title: str
@@ -45,6 +47,7 @@ class Report:
     other_problems: list[str] = field(default_factory=list)
     unpaired: list[str] = field(default_factory=list)
     whole: bool = True
+    disturbed: list[str] = field(default_factory=list)
 
     @cached_property
     def rankings(self) -> list[ranking.Ranking]:
@@ -67,6 +70,7 @@ class Report:
         """The lines that say what the numbers are: machines, statistics, what a ratio means."""
         return [
             f"Measured on: {self.machine}",
+            *self.disturbed,
             *self._printed(),
             self.status_counts(),
             *self.drifts(),
@@ -162,6 +166,7 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         other_problems=others,
         unpaired=[] if names else unpaired(found, peers),
         whole=not names,
+        disturbed=disturbed(environment),
     )
 
 
@@ -232,6 +237,15 @@ def machine(environment: Mapping) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def disturbed(environment: Mapping) -> list[str]:
+    """A warning where the machine had other work as the run, or an earlier sitting of it, began; else nothing."""
+    sittings = (*environment.get("earlier", ()), environment)
+    loads = [load for each in sittings if (load := busy(each))]
+    if not loads:
+        return []
+    return [f"DISTURBED: the run began at {', later at '.join(loads)}; other work on the machine lengthens its times."]
+
+
 def show(report: Report, details: bool = False) -> Iterator:
     """Lines and tables for the screen: the header, who is fastest where there are peers, what was measured, each table
     with its notes, the peers, and with `details` the statistics of every cell."""
@@ -268,9 +282,10 @@ def _not_here(report: Report) -> str:
     return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
 
 
-def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines of the table of all cells: one line a cell and phase, with the statistics of its
-    trials."""
+def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, lines and notes of the table of all cells: one line a cell and phase, with the statistics of its
+    trials; the notes say, each once, why cells have none."""
+    foot = Footnotes()
     headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
                "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
                "status"]  # fmt: skip
@@ -288,9 +303,9 @@ def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]]]:
                 f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
                 cell.query_set, f"{under}/{phase}" if under else phase, *times,
                 "" if cell.positives is None else f"{cell.positives}",
-                f"{cell.status}: {cell.reason}" if cell.reason else cell.status,
+                foot.status(cell.status, cell.reason),
             ])  # fmt: skip
-    return headers, lines
+    return headers, lines, foot.lines()
 
 
 def as_markdown(report: Report) -> str:

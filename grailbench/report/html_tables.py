@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grailbench.bench.footnotes import Footnotes
 from grailbench.report import figures, render
 from grailbench.report import figures_style as style
 from grailbench.report.html_markup import Safe, download, safe, tag
@@ -43,6 +44,17 @@ def status(word: str, reason: str = "") -> Value:
     sign = {"bad": "✗ ", "weak": "! ", "good": "✓ "}[kind]
     label = tag("span", sign, word, class_=f"status {kind}")
     return Value(safe([label, f" {reason}" if reason else None]), word)
+
+
+def _noted(foot: Footnotes, word: str, reason: str) -> Value:
+    """A status, and the number of its reason among the notes below the table."""
+    shown = status(word)
+    return Value(safe([shown.content, foot.mark([reason] if reason else [])]), word)
+
+
+def _with_notes(shown: Safe, foot: Footnotes) -> Safe:
+    lines = [tag("li", line) for line in foot.lines()]
+    return safe([shown, tag("ul", lines, class_="notes") if lines else None])
 
 
 def table(
@@ -141,7 +153,7 @@ def phase_table(frame: pandas.DataFrame) -> Safe:
     """One line a graph and configuration: ms of each part and its share, the total, `ready`, the status."""
     parts = [column for column in frame.columns if column not in figures.HEAD]
     headers = [("Graph", False), ("Configuration", False), *((part, True) for part in parts), ("status", False)]
-    lines = []
+    lines, foot = [], Footnotes()
     for (_, row), shown in zip(frame.iterrows(), frame.itertuples(), strict=True):
         line = [text(figures.graph_label(shown)), text(shown.config)]
         for part in parts:
@@ -149,8 +161,8 @@ def phase_table(frame: pandas.DataFrame) -> Safe:
             share = part not in ("total", "ready") and row["total"] > 0 and value == value
             label = f"{figures.short(value)} ({value / row['total']:.0%})" if share else None
             line.append(number(value, label))
-        lines.append([*line, status(shown.status, shown.reason)])
-    return table("Mean ms by phase (share of the trial)", headers, lines)
+        lines.append([*line, _noted(foot, shown.status, shown.reason)])
+    return _with_notes(table("Mean ms by phase (share of the trial)", headers, lines), foot)
 
 
 def counter_table(frame: pandas.DataFrame) -> Safe:
@@ -178,13 +190,13 @@ def cell_table(frame: pandas.DataFrame) -> Safe:
         names.insert(names.index("threads") + 1, "devices")
     numeric = {*_COUNTS, *_TIMES, "drift"}
     headers = [(name.replace("_", " "), name in numeric) for name in [*names, "status"]]
-    lines = []
+    lines, foot = [], Footnotes()
     for row in frame.itertuples():
         values = {name: getattr(row, name) for name in names}
         values["phase"] = f"{row.under}/{row.phase}" if row.under else row.phase
         line = [_statistic(name, None if value != value else value) for name, value in values.items()]
-        lines.append([*line, status(row.status, row.reason)])
-    return table("Every cell and phase (ms)", headers, lines)
+        lines.append([*line, _noted(foot, row.status, row.reason)])
+    return _with_notes(table("Every cell and phase (ms)", headers, lines), foot)
 
 
 def _statistic(name: str, value: object) -> Value:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.report.render import Footnotes, ms
+from grailbench.bench.footnotes import Footnotes
+from grailbench.report.render import ms
 from grailbench.report.summary import Cell
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def grid(cells: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
     lines = []
     for cell in ordered(cells):
         line = ["" if (value := each.value(cell)) is None else each.text(value) for each in shown]
-        line[-1] += foot.mark([cell.reason] if cell.reason else [])
+        line[-1] = foot.status(line[-1], cell.reason)
         lines.append(line)
     hidden = [each.header for each in _COLUMNS if each.key and each not in shown]
     notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]

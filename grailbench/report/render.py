@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from tabulate import tabulate
 
+from grailbench.bench.footnotes import Footnotes
 from grailbench.report.peers import PHASES, Comparison
 from grailbench.report.summary import Cell
 from grailbench.report.tables import COUNT_TABLES, PAPER_TABLES, Entry, Table
@@ -21,22 +22,6 @@ PEER_NOTE = (
 #: headers of columns of words, which stand on the left
 _WORDS = ("", "implementation", "problem", "search", "filters", "query set", "phase", "status")
 _INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
-
-
-class Footnotes:
-    """Numbers notes in the order in which they first appear; the same note keeps its number."""
-
-    def __init__(self):
-        self.numbers: dict[str, int] = {}
-
-    def mark(self, notes: Iterable[str]) -> str:
-        """' [1]' or ' [1,3]' for the notes, '' for none."""
-        marks = [str(self.numbers.setdefault(note, len(self.numbers) + 1)) for note in notes]
-        return f" [{','.join(marks)}]" if marks else ""
-
-    def lines(self) -> list[str]:
-        """'[1] note', in order."""
-        return [f"[{number}] {note}" for note, number in self.numbers.items()]
 
 
 def heading(table: Table) -> str:

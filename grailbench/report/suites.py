@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +42,12 @@ class Suite:
     folder: Path
     rows: pandas.DataFrame
     problems: tuple[str, ...]
+    disturbed: list[str] = field(default_factory=list)
+
+    @property
+    def header(self) -> list[str]:
+        """The lines below the title: the machine, and what disturbed it."""
+        return [self.machine, *self.disturbed]
 
     def check_measured(self) -> None:
         """Raise NothingMeasured when no cell has a sound time."""
@@ -70,7 +76,7 @@ class Suite:
                 files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
         if form in ("markdown", "both"):
             parts = [render.markdown(module.PROBLEM, *module.grid(self.rows)) for module in modules]
-            files["report.md"] = "\n".join([f"# {self.title}\n", f"- {self.machine}\n", *parts])
+            files["report.md"] = "\n".join([f"# {self.title}\n", *(f"- {line}\n" for line in self.header), *parts])
         for name, text in files.items():
             with atomic_file(folder / name) as file:
                 file.write(text.encode())
@@ -82,7 +88,7 @@ class Suite:
             if as_json:
                 yield from (json.dumps(record) for record in module.records(self.rows))
             else:
-                yield from (self.title, self.machine, "")
+                yield from (self.title, *self.header, "")
                 yield from render.terminal(module.PROBLEM, *module.grid(self.rows), keys=3)
 
 
@@ -102,7 +108,8 @@ def make(rows: pandas.DataFrame, environment: Mapping, folder: Path) -> Suite | 
     known = tuple(name for name in named if name in SUITES)
     if not known or rows["problem"].isna().any() or "reachability" in named:
         return None
-    return Suite(f"Run {folder.name}", document.machine(environment), folder, rows, known)
+    named_machine, disturbed = document.machine(environment), document.disturbed(environment)
+    return Suite(f"Run {folder.name}", named_machine, folder, rows, known, disturbed)
 
 
 def pages() -> dict:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.report import measured, render
 from grailbench.report.figures import Figure, short
@@ -154,18 +155,17 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
     """Headers, lines and notes: medians of every cell, problem by problem and graph by graph."""
     found = cells(rows, sized=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
-    lines = []
+    lines, foot = [], Footnotes()
     for r in found.itertuples():
         steps = _known(r.steps)
         base, whole = cpu.get((r.problem, r.dataset), (None, None))
-        status = f"{r.status}: {r.reason}" if r.reason else r.status
         lines.append([
             r.dataset, r.problem, r.impl, str(_whole(r.trials) or 0), *_ms(r.prepare, r.ms),
             "" if steps is None else f"{steps:,.0f}", "" if not steps else short(1000 * r.ms / steps),
             "" if _known(r.launches) is None else f"{r.launches:,.0f}", *_ms(r.transfer),
             "" if _known(r.rate) is None else short(r.rate / 1e6),
             *_ratio(base, r.ms), *(_ms(r.ready) if _known(r.ready) else [render.BLANK]),
-            *(_ratio(whole, r.ready) if _known(r.ready) else [render.BLANK]), status,
+            *(_ratio(whole, r.ready) if _known(r.ready) else [render.BLANK]), foot.status(r.status, r.reason),
         ])  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
@@ -175,6 +175,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         if found.ready.notna().any()
         else f"From edges: {NOT_FROM_EDGES}.",
         *wrong_shares(found),
+        *foot.lines(),
     ]
     headers, lines, more = measured.with_sizes(HEADERS, lines, found.sizes)
     return headers, lines, [*notes, *more]
