@@ -1,5 +1,7 @@
 """A config or flags become exactly the cells they name; bad ones are errors that name the key."""
 
+import json
+
 import pytest
 
 from grailbench import paths
@@ -152,6 +154,41 @@ def test_query_file_of_a_flag_is_found_from_another_folder(tmp_path, monkeypatch
     config = config_from_flags(datasets=("diamond",), queries=("pairs.txt",), implementations=("toy:right",))
     monkeypatch.chdir("/")
     assert make_plan(config).cells[0].queries.kind == "file"
+
+
+@pytest.mark.parametrize(
+    ("keys", "refused"),
+    [
+        ({"implementations": ["sequential"], "threads": [1]}, "threads"),
+        ({"implementations": ["dfs"], "dim": [5]}, "dim"),
+        ({"implementations": ["gpu-fused"], "filters": ["none"]}, "filters"),
+        ({"implementations": ["sequential", "parallel"], "threads": [1]}, None),
+        ({"implementations": ["gpu-fused"], "filters": ["level,tree,hubs"]}, None),
+        ({"problem": "closure", "datasets": ["kegg-like"], "count": 9}, "count"),
+    ],
+)
+def test_a_key_that_changes_nothing_is_refused_as_a_flag_and_in_a_config(tmp_path, keys, refused):
+    """One rule for both; a run's own config, which names every key, is none of a user's."""
+    keys = {"datasets": ["diamond"]} | keys
+    lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items()]
+    path = written(tmp_path, "\n".join(["[[experiment]]", *lines]))
+    flags = {name: tuple(value) if isinstance(value, list) else value for name, value in keys.items()}
+    if refused is None:
+        assert load_config(path).experiment == config_from_flags(**flags).experiment
+        return
+    with pytest.raises(InputError, match=f"experiment 1, key '{refused}': .*leave '{refused}' out"):
+        load_config(path)
+    with pytest.raises(InputError, match=f"^--{refused}: .*leave --{refused} out"):
+        config_from_flags(**flags)
+
+
+def test_a_config_of_millions_of_cells_is_refused_at_once_with_their_number():
+    wide = {"implementations": ["parallel"], "dim": list(range(1, 1001)), "threads": list(range(1, 1001)),
+            "search": ["dfs", "bfs"], "order": ["lexicographic", "random"], 
+            "filters": ["none", "level", "tree", "hubs"], "queries": ["random", "balanced"]}  # fmt: skip
+    with pytest.raises(InputError, match="32,000,000 cells are more than the 100,000"):
+        planned(wide)
+    assert len(planned(wide | {"dim": [2, 3], "threads": [1]}).cells) == 64
 
 
 def test_flags_alone_need_a_graph():

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from watchers import Notes
 from grailbench.bench import environment, provide, results, runner
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.results import read_rows
-from grailbench.bench.runner import cell_key, plan_of, run, verify
+from grailbench.bench.resume import plan_of
+from grailbench.bench.runner import cell_key, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
 
 TOYS = Path(__file__).with_name("toys.py")
@@ -241,6 +243,53 @@ def test_resume_does_only_what_is_missing(measured, toys):
         assert [row["trial"] for row in times(more.rows) if row["impl"] == impl] == [0, 1, 2, 3, 4]
 
 
+def files(folder):
+    """Name to content and time of change."""
+    return {each.name: (each.read_bytes(), each.stat().st_mtime_ns) for each in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"trials": 2}, "trials: 3 in the run, 2 asked"),
+        ({"warmup": 5}, "warmup: 1 in the run, 5 asked"),
+        ({"seed": 2}, "seed: 1 in the run, 2 asked"),
+        ({"count": 7, "trials": 1}, "count: 50 in the run, 7 asked"),
+        ({"time_limit": 3.0}, "time-limit: none in the run, 3.0 asked"),
+        ({"process": "own"}, "process: shared in the run, own asked"),
+        ({"dim": (2, 3)}, "dim: 2 in the run, 2 3 asked"),
+        ({"implementations": ("toy:right", "toy:other")}, "impl: toy:right in the run, toy:right toy:other asked"),
+    ],
+)
+def test_resume_with_other_options_is_refused_and_changes_nothing(measured, toys, options, said):
+    done, _ = measured("right", trials=3)
+    before = files(done.folder)
+    toys.clear()
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        run(plan_of(options, str(done.folder))[0], Notes(), fetch=False, resume=done.folder)
+    assert caught.value.exit_code == 2
+    assert "--resume without these options goes on with it" in str(caught.value)
+    assert toys == []
+    assert files(done.folder) == before
+
+
+def test_resume_of_a_whole_run_says_so_and_writes_nothing(measured, toys):
+    done, _ = measured("right", "other", trials=2)
+    before = files(done.folder)
+    again, notes = measured("right", "other", trials=2, resume=done.folder)
+    assert any(note.startswith("already complete") for note in notes.notes)
+    assert files(done.folder) == before
+    again.check()
+
+
+def test_more_trials_extend_a_run_and_its_plan(measured):
+    done, _ = measured("right", trials=2)
+    more, notes = measured("right", trials=4, resume=done.folder)
+    assert [row["trial"] for row in times(more.rows)] == [0, 1, 2, 3]
+    assert results.read_json(done.folder / results.PLAN)["config"]["experiment"][0]["trials"] == 4
+    assert not any("already complete" in note for note in notes.notes)
+
+
 def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
     done, _ = measured("right", trials=3)
     path = done.folder / results.ROWS
@@ -402,16 +451,15 @@ def trials_by_dim(folder):
 
 def test_kill_loses_nothing_finished_and_resume_completes_the_run(process, tmp_path):
     folder = tmp_path / "run"
-    child = process(*SLOW, "--trials", "1000", "--out", str(folder))
+    child = process(*SLOW, "--trials", "100", "--out", str(folder))
     wait_for(child, lambda: whole_trials(folder) >= 5)
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
-    kept = whole_trials(folder)
-    assert kept >= 5
+    assert 5 <= whole_trials(folder) < 200
     with open(folder / results.ROWS, "a") as rows:
         rows.write('{"run": "torn')
-    assert process("run", "--trials", str(kept), f"--resume={folder}").wait(PATIENCE) == 0
-    assert trials_by_dim(folder) == {(dim, trial): 1 for dim in (2, 3) for trial in range(kept)}
+    assert process("run", f"--resume={folder}").wait(PATIENCE) == 0
+    assert trials_by_dim(folder) == {(dim, trial): 1 for dim in (2, 3) for trial in range(100)}
 
 
 def test_interrupt_ends_with_130_and_says_how_to_go_on(process, tmp_path):

@@ -11,6 +11,7 @@ import difflib
 import hashlib
 import itertools
 import json
+import math
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -50,6 +51,7 @@ def _filter_names(value: str) -> str:
     return ",".join(name for name in FILTERS if name in asked) or "none"
 
 
+MOST_CELLS = 100_000  #: of a plan
 #: fields of an experiment that an implementation obeys or not
 AXES = ("dim", "search", "filters", "threads", "order", "devices")
 _T = TypeVar("_T")
@@ -240,14 +242,34 @@ class Plan:
 
 
 def make_plan(config: Config) -> Plan:
-    """Expand a config. Raises InputError for an unknown dataset, set or implementation, no cell, or a graph that is
-    known to be too large for its problem."""
+    """Expand a config. Raises InputError for an unknown dataset, set or implementation, no cell or more than
+    `MOST_CELLS`, or a graph that is known to be too large for its problem."""
+    count = sum(map(_most_cells, config.experiment))
+    if count > MOST_CELLS:
+        raise InputError(
+            f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have",
+            remedy="fewer values on an axis, or several configs",
+        )
     cells: dict[str, Cell] = {}
     for experiment in config.experiment:
         for cell in _expand(experiment):
             key = json.dumps(replace(cell, from_edges=False).identity(), sort_keys=True)
             cells[key] = _merge(cells[key], cell) if key in cells else cell
     return Plan(config.name, tuple(cells.values()), config)
+
+
+def _most_cells(experiment: Experiment) -> int:
+    """Cells of an experiment before equal ones are put together, without making any."""
+    from grailbench.datasets.registry import sets
+
+    known = sets()
+    members = [len(known.get(name, ())) if name != "all" else sum(map(len, known.values())) for name in experiment.sets]
+    graphs = len(set(experiment.datasets)) + sum(members)
+    configurations = 0
+    for name in experiment.implementations:
+        obeyed = [axis for axis in AXES if axis in implementation(name, experiment.problem).axes]
+        configurations += math.prod(len(getattr(experiment, axis)) for axis in obeyed)
+    return graphs * configurations * len(experiment.queries)
 
 
 def _expand(experiment: Experiment):
@@ -360,9 +382,13 @@ def load_config(where: str) -> Config:
         if isinstance(block, dict) and "queries" in block:
             block["queries"] = [_beside(path.parent, value) for value in _listed(block["queries"])]
     try:
-        return Config.model_validate(raw)
+        config = Config.model_validate(raw)
     except ValidationError as error:
         raise InputError(_explain(error), path=path) from None
+    for number, block in enumerate(config.experiment, 1):
+        for name in blocks[number - 1]:
+            _require_obeyed(name, [block], f"experiment {number}, key {name!r}", path)
+    return config
 
 
 def _beside(folder: Path, queries):
@@ -400,15 +426,17 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     except ValidationError as error:
         raise InputError(_explain(error, flags=True)) from None
     for name in given:
-        _require_obeyed(name, blocks)
+        _require_obeyed(name, blocks, f"--{FLAG_NAMES.get(name, name)}")
     return base.model_copy(update={"experiment": blocks})
 
 
-def _require_obeyed(name: str, blocks: list[Experiment]) -> None:
-    """Raise InputError when a flag changes nothing in any block: a time would be taken for what it is not."""
+def _require_obeyed(name: str, blocks: list[Experiment], said: str, path: Path | None = None) -> None:
+    """Raise InputError when a flag or a key, which messages call `said`, changes nothing in any block: a time would be
+    taken for what it is not."""
     problems = {block.problem: problem(block.problem) for block in blocks}
     if name == "count" and not any(solved.counted for solved in problems.values()):
-        raise InputError(f"--count: {' and '.join(problems)} takes the whole graph", remedy="leave --count out")
+        what = f"{' and '.join(problems)} takes the whole graph"
+        raise InputError(f"{said}: {what}", path=path, remedy=f"leave {_short(said)} out")
     if name not in AXES:
         return
     chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
@@ -422,9 +450,13 @@ def _require_obeyed(name: str, blocks: list[Experiment]) -> None:
     who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
     fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
     what = f"{who} always has {' or '.join(fixed)}" if fixed and len(named) == 1 else f"it changes nothing for {who}"
-    flag = f"--{FLAG_NAMES.get(name, name)}"
     others = f", or take {', '.join(ours)}" if ours else ""
-    raise InputError(f"{flag}: {what}", remedy=f"leave {flag} out{others}")
+    raise InputError(f"{said}: {what}", path=path, remedy=f"leave {_short(said)} out{others}")
+
+
+def _short(said: str) -> str:
+    """The flag or key itself, of what messages call it."""
+    return said.rpartition("key ")[2]
 
 
 def _kept(block: Experiment, given: dict) -> dict:

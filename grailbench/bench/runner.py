@@ -23,7 +23,6 @@ from time import monotonic
 from typing import Protocol
 
 import numpy as np
-from pydantic import ValidationError
 
 from grailbench import device, paths
 from grailbench.bench import environment as machine
@@ -31,9 +30,10 @@ from grailbench.bench import passes, provenance, results
 from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
 from grailbench.bench.passes import Measured
-from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, make_plan
+from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
+from grailbench.bench.resume import require_same
 from grailbench.bench.rows import FORMAT, SOUND
 from grailbench.bench.verify import Checks
 from grailbench.contract import Input, Problem, Verdict, Workload, implementation
@@ -114,29 +114,6 @@ class Finished:
             raise NothingMeasured("no cell could be measured; see the reasons above")
 
 
-def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> tuple[Plan, Path | None]:
-    """The plan to run, and the run to continue, if any.
-
-    `flags` as `config_from_flags` takes them. `resume` None: a new run; '': the run in `out`, else the newest
-    run of this plan, or of any plan when the flags name neither graphs nor a config; else a named run. A run
-    continued without naming graphs keeps its own config, with the flags given in place of its keys.
-    Raises InputError when there is no such run, or nothing to run.
-    """
-    if resume and out:
-        raise InputError("--resume=RUN and --out name two folders", remedy="leave one out")
-    folder = results.find_run(resume or out) if resume is not None and (resume or out) else None
-    if resume is None or any(flags.get(name) for name in ("config", "datasets", "sets")):
-        plan = make_plan(config_from_flags(**flags))
-        return plan, results.latest_run(plan.digest) if resume == "" and folder is None else folder
-    folder = folder or results.latest_run()
-    stored = results.read_json(folder / results.PLAN).get("config")
-    try:
-        base = Config.model_validate(stored)
-    except ValidationError:
-        raise InputError("holds no plan of this version", path=folder / results.PLAN) from None
-    return make_plan(config_from_flags(base, **{k: v for k, v in flags.items() if k != "config"})), folder
-
-
 def run(
     plan: Plan,
     watcher: Watcher,
@@ -147,7 +124,8 @@ def run(
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
 ) -> Finished:
-    """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`.
+    """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`, which was begun
+    with the same plan, but for more trials now; nothing in it changes before there is a row to add.
 
     Raises Interrupted after Ctrl-C, when what was finished is on disk, and InputError for a folder that cannot be
     used, a run that another process is at, or a bad query file. Raises MachineLacks, before anything starts, when the
@@ -165,11 +143,15 @@ def run(
 
 
 def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph) -> Finished:
+    known = (folder / results.PLAN).exists()
+    same = require_same(folder, plan) if known else False
     prior, damage = results.repair(folder)
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
-    env = _record(folder, plan)
-    sitting = _Sitting(folder, env, prior, watcher, checks, open_graph)
+    env, record = _recorder(folder, plan, same)
+    if not known:
+        record()
+    sitting = _Sitting(folder, env, prior, watcher, checks, open_graph, record)
     try:
         with prompt_interrupts(_last_words(sitting.writer, folder)):
             settled = provide(plan, fetch, watcher.note)
@@ -183,6 +165,8 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
     finally:
         gc.unfreeze()
         sitting.writer.close()
+    if known and not sitting.new:
+        watcher.note("already complete: this run has every trial of its plan")
     if sitting.outdated:
         watcher.note(f"{sitting.outdated} cells had rows of other code or another machine and were taken anew")
     return Finished(folder, settled, results.current(prior + sitting.new), sitting.lacking)
@@ -268,8 +252,9 @@ def _last_words(writer: results.Writer, folder: Path) -> Callable[[], None]:
     return speak
 
 
-def _record(folder: Path, plan: Plan) -> dict:
-    """Write plan.json and environment.json; environments of earlier sittings are kept where they differ."""
+def _recorder(folder: Path, plan: Plan, same: bool) -> tuple[dict, Callable[[], None]]:
+    """The environment, and what writes it and, unless the run has the `same` one, the plan; environments of earlier
+    sittings are kept where they differ."""
     env = machine.environment()
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
     path = folder / results.ENVIRONMENT
@@ -278,7 +263,6 @@ def _record(folder: Path, plan: Plan) -> dict:
         env["earlier"] = before.pop("earlier", [])
         if [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]:
             env["earlier"].append(before)
-    results.write_json(path, env)
     stored = {
         "format": FORMAT if results.has_sums(folder) else 1,
         "run": folder.name,
@@ -287,8 +271,13 @@ def _record(folder: Path, plan: Plan) -> dict:
         "config": plan.config.model_dump(),
         "cells": [cell.record() for cell in plan.cells],
     }
-    results.write_json(folder / results.PLAN, stored)
-    return env
+
+    def write() -> None:
+        results.write_json(path, env)
+        if not same:
+            results.write_json(folder / results.PLAN, stored)
+
+    return env, write
 
 
 def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
@@ -301,8 +290,10 @@ def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
 class _Sitting:
     """One go at a run: what it was given, the rows it adds."""
 
-    def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph):
-        self.folder, self.env, self.watcher, self.checks = folder, env, watcher, checks
+    def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph,
+                 record: Callable[[], None] = lambda: None):  # fmt: skip
+        """record: called before the first row is written."""
+        self.folder, self.env, self.watcher, self.checks, self.record = folder, env, watcher, checks, record
         self.open_graph = open_graph
         self.finished, self.settled = results.finished(prior), results.settled(prior)
         self.before, self.keys = {results.cell_of(row) for row in prior}, {row["key"] for row in prior}
@@ -528,6 +519,8 @@ class _Sitting:
 
     def _append(self, rows: list[dict]) -> None:
         if self.writer is not None:
+            if not self.new:
+                self.record()
             self.writer.append(rows)
         self.new += rows
         self.watcher.rows(rows)

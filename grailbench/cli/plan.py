@@ -23,7 +23,7 @@ def command(as_json, **flags):
     """
     from grailbench.bench.console import plan_table
     from grailbench.bench.provide import missing
-    from grailbench.bench.runner import plan_of
+    from grailbench.bench.resume import plan_of
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))

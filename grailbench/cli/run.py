@@ -41,12 +41,13 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
       grailbench run --resume
     """
     from grailbench.bench import console, runner
+    from grailbench.bench.resume import plan_of
     from grailbench.bench.verify import Checks
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
-    plan, folder = runner.plan_of(options.fields(flags), resume, out)
+    plan, folder = plan_of(options.fields(flags), resume, out)
     with console.Screen(as_json) as screen:
         checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs)}
         if simulate:

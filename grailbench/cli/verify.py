@@ -28,10 +28,11 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
     from grailbench.bench import console, runner
+    from grailbench.bench.resume import plan_of
     from grailbench.bench.verify import Checks
     from grailbench.screen import put
 
-    plan, _ = runner.plan_of(options.fields(flags))
+    plan, _ = plan_of(options.fields(flags))
     with console.Screen(as_json) as screen:
         done = runner.verify(
             plan, screen, fetch=not no_fetch, checks=Checks(sample, oracle_seconds, jobs=jobs), simulate=simulate

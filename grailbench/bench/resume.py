@@ -1,0 +1,94 @@
+"""Which run a resumed one goes on with, and that it is the same run: its plan may at most get more trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from grailbench.bench import results
+from grailbench.bench.plan import FLAG_NAMES, Cell, Config, Plan, config_from_flags, make_plan
+from grailbench.errors import InputError
+
+_SHOWN = 4  #: differences that an error lists
+
+
+def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> tuple[Plan, Path | None]:
+    """The plan to run, and the run to continue, if any.
+
+    `flags` as `config_from_flags` takes them. `resume` None: a new run; '': the run in `out`, else the newest
+    run of this plan, or of any plan when the flags name neither graphs nor a config; else a named run. A run
+    continued without naming graphs keeps its own config, with the flags given in place of its keys (`require_same` says
+    which may be).
+    Raises InputError when there is no such run, or nothing to run.
+    """
+    if resume and out:
+        raise InputError("--resume=RUN and --out name two folders", remedy="leave one out")
+    folder = results.find_run(resume or out) if resume is not None and (resume or out) else None
+    if resume is None or any(flags.get(name) for name in ("config", "datasets", "sets")):
+        plan = make_plan(config_from_flags(**flags))
+        return plan, results.latest_run(plan.digest) if resume == "" and folder is None else folder
+    folder = folder or results.latest_run()
+    base = stored_config(folder)
+    return make_plan(config_from_flags(base, **{k: v for k, v in flags.items() if k != "config"})), folder
+
+
+def stored_config(folder: Path) -> Config:
+    """The config that a run was begun with. Raises InputError when its plan has none that this version knows."""
+    try:
+        return Config.model_validate(results.read_json(folder / results.PLAN).get("config"))
+    except ValidationError:
+        raise InputError("holds no plan of this version", path=folder / results.PLAN) from None
+
+
+def require_same(folder: Path, plan: Plan) -> bool:
+    """Whether a plan is the one that a run was begun with; False when it has the same cells and more trials.
+
+    Raises InputError that names what else differs, and the remedy.
+    """
+    before = stored_config(folder)
+    old, new = _by_identity(make_plan(before)), _by_identity(plan)
+    found = _differences(before, plan.config) if old.keys() != new.keys() else []
+    for name in ("trials", "warmup", "time_limit", "process", "fallback"):
+        pairs = [(getattr(old[key], name), getattr(new[key], name)) for key in old.keys() & new.keys()]
+        if name == "trials":
+            pairs = [(was, asked) for was, asked in pairs if asked < was]
+        found += [_said(name, was, asked) for was, asked in pairs if was != asked]
+    if old.keys() != new.keys() and not found:
+        both = len(old.keys() & new.keys())
+        found = [f"cells: {len(old):,} in the run, {len(new):,} asked, {both:,} in both"]
+    if not found:
+        return all(old[key].trials == cell.trials for key, cell in new.items())
+    found = list(dict.fromkeys(found))
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    raise InputError(
+        f"was begun with another plan: {'; '.join(found[:_SHOWN])}{more}", path=folder,
+        remedy="--resume without these options goes on with it, more --trials extend it; a new run needs no --resume",
+    )  # fmt: skip
+
+
+def _by_identity(plan: Plan) -> Mapping[str, Cell]:
+    return {results.cell_of(cell.columns()) + str(cell.from_edges): cell for cell in plan.cells}
+
+
+def _differences(before: Config, now: Config) -> list[str]:
+    """What two configs say otherwise, block by block."""
+    if len(before.experiment) != len(now.experiment):
+        return [_said("experiments", len(before.experiment), len(now.experiment))]
+    found = []
+    for old, new in zip(before.experiment, now.experiment, strict=True):
+        was, asked = old.model_dump(exclude={"trials"}), new.model_dump(exclude={"trials"})
+        found += [_said(name, was[name], asked[name]) for name in was if was[name] != asked[name]]
+    return found
+
+
+def _said(name: str, was, asked) -> str:
+    shown = FLAG_NAMES.get(name, name).replace("_", "-")
+    return f"{shown}: {_words(was)} in the run, {_words(asked)} asked"
+
+
+def _words(value) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
