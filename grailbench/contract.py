@@ -96,6 +96,7 @@ HOMES = {
     "sssp": "grailbench.traversal.index",
     "apsp": "grailbench.traversal.index",
     "closure": "grailbench.closure.index",
+    "read": "grailbench.reading.index",
 }
 _registry: dict[str, dict[str, type[Implementation]]] = {problem: {} for problem in HOMES}
 _loaded: set[str] = set()

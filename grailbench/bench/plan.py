@@ -61,7 +61,7 @@ _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 class Experiment(BaseModel):
     """One block of a config: a matrix of cells. Every axis may be one value or a list.
 
-    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure' (see `bench.problems`)
+    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `bench.problems`)
     datasets, sets    names of graphs, and of sets of the registry ('all': every set)
     implementations   names as typed on the command line; the problem says which are the usual
     dim, search, order  see `reachability.index.Params`

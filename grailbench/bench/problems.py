@@ -17,6 +17,7 @@ _WHERE = {
     "sssp": ("grailbench.traversal.problem", "Sssp"),
     "apsp": ("grailbench.traversal.problem", "Apsp"),
     "closure": ("grailbench.closure.problem", "Closure"),
+    "read": ("grailbench.reading.problem", "Reading"),
 }
 
 
