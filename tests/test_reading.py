@@ -1,4 +1,4 @@
-"""Problem `read`: every reader gives back what was written, one that does not is wrong, one that is slow fails the gate."""
+"""Problem `read`: every reader gives back what was written; one that does not is wrong, a slow one fails the gate."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_every_reader_gives_what_was_written(measured):
     done = measured()
     done.check()
     assert {row["impl"] for row in done.rows} == set(contract.implementations("read"))
-    assert {(row["phase"], row["positives"], row["verified"]) for row in done.rows} == {("solve", 7, "what was written")}
+    assert {(row["phase"], row["positives"]) for row in done.rows} == {("solve", 7)}
     size = {row["impl"]: row["counters"]["text_bytes"] for row in done.rows}
     assert all(row["rate"] == pytest.approx(size[row["impl"]] / 1e3) for row in done.rows)  # in the one millisecond
 
@@ -71,7 +71,7 @@ def test_a_reader_that_became_slow_fails_the_gate_and_no_other_does(measured, mo
     plant(monkeypatch, "mtx", slowly)
     slow = compare.of_runs(base, measured("slow").folder, load_gate(FOLDER / "gate.toml"))
     assert (again.exit_code, slow.exit_code) == (0, 1)
-    assert [(each.label, each.phase) for each in slow.of("regression")] == [("read mtx", "solve")]
+    assert [(each.label, each.phase) for each in slow.of("regression")] == [("read mtx all", "solve")]
 
 
 def test_the_baseline_is_of_the_config_as_it_stands():

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from grailbench.bench.results import LAST_PHASES
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report import statistics
 from grailbench.report.gate import Gate, load_gate
@@ -357,14 +358,19 @@ class _Clock:
                 best, likest = (cell, twin), like
         if best is None:
             return None, f"no {self.gate.reference} of the same graph and queries in both runs"
-        faults = [fault for cell in best if (fault := _untimed(cell, cell, "query"))]
+        faults = [fault for cell in best if (fault := _untimed(cell, cell, _last(cell)))]
         return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
 
 def _unit_phase(pair: tuple[Measured, Measured], phase: str) -> str:
-    """The reference's same phase where it has labels to build, else its `query`."""
+    """The reference's same phase where it has labels to build, else the last of its trials."""
     labelled = all(cell.columns["dim"] is not None for cell in pair)
     timed = all(not _untimed(cell, cell, phase) for cell in pair)
-    return phase if labelled and timed else "query"
+    return phase if labelled and timed else _last(pair[0])
+
+
+def _last(cell: Measured) -> str:
+    """The phase that ends a trial of a cell, whatever its problem."""
+    return next((phase for phase in LAST_PHASES if cell.sample(phase).size), LAST_PHASES[0])
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
