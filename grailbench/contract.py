@@ -17,9 +17,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grailbench.errors import InputError
+
+if TYPE_CHECKING:
+    from grailbench.graph.ids import Ids
 
 ENTRY_POINTS = "grailbench.implementations"
 
@@ -199,12 +202,18 @@ class Trial:
 
 
 class Input(Protocol):
-    """A graph ready to be measured, as a problem wants it. `verified` as in `datasets.library.BenchGraph`."""
+    """A graph ready to be measured, as a problem wants it. `verified` as in `datasets.library.BenchGraph`.
+
+    `ids`: those that vertices have in the graph's file, and that messages speak.
+    """
 
     name: str
     kind: str
     sha256: str
     verified: bool | None
+
+    @property
+    def ids(self) -> Ids: ...
 
     @property
     def vertices(self) -> int: ...

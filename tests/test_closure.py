@@ -19,6 +19,7 @@ from grailbench.contract import Attempt
 from grailbench.device import gateway
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.graph.generate.shapes import parse_shape
+from grailbench.graph.ids import Counted
 
 gateway.require()
 
@@ -178,7 +179,7 @@ class Opened:
     """A raw graph with a name."""
 
     def __init__(self, graph):
-        self.name, self.graph = "g", graph
+        self.name, self.graph, self.ids = "g", graph, Counted(graph.vertices)
 
 
 def judged(graph, spoil=lambda bits, edges: (bits, edges)):

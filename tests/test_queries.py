@@ -10,6 +10,7 @@ from strategies import dag_of, digraphs
 from grailbench.bench import queries
 from grailbench.bench.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
 from grailbench.errors import InputError
+from grailbench.graph.ids import Counted
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
 
@@ -124,7 +125,7 @@ def test_stored_set_that_says_anything_else_than_it_did_is_made_again_with_a_war
 def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_text("# mine\n0 3 1\n\n3 0\n% more\n2 1 0\n")
-    sources, targets, answers, lines = read_query_file(str(path), 5)
+    sources, targets, answers, lines = read_query_file(str(path), Counted(5))
     assert sources.tolist() == [0, 3, 2]
     assert targets.tolist() == [3, 0, 1]
     assert answers.tolist() == [1, UNKNOWN, 0]
@@ -146,14 +147,14 @@ def test_bad_line_of_a_query_file_is_named(tmp_path, content, line, words):
     path = tmp_path / "pairs.txt"
     path.write_text(content)
     with pytest.raises(InputError, match=words) as caught:
-        read_query_file(str(path), 5)
+        read_query_file(str(path), Counted(5))
     assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
 def test_empty_file_and_missing_file_are_named(tmp_path):
     (tmp_path / "none.txt").write_text("# nothing\n")
     with pytest.raises(InputError, match="holds no query"):
-        read_query_file(str(tmp_path / "none.txt"), 5)
+        read_query_file(str(tmp_path / "none.txt"), Counted(5))
     with pytest.raises(InputError, match="no query set"):
         QuerySpec.parse(str(tmp_path / "missing.txt"), 10, 1)
 

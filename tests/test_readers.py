@@ -120,16 +120,12 @@ def test_snap_header_states_the_vertices(folder, drawn):
 
 
 @given(digraphs())
-def test_konect_header_states_edges_and_vertices_and_ids_from_one_are_taken_down(folder, drawn):
+def test_konect_header_states_edges_and_vertices_and_ids_count_from_one(folder, drawn):
     vertices, edges = drawn
     up = [(u + 1, v + 1) for u, v in edges]
     head = f"% asym unweighted\n% {len(edges)} {vertices} {vertices}\n"
     graph = roundtrip(folder, head + as_edges(up, " "), "out.konect", "edges")
-    assert graph.vertices == vertices
-    if any(vertices in edge for edge in up):
-        assert edges_of(graph) == edges
-    else:
-        assert edges_of(graph) == up  # nothing shows that they start at one
+    assert (graph.vertices, edges_of(graph)) == (vertices, edges)  # whether or not the last vertex has an edge
 
 
 @given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 1 -2")]))
@@ -233,16 +229,20 @@ def test_very_sparse_ids_are_renumbered_without_an_array_as_long_as_the_greatest
     assert (graph.vertices, edges_of(graph)) == (3, [(2, 0), (0, 1)])
 
 
-@pytest.mark.parametrize("head", ["% sym unweighted\n", "# Undirected graph: g\n"])
-def test_undirected_edge_lists_give_both_directions_and_loops_once(folder, head):
-    assert sorted(edges_of(roundtrip(folder, head + "0 1\n2 2\n", "u.txt"))) == [(0, 1), (1, 0), (2, 2)]
+@pytest.mark.parametrize("text", ["% sym unweighted\n1 2\n3 3\n", "# Undirected graph: g\n0 1\n2 2\n"])
+def test_undirected_edge_lists_give_both_directions_and_loops_once(folder, text):
+    assert sorted(edges_of(roundtrip(folder, text, "u.txt"))) == [(0, 1), (1, 0), (2, 2)]
 
 
-def test_what_was_done_to_the_ids_is_said(folder):
+def test_what_is_known_of_the_ids_is_said(folder):
     (folder / "one.txt").write_text("1 2\n")
     (folder / "k.txt").write_text("% asym unweighted\n% 1 2 2\n1 2\n")
-    assert read(folder / "one.txt").ids == "ids as given; ids start at 1, those below are isolated vertices"
-    assert read(folder / "k.txt").ids == "ids 1 to 2 taken down by one"
+    (folder / "p.txt").write_text("# Nodes: 2 Edges: 1\n70 20\n")
+    one = read(folder / "one.txt")
+    assert one.ids.describe() == "0 to 2, as in the file"
+    assert one.notes == ("the least id of an edge is 1; those below are vertices without an edge",)
+    assert read(folder / "k.txt").ids.describe() == "1 to 2, as in the file (inside 0 to 1)"
+    assert read(folder / "p.txt").ids.describe() == "2 ids from 20 to 70, as in the file (inside 0 to 1)"
 
 
 # ---------------------------------------------------------------------------------------- .gra refused
@@ -341,6 +341,8 @@ def test_message_shows_the_bytes_at_fault(refused):
         ("% asym unweighted\n% 2 2 2\n1 2\n2 5\n", 4, "ids reach 5, and 3 of them occur, but line 2 says 2"),
         ("% asym unweighted\n% 2 4 5\n1 2\n2 3\n", 2, "two sides"),
         ("% bip unweighted\n1 1\n", 1, "bipartite"),
+        ("% asym unweighted\n% 2 4 4\n1 2\n3 0\n", 4, "a vertex id 0, but KONECT counts from 1"),
+        ("% sym unweighted\n0 2\n", 2, "a vertex id 0, but KONECT counts from 1"),
     ],
 )
 def test_faulty_edge_list_is_refused_with_its_line(refused, text, line, said):
@@ -545,7 +547,7 @@ def test_too_little_memory_is_said_as_such(folder, monkeypatch):
 
 
 def test_unknown_format_names_the_known(tmp_path):
-    with pytest.raises(InputError, match="gra, edges, mtx, metis, tuwien, npz"):
+    with pytest.raises(InputError, match="gra, edges, adjlist, mtx, metis, tuwien, npz"):
         read_graph(tmp_path, "dot")
 
 

@@ -14,6 +14,7 @@ from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise
 from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
+from grailbench.graph.ids import Counted
 from grailbench.traversal import check
 from grailbench.traversal.index import FAR, Network, NoTimer, Params
 from grailbench.traversal.problem import Apsp, Bfs, draw_sources, traversed
@@ -188,9 +189,10 @@ class Opened:
     """A graph as the library opens it."""
 
     name = "drawn"
+    weighted_rows = None
 
     def __init__(self, vertices, edges):
-        self.vertices, self.rows = vertices, rows_of(graph_of(vertices, edges))
+        self.vertices, self.rows, self.ids = vertices, rows_of(graph_of(vertices, edges)), Counted(vertices)
 
 
 def test_teps_count_an_undirected_edge_once():

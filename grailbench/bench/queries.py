@@ -6,7 +6,7 @@ balanced   half of the pairs reachable, half not, in random order. A reachable p
            BFS from it meets (its own left out): sources that reach nothing are never drawn, and where much is
            reachable near targets are favoured. An unreachable pair is a uniform pair that a search of at most
            `SEARCHED` components settles: sources with a larger reach are under-represented.
-a file     lines `u v` or `u v 0|1` (the expected answer), original ids; '#' and '%' begin comments.
+a file     lines `u v` or `u v 0|1` (the expected answer), ids of the graph's file; '#' and '%' begin comments.
 
 Every set lies in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers, and a sha256 of
 all that, so that a second run neither draws nor asks the oracle again. Of sets of more than `MOST_STORED` queries only
@@ -16,10 +16,12 @@ the answers lie there: drawing the pairs again is faster than reading them.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -30,6 +32,8 @@ from numba import njit
 from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.ids import Counted, Ids
+from grailbench.graph.readers_text import refuse_wide
 from grailbench.graph.store import atomic_file
 
 FORMAT_VERSION = 2
@@ -85,13 +89,14 @@ class QuerySpec:
 class QuerySet:
     """k queries on one graph.
 
-    sources, targets   int32[k]  original vertices
+    sources, targets   int32[k]  original vertices; `pair` has them as the graph's file calls them
     u, v               int32[k]  the same on the `Dag`: their components
     given              int8[k]   the answer that file or drawing promises: 0, 1 or UNKNOWN
     answers, known     bool[k]   the oracle's answers, and for which queries it gave one
     lines              int64[k]  line in the file, for messages; None for drawn sets
     method             how the oracle answered: '', 'closure' or 'sweep'
     agreed             reachable pairs as all implementations say, where the oracle did not answer every query
+    ids                gives the ids of the graph's file, when a message needs them; None: original vertices are ids
     """
 
     spec: QuerySpec
@@ -106,6 +111,7 @@ class QuerySet:
     agreed: int | None = None
     answers: np.ndarray = field(default=None)
     known: np.ndarray = field(default=None)
+    ids: Callable[[], Ids] | None = None
 
     def __post_init__(self):
         if self.answers is None:
@@ -116,6 +122,11 @@ class QuerySet:
     def size(self) -> int:
         """Number of queries."""
         return int(self.u.shape[0])
+
+    def pair(self, q: int) -> tuple[int | str, int | str]:
+        """Source and target of query q by the ids of the graph's file."""
+        ends = int(self.sources[q]), int(self.targets[q])
+        return ends if self.ids is None else tuple(map(self.ids().label_of, ends))
 
     @property
     def positives(self) -> int | None:
@@ -170,9 +181,12 @@ def _sha256(*parts: bytes | np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
+def query_set(
+    spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Ids] | None = None
+) -> QuerySet:
     """The queries of `spec` on a graph: from the cache when they are there and whole, else drawn and stored.
 
+    `ids` gives the ids of the graph's file, of which `graph_sha256` knows; None where they are the original vertices.
     Raises InputError for a graph without vertices and for a bad query file, naming the line.
     """
     originals = int(dag.component.shape[0])
@@ -181,7 +195,8 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
     lines = None
     meta, stored = _stored(spec, graph_sha256, originals)
     if spec.kind == "file":
-        sources, targets, given, lines = read_query_file(spec.path, originals)
+        named = Counted(originals) if ids is None else ids()
+        sources, targets, given, lines = read_query_file(spec.path, named)
     elif "sources" in stored:
         sources, targets, given = (stored[name] for name in _PAIRS)
     elif spec.kind == "random":
@@ -192,6 +207,7 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str) -> QuerySet:
     else:
         sources, targets, given = draw_balanced(dag, spec.count, spec.seed)
     found = QuerySet(spec, graph_sha256, sources, targets, dag.component[sources], dag.component[targets], given, lines)
+    found.ids = ids
     if meta.get("pairs") == found.pairs_sha256:
         found.recall(meta, stored)
     else:
@@ -227,19 +243,20 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
     return meta, arrays
 
 
-def read_query_file(path: str, vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Read lines `u v [0|1]`.
+def read_query_file(path: str, ids: Ids) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Read lines `u v [0|1]`, u and v being ids of the graph's file; a byte order mark of UTF-8 is read over.
 
     Returns int32[k] sources and targets, int8[k] given answers (UNKNOWN where none), int64[k] line numbers.
     Raises InputError naming the first bad line, or the file when it holds no query.
     """
     rows = []
     try:
-        with open(path, encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
+        with open(path, "rb") as stream:
+            refuse_wide(stream.peek(2), path)
+            for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), 1):
                 words = line.split()
                 if words and words[0][0] not in "#%":
-                    rows.append((*_query(words, vertices, path, number), number))
+                    rows.append((*_query(words, ids, path, number), number))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
     if not rows:
@@ -248,17 +265,15 @@ def read_query_file(path: str, vertices: int) -> tuple[np.ndarray, np.ndarray, n
     return columns[0].astype(VERTEX), columns[1].astype(VERTEX), columns[2].astype(np.int8), columns[3]
 
 
-def _query(words: list[str], vertices: int, path: str, number: int) -> tuple[int, int, int]:
-    if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() for word in words):
+def _query(words: list[str], ids: Ids, path: str, number: int) -> tuple[int, int, int]:
+    if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
         raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=number)
-    u, v = int(words[0]), int(words[1])
-    for vertex in (u, v):
-        if vertex >= vertices:
-            raise InputError(
-                f"vertex {vertex} is out of range: the graph has 0..{vertices - 1}", path=path, line=number
-            )
+    try:
+        u, v = ids.vertex_of(words[0]), ids.vertex_of(words[1])
+    except InputError as error:
+        raise InputError(str(error), path=path, line=number) from None
     if len(words) == 3 and words[2] not in ("0", "1"):
-        raise InputError(f"answer {words[2]!r}: 0 or 1 is expected", path=path, line=number)
+        raise InputError(f"answer {words[2][:60]!r}: 0 or 1 is expected", path=path, line=number)
     return u, v, int(words[2]) if len(words) == 3 else UNKNOWN
 
 

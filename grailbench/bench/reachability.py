@@ -60,7 +60,7 @@ class Reachability(Problem):
 
     def workload(self, spec: QuerySpec, graph: BenchGraph, data: Dag, checks: Checks) -> Checker:
         """The pairs, and the oracle's answers to them."""
-        return Checker(data, query_set(spec, data, graph.sha256), checks)
+        return Checker(data, query_set(spec, data, graph.sha256, lambda: graph.ids), checks)
 
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, peaks: Callable[[], dict]

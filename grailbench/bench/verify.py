@@ -127,7 +127,7 @@ class Checker(Workload):
     def _describe(self, wrong: np.ndarray, answers: np.ndarray) -> str:
         queries = self.queries
         shown = [
-            f"{queries.sources[q]} -> {queries.targets[q]} is {'' if queries.answers[q] else 'not '}reachable"
+            f"{' -> '.join(map(str, queries.pair(q)))} is {'' if queries.answers[q] else 'not '}reachable"
             for q in wrong[:_SHOWN]
         ]
         more = ", ..." if wrong.size > _SHOWN else ""
@@ -147,10 +147,11 @@ def checksum(answers: np.ndarray) -> str:
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:
-    """What the index finds wrong with its own labels; None when nothing, or when it has no `check_labels`."""
+    """What the index finds wrong with its own labels, by vertices of the `Dag`; None when nothing, or when it has no
+    `check_labels`."""
     check = getattr(index, "check_labels", None)
     fault = check(dag) if check is not None else None
-    return f"labels: {fault}" if fault else None
+    return f"labels: {fault} (its vertices are components, from 0)" if fault else None
 
 
 def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> None:  # noqa: B008 - frozen
@@ -181,7 +182,7 @@ def _check_given(queries: QuerySet) -> None:
     if wrong.size == 0:
         return
     q = int(wrong[0])
-    pair, truth = f"{queries.sources[q]} {queries.targets[q]}", "" if queries.answers[q] else "not "
+    pair, truth = " ".join(map(str, queries.pair(q))), "" if queries.answers[q] else "not "
     says = f"the answer {int(queries.given[q])} to {pair} is wrong: it is {truth}reachable"
     if queries.lines is None:
         raise CheckFailed(f"query set {queries.spec.name}: {says}")

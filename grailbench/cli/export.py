@@ -1,4 +1,4 @@
-"""`grailbench export`: a graph, or its transitive closure, as a file in the closure report's format."""
+"""`grailbench export`: a graph, or its transitive closure, as a file."""
 
 from __future__ import annotations
 
@@ -6,23 +6,40 @@ import json
 
 import click
 
+FORMATS = ("tuwien", "edges")
+
 
 @click.command("export")
 @click.argument("name")
 @click.argument("path", type=click.Path(dir_okay=False))
-@click.option("--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair with a path.")
+@click.option(
+    "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."
+)
+@click.option("--format", type=click.Choice(FORMATS), default="tuwien", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(name, path, closure, as_json):
-    """Write the graph NAME to the file PATH: 'vertices edges directed', then 'source destination weight' a line.
+def command(name, path, closure, format, as_json):
+    """Write the graph NAME to the file PATH. Edges are in strict order and each stands once, so files of equal graphs
+    are equal. `grailbench import` reads them.
 
-    Edges are in strict order and each stands once, so files of equal graphs are equal. `grailbench import` reads them.
+    \b
+    Formats:
+      tuwien 'vertices edges directed', then 'source destination weight' a line; vertices are 0, 1, ...
+      edges  'source target' a line, also a weight where the graph has some; ids of the file NAME was imported from
+
+    A closure has no edge from a vertex to itself, not even where it lies on a cycle: the diagonal is left out.
 
     \b
     Examples:
       grailbench export custom-200-0.05 graph.tuwien
       grailbench export custom-200-0.05 closure.tuwien --closure --json
+      grailbench export custom-200-0.05 closure.txt --closure --format edges
     """
     from grailbench.closure.export import export
 
-    record = export(name, path, closure)
-    click.echo(json.dumps(record) if as_json else f"{path}: {record['vertices']:,} vertices, {record['edges']:,} edges")
+    record = export(name, path, closure, format)
+    if as_json:
+        click.echo(json.dumps(record))
+        return
+    click.echo(f"{path}: {record['vertices']:,} vertices, {record['edges']:,} edges, ids {record['written_ids']}")
+    for note in record["notes"]:
+        click.echo(note)

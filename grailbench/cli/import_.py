@@ -6,7 +6,7 @@ import json
 
 import click
 
-FORMATS = ("gra", "edges", "mtx", "metis", "tuwien", "npz")
+FORMATS = ("gra", "edges", "adjlist", "mtx", "metis", "tuwien", "npz")
 
 
 @click.command("import")
@@ -22,12 +22,15 @@ def command(path, name, format, replace, as_json):
     Formats:
       gra    GRAIL's adjacency lists, with or without the line graph_for_greach
       edges  'source target [weight [time]]' a line; SNAP and KONECT headers are checked
+      adjlist a line a vertex: its id, then all that it has edges to (networkx.write_adjlist)
       mtx    Matrix Market, coordinate; symmetric gives both directions
       metis  METIS, undirected: both directions
       tuwien 'vertices edges directed' on the first line, then 'source destination weight' a line
       npz    CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
 
-    A file that is cut off, or that disagrees with its own header, is refused, with its line.
+    A file that is cut off, or that disagrees with its own header, is refused, with its line. Query files and messages
+    speak the ids of the file. Weights that are whole and positive are kept for shortest paths; others are said not
+    to be used.
 
     \b
     Examples:

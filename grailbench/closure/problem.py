@@ -12,6 +12,7 @@ from grailbench.closure.check import reference, require_memory, scipy_suffices
 from grailbench.closure.index import Closed, Implementation, NoTimer, Relation, Solver
 from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.errors import InputError
+from grailbench.graph.ids import Ids
 
 
 class Closure(Problem):
@@ -54,7 +55,7 @@ class Closure(Problem):
         if data.vertices == 0:
             raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
         require_memory(graph.name, data.vertices)
-        return Whole(data)
+        return Whole(data, graph.ids)
 
     def attempt(
         self,
@@ -94,8 +95,8 @@ def _closed(implementation: type[Implementation], params: Params, data: Relation
 class Whole(Workload):
     """The closure of a graph, known once it was first asked for."""
 
-    def __init__(self, relation: Relation):
-        self._relation = relation
+    def __init__(self, relation: Relation, ids: Ids):
+        self._relation, self._ids = relation, ids
         self._right: np.ndarray | None = None
         self._edges = 0
 
@@ -120,7 +121,7 @@ class Whole(Workload):
             self._right = reference(self._relation)
             self._edges = int(packed.count(self._right))
         found, edges = attempt.answers
-        fault = _fault(found, edges, self._right)
+        fault = _fault(found, edges, self._right, self._ids)
         if fault:
             return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
         return Verdict(None, edges, checksum(found), attempt.index_bytes, attempt.counters, attempt.memory)
@@ -131,7 +132,7 @@ def checksum(bits: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(bits).data).hexdigest()[:16]
 
 
-def _fault(found: np.ndarray, edges: int, right: np.ndarray) -> str | None:
+def _fault(found: np.ndarray, edges: int, right: np.ndarray, ids: Ids) -> str | None:
     if found.shape != right.shape or found.dtype != right.dtype:
         return f"a closure of shape {found.shape} and dtype {found.dtype}, not {right.shape} and {right.dtype}"
     wrong = found ^ right
@@ -140,7 +141,8 @@ def _fault(found: np.ndarray, edges: int, right: np.ndarray) -> str | None:
         u, word = (int(place[0]) for place in np.nonzero(wrong))
         v = 64 * word + int(packed.lowest(wrong[u, word]))
         reached = bool((right[u, word] >> np.uint64(v % 64)) & np.uint64(1))
-        return f"{differing} pairs are wrong, the first ({u}, {v}): there is {'a' if reached else 'no'} path"
+        pair = f"{ids.label_of(u)}, {ids.label_of(v)}"
+        return f"{differing} pairs are wrong, the first ({pair}): there is {'a' if reached else 'no'} path"
     expected = int(packed.count(right))
     if edges != expected:
         return f"{edges} edges were counted, and the closure has {expected}"

@@ -34,7 +34,9 @@ class ImportResult:
         """One flat record, as `grailbench import --json` prints it.
 
         `file_vertices` and `file_edges` are those of the file; `vertices` and `edges` are counted after
-        condensation, with the super-root, as everywhere. Times are in ms, the rate in MB of text a second.
+        condensation, with the super-root, as everywhere. `ids`, `weights` and `notes` say in words which ids the
+        file has, what its weights are or why they are not used, and what else was done. Times are in ms, the rate in
+        MB of text a second.
         """
         from grailbench.graph.profile import characteristics
 
@@ -48,7 +50,7 @@ class ImportResult:
             "duplicates": self.dag.duplicates,
             "loops": self.dag.loops,
             "format": self.reading.format,
-            "ids": self.reading.ids,
+            **_said(self.reading),
             "source": self.meta["source"],
             "source_sha256": self.meta["source_sha256"],
             "sha256": self.meta["sha256"],
@@ -83,10 +85,16 @@ def import_graph(path: str | os.PathLike, name: str, format: str | None = None, 
             "source": str(path.resolve()),
             "source_sha256": source,
             "format": reading.format,
-            "ids": reading.ids,
+            **_said(reading),
         },
+        reading.ids,
     )
     return ImportResult(name, stored, meta, reading, cached_dag(meta["sha256"], lambda: reading.graph))
+
+
+def _said(reading: Reading) -> dict:
+    """What was read, in words."""
+    return {"ids": reading.ids.describe(), "weights": reading.weights, "notes": list(reading.notes)}
 
 
 def check_name(name: str, beside: str = "generated") -> None:
@@ -130,8 +138,12 @@ def show(result: ImportResult) -> Iterator[Grid | str]:
     yield Grid(f"{result.name}, with the super-root", list(_COLUMNS), [line], frozenset(_COLUMNS), keys=0)
     yield (
         f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
-        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s; {row['ids']}"
+        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"
     )
+    yield f"ids: {row['ids']}"
+    if row["weights"] is not None:
+        yield f"weights: {row['weights']}"
+    yield from row["notes"]
     yield (
         f"condensed: {row['components']:,} component{'s' * (row['components'] != 1)}, "
         f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"

@@ -14,7 +14,8 @@ from grailbench.datasets import held as cache
 from grailbench.datasets.held import Held
 from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
 from grailbench.errors import InputError
-from grailbench.graph.csr import Dag, Graph, rows_of
+from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
+from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
 
 _STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
@@ -58,6 +59,14 @@ class BenchGraph:
         """Number of vertices without parents before the super-root came."""
         return self.dag.roots.size
 
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of the file, from which original vertices are numbered; read when first asked for.
+
+        Raises InputError when the file is no longer the one that was opened.
+        """
+        return _ids_of(self)
+
 
 def open_graph(name: str) -> BenchGraph:
     """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
@@ -92,9 +101,28 @@ def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
 
 
+def _ids_of(graph: BenchGraph) -> Ids:
+    from grailbench.graph.readers import read
+    from grailbench.graph.store import load_ids, read_meta
+
+    if graph.kind == "synthetic":
+        return Counted(graph.dag.component.size)
+    if graph.kind == "real":
+        found = _held(registry()[graph.name])
+        sha256, format = found.sha256, found.form.format
+        ids = Counted(graph.dag.component.size) if format == "gra" else read(found.path, format).ids
+    else:
+        path = paths.cache_dir() / _STORED[graph.kind] / f"{graph.name}.npz"
+        ids, sha256 = load_ids(path), read_meta(path)["sha256"]
+    if sha256 != graph.sha256:
+        raise InputError(f"the file of {graph.name} changed since it was opened")
+    return ids
+
+
 @dataclass(frozen=True)
 class RawGraph:
-    """A graph as its file gives it, ready for a problem that does not condense; fields as in `BenchGraph`."""
+    """A graph as its file gives it, ready for a problem that does not condense; fields as in `BenchGraph`, and `ids`,
+    `weights` and `notes` as in `grailbench.graph.readers.Reading`."""
 
     name: str
     title: str
@@ -102,6 +130,9 @@ class RawGraph:
     sha256: str
     verified: bool | None
     graph: Graph
+    ids: Ids
+    weights: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def vertices(self) -> int:
@@ -118,19 +149,26 @@ class RawGraph:
         """int64[n + 1], int32[m]: CSR of the edges, rows ascending, duplicates and self-loops kept."""
         return rows_of(self.graph)
 
+    @property
+    def weighted_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The same with int32[m] weights, where the file has some that serve; else None."""
+        return None if self.graph.weights is None else weighted_rows_of(self.graph)
+
 
 def open_raw(name: str) -> RawGraph:
     """The raw graph of that name: whatever `open_graph` opens. Raises InputError as it does."""
-    from grailbench.graph.readers import read_graph
-    from grailbench.graph.store import load_graph, read_meta
+    from grailbench.graph.readers import read
+    from grailbench.graph.store import load_graph, load_ids, read_meta
 
     dataset, path, graph, kind = _located(name)
     if dataset is None:
         graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
-        return RawGraph(name, meta.get("title", name), kind, meta["sha256"], None, graph)
+        said = meta.get("weights"), tuple(meta.get("notes", ()))
+        return RawGraph(name, meta.get("title", name), kind, meta["sha256"], None, graph, load_ids(path), *said)
     found = _held(dataset)
-    graph = read_graph(found.path, found.form.format)
-    return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, graph)
+    read_ = read(found.path, found.form.format)
+    what = read_.graph, read_.ids, read_.weights, read_.notes
+    return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, *what)
 
 
 def expected_vertices(name: str) -> int | None:

@@ -20,12 +20,14 @@ class Graph:
     """A directed graph as a file gives it: cycles, self-loops and duplicate edges included.
 
     `sources` and `targets` are int32[m], contiguous, ids in [0, vertices). Made through `Graph.from_edges`,
-    which checks; a reader that has checked already may construct it directly.
+    which checks; a reader that has checked already may construct it directly. `weights` are int32[m], an edge each,
+    as `grailbench.graph.weights` has them, or None.
     """
 
     vertices: int
     sources: np.ndarray
     targets: np.ndarray
+    weights: np.ndarray | None = None
 
     @property
     def edges(self) -> int:
@@ -33,10 +35,11 @@ class Graph:
         return int(self.sources.shape[0])
 
     @classmethod
-    def from_edges(cls, vertices: int, sources, targets) -> Graph:
-        """Check and convert edge arrays (any integer dtype, equal length).
+    def from_edges(cls, vertices: int, sources, targets, weights: np.ndarray | None = None) -> Graph:
+        """Check and convert edge arrays (any integer dtype, equal length); `weights` int32[m] or None.
 
-        Raises InputError when a vertex id is out of range, lengths differ, or there are too many vertices.
+        Raises InputError when a vertex id is out of range, lengths differ, there are too many vertices, or a weight
+        is not positive.
         """
         sources, targets = np.asarray(sources), np.asarray(targets)
         if sources.shape != targets.shape or sources.ndim != 1:
@@ -47,8 +50,13 @@ class Graph:
             if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= vertices):
                 at = int(np.flatnonzero((ids < 0) | (ids >= vertices))[0])
                 raise InputError(f"edge {at}: {side} {int(ids[at])} is out of range for {vertices} vertices")
+        if weights is not None and (weights.shape != sources.shape or (weights.size and int(weights.min()) < 1)):
+            raise InputError(f"weights of shape {weights.shape}; each of {sources.size} edges needs a positive one")
         return cls(
-            int(vertices), np.ascontiguousarray(sources, dtype=VERTEX), np.ascontiguousarray(targets, dtype=VERTEX)
+            int(vertices),
+            np.ascontiguousarray(sources, dtype=VERTEX),
+            np.ascontiguousarray(targets, dtype=VERTEX),
+            None if weights is None else np.ascontiguousarray(weights, dtype=np.int32),
         )
 
 
@@ -137,9 +145,33 @@ def rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     return transpose(offsets, sources)
 
 
+def weighted_rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """int64[n + 1], int32[m], int32[m]: as `rows_of`, and the weight of each edge; of duplicates the lightest first."""
+    places = np.arange(graph.edges, dtype=np.int64)
+    _, by_target = _bucketed(graph.vertices, graph.targets, places)
+    offsets, order = _bucketed(graph.vertices, graph.sources[by_target], by_target)
+    targets, weights = graph.targets[order], graph.weights[order]
+    _lightest_first(offsets, targets, weights)
+    return offsets, targets, weights
+
+
+@njit(cache=True)
+def _lightest_first(offsets, targets, weights):
+    """Sort the weights (int32[m]) of duplicates within the rows (int64[n + 1], int32[m])."""
+    for u in range(offsets.shape[0] - 1):
+        first = offsets[u]
+        while first < offsets[u + 1]:
+            last = first + 1
+            while last < offsets[u + 1] and targets[last] == targets[first]:
+                last += 1
+            if last - first > 1:
+                weights[first:last].sort()
+            first = last
+
+
 @njit(cache=True)
 def _bucketed(n, keys, values):
-    """The values (int32[m]) by key (int32[m]) as a CSR: int64[n + 1], int32[m]; each row in the order they came."""
+    """The values (any[m]) by key (int32[m]) as a CSR: int64[n + 1], any[m]; each row in the order they came."""
     offsets = np.zeros(n + 1, np.int64)
     for k in range(keys.shape[0]):
         offsets[keys[k] + 1] += 1

@@ -17,11 +17,13 @@ from time import perf_counter
 
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.csr import Graph
-from grailbench.graph.readers_text import REFETCH, file_bytes, is_gzip
+from grailbench.graph.ids import Ids
+from grailbench.graph.readers_text import BOM, REFETCH, file_bytes, is_gzip, refuse_wide, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
     "edges": "edge list: plain, SNAP or KONECT",
+    "adjlist": "adjacency list of networkx: a vertex and all that it has edges to on a line",
     "mtx": "Matrix Market, coordinate",
     "metis": "METIS, undirected",
     "tuwien": "the closure report's: 'vertices edges directed', then 'source destination weight' a line",
@@ -39,6 +41,7 @@ _SUFFIXES = {
     ".edgelist": "edges",
     ".el": "edges",
     ".tsv": "edges",
+    ".adjlist": "adjlist",
 }
 # What a file's start says for certain; tried before its name. A blank line may come before any of them.
 _SIGNATURES = (
@@ -46,9 +49,11 @@ _SIGNATURES = (
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
     (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
+    # the second comment line that networkx.write_adjlist writes, and no writer of edge lists
+    (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
 )
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
-_MODULES = {"gra": "gra", "edges": "edges", "mtx": "edges", "metis": "metis", "tuwien": "tuwien", "npz": "npz"}
+_MODULES = {name: name for name in FORMATS} | {"mtx": "edges"}
 _HEAD = 1 << 16
 
 
@@ -56,12 +61,16 @@ _HEAD = 1 << 16
 class Reading:
     """A graph as read, and how: `text_bytes` are counted after decompression, times are in seconds.
 
-    `ids` says what was done to the ids of the file ('ids as given', 'ids 1 to N taken down by one', ...).
+    ids      the ids that the vertices have in the file
+    notes    what else was done to it, or should be known, each in a few words
+    weights  what the file's weights are, or why they are not used; None where it has none
     """
 
     graph: Graph
     format: str
-    ids: str
+    ids: Ids
+    notes: tuple[str, ...]
+    weights: str | None
     text_bytes: int
     load_seconds: float
     parse_seconds: float
@@ -82,25 +91,26 @@ def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
 
 
 def read(path: str | os.PathLike, format: str | None = None) -> Reading:
-    """As `read_graph`, with format, a word on the ids, and times. Compiling the parser is not in the times."""
+    """As `read_graph`, with format, ids, what was done, and times. Compiling the parser is not in the times."""
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
-    format = format or guess_format(path)
+    told, format = format is not None, format or guess_format(path)
     module = importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}")
     reader = getattr(module, f"read_{format}")
     started = perf_counter()
     try:
         if format == "npz":
-            (graph, ids), loaded = reader(path), perf_counter()
+            found, loaded = reader(path), perf_counter()
             size = path.stat().st_size
         else:
-            text = file_bytes(path)
+            text = without_bom(file_bytes(path), path)
             size, loaded = text.size, perf_counter()
-            graph, ids = reader(path, text)
+            found = reader(path, text, told) if format == "edges" else reader(path, text)
     except MemoryError:
         raise MachineLacks(f"{path}: too little memory to read it") from None
-    return Reading(graph, format, ids, size, loaded - started, perf_counter() - loaded)
+    times = loaded - started, perf_counter() - loaded
+    return Reading(found.graph, format, found.ids, found.notes, found.weights, size, *times)
 
 
 def guess_format(path: str | os.PathLike) -> str:
@@ -111,6 +121,8 @@ def guess_format(path: str | os.PathLike) -> str:
     """
     path = Path(path)
     head = _head(path)
+    refuse_wide(head, path)
+    head = head.removeprefix(BOM)
     for signature, format in _SIGNATURES:
         if signature.match(head):
             return format

@@ -1,8 +1,8 @@
 """Edge lists (SNAP, KONECT, plain) and Matrix Market: a line an edge, one parser for all.
 
-Edge lists. `source target` on a line, then at most two more numbers (a weight, a time), which are read over:
-every listed edge counts, whatever its weight. Lines that start with '#' or '%' are comments, blank lines are
-nothing. Edges are directed, unless the header says otherwise (SNAP 'Undirected graph', KONECT 'sym'): then
+Edge lists. `source target` on a line, then at most two more numbers: a weight (see `weights`), and a time, which is
+read over. Every listed edge counts, whatever its weight. Lines that start with '#' or '%' are comments, blank lines
+are nothing. Edges are directed, unless the header says otherwise (SNAP 'Undirected graph', KONECT 'sym'): then
 each line gives both directions.
 
 A header is one of these among the comments before the first edge:
@@ -11,12 +11,12 @@ A header is one of these among the comments before the first edge:
     % asym unweighted                     KONECT, first line: asym, sym or bip (refused)
     % 16518947 3774768 3774768            KONECT, second line: edges, vertices, vertices
 
-Ids are kept as given, and there are as many vertices as the greatest id plus one (0-based or not), unless a
-header states the count N. Then, in this order: ids below N are kept; ids of 1..N are taken down by one; exactly
-N different ids, wherever they lie (SNAP's patents), are renumbered in ascending order; anything else is an error.
+The vertices are 0 to the greatest id, unless a header states their count N. Then, in this order: with ids below N
+they are 0 to N - 1; with ids of 1..N they are 1 to N; where exactly N different ids occur, wherever they lie (SNAP's
+patents), they are these; anything else is an error. KONECT's ids are 1 to N always, for the format counts from 1.
 
-Matrix Market. Coordinate form, square; an entry (i, j) is the edge i-1 -> j-1 whatever its value; symmetric,
-skew-symmetric and hermitian give both directions.
+Matrix Market. Coordinate form, square; an entry (i, j) is the edge i -> j whatever its value, and its value is the
+weight; the vertices are 1 to the number of rows. Symmetric, skew-symmetric and hermitian give both directions.
 """
 
 from __future__ import annotations
@@ -30,22 +30,28 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
+from grailbench.graph.ids import Counted, Ids, ids_from
 from grailbench.graph.readers_text import (
     COLUMNS,
     COUNT,
     DONE,
+    FEWEST,
     FULL,
     HASH,
     LINE,
+    MOST,
     NEWLINE,
     NOT_A_NUMBER,
     OUT_OF_RANGE,
-    PARSER,
     PERCENT,
     POS,
     REFETCH,
     TOO_LONG,
+    UNFIT,
     VALUE,
+    VARIED,
+    WEIGHING_PARSER,
+    Found,
     at,
     check_vertices,
     is_blank,
@@ -53,10 +59,14 @@ from grailbench.graph.readers_text import (
     lines,
     malformed,
     new_state,
+    non_finite,
     number,
     number_fault,
     parse,
+    unfit,
+    weigh,
 )
+from grailbench.graph.weights import NEEDED, WEIGHT, kept
 
 _SNAP = re.compile(rb"[#%]\s*Nodes:?\s*(\d+)[,;\s]+Edges:?\s*(\d+)\s*$", re.IGNORECASE)
 _SNAP_UNDIRECTED = re.compile(rb"[#%]\s*Undirected graph\b", re.IGNORECASE)
@@ -66,6 +76,7 @@ _BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+(\w+)\s+(\w+)\s+([\w-]+)\s*$",
 _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns after the two indices
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
 _HEADER_BYTES = 1 << 16  # a header lies within this much of leading comments
+_ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 
 
 # ---------------------------------------------------------------------------------------- edge lists
@@ -78,16 +89,33 @@ class _Header:
     vertices: int | None = None
     edges: int | None = None
     undirected: bool = False
+    konect: bool = False
     line: int = 1
 
+    @property
+    def first(self) -> int:
+        """The least id that may stand in the file."""
+        return int(self.konect)
 
-def read_edges(path: Path, text: np.ndarray) -> tuple[Graph, str]:
-    """The graph in an edge list (uint8[size]), and what was done to its ids. Raises InputError."""
+
+def read_edges(path: Path, text: np.ndarray, told: bool = True) -> Found:
+    """The graph in an edge list (uint8[size]). Raises InputError.
+
+    told  whether somebody said that it is one; if not, lines of different lengths are refused where no header speaks
+          for an edge list, because an adjacency list looks like that
+    """
     header = _edge_header(path, text)
     state = new_state(0, 1)
-    status, sources, targets = parse(parse_edges, text, state, 0, MAX_VERTICES - 1, 0, 2)
+    columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2)
+    weighed = _columns_of_first(text, 0, columns) >= 1
+    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
     if status != DONE:
-        raise _edge_fault(path, text, state, status)
+        raise _edge_fault(path, text, state, status, header.first)
+    if state[VARIED] and not (told or header.konect or header.vertices is not None):
+        raise InputError(
+            "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
+            remedy=f"--format edges if they are edges, some with a weight; {_ADJACENCY}",
+        )  # fmt: skip
     if header.edges is not None and header.edges != sources.size:
         raise InputError(
             f"{sources.size} edges, but line {header.line} says {header.edges}",
@@ -97,16 +125,34 @@ def read_edges(path: Path, text: np.ndarray) -> tuple[Graph, str]:
         )
     if sources.size == 0 and header.vertices is None:
         raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
-    vertices, sources, targets, done = _numbered(path, text, header, sources, targets)
+    ids, sources, targets, notes = _numbered(path, text, header, sources, targets)
+    weights, said = _weights_of(text, state, weights)
+    if state[MOST] == 2:
+        notes.append("column 4 (a time) is not used")
     if header.undirected:
-        sources, targets = both_ways(sources, targets)
-        done += "; undirected: each edge in both directions"
-    return Graph(vertices, sources, targets), done
+        sources, targets, weights = both_ways(sources, targets, weights)
+        notes.append("undirected: each edge in both directions")
+    return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), said)
+
+
+def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int]) -> int:
+    """How many columns follow the first edge from byte `pos` on; the parser stops after it for want of room."""
+    state, room = new_state(pos, 1), np.empty(1, VERTEX)
+    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
+    return int(state[MOST])
+
+
+def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:
+    """The weights of column 3, if they serve; and what is said of them, None where there is no such column."""
+    if state[MOST] < 1:
+        return None, None
+    if state[FEWEST] < 1:
+        return None, f"not used: not every edge has one (line {int(state[VARIED])} differs from those before)"
+    return (weights, kept(weights, "column 3")) if state[UNFIT] == 0 else (None, unfit(text, state))
 
 
 def _edge_header(path: Path, text: np.ndarray) -> _Header:
     header = _Header()
-    konect = False
     for line, _, said in lines(text, _HEADER_BYTES):
         if said and said[:1] not in b"#%":
             break
@@ -115,11 +161,11 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
         elif _SNAP_UNDIRECTED.match(said):
             header.undirected = True
         elif found := _KONECT.match(said):
-            konect = True
+            header.konect = True
             header.undirected = found[1].lower() == b"sym"
             if found[1].lower() == b"bip":
                 raise InputError("a bipartite graph: its two sides share ids", path=path, line=line)
-        elif konect and (found := _KONECT_COUNTS.match(said)):
+        elif header.konect and (found := _KONECT_COUNTS.match(said)):
             header.edges, header.vertices, header.line = int(found[1]), int(found[2]), line
             if int(found[2]) != int(found[3]):
                 raise InputError(
@@ -134,64 +180,77 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
 
 def _numbered(
     path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray, str]:
-    """Vertex count, edges with their final ids, and a word on the ids. See the module's rules."""
-    stated = header.vertices
+) -> tuple[Ids, np.ndarray, np.ndarray, list[str]]:
+    """The ids, edges by vertices (the arrays given may change), and notes. See the module's rules.
+
+    The arrays given have the file's ids less `header.first`.
+    """
+    stated, first = header.vertices, header.first
     if sources.size == 0:
-        return stated, sources, targets, "ids as given"
-    least = int(min(sources.min(), targets.min()))
-    greatest = int(max(sources.max(), targets.max()))
+        return Counted(stated or 0, first), sources, targets, []
+    least = int(min(sources.min(), targets.min())) + first
+    greatest = int(max(sources.max(), targets.max())) + first
     if stated is None:
-        unused = f"; ids start at {least}, those below are isolated vertices" if least else ""
-        return greatest + 1, sources, targets, f"ids as given{unused}"
-    if greatest < stated:
-        return stated, sources, targets, "ids as given"
+        unused = least > first
+        note = f"the least id of an edge is {least}; those below are vertices without an edge"
+        return Counted(greatest + 1 - first, first), sources, targets, [note] * unused
+    if greatest < stated + first:
+        return Counted(stated, first), sources, targets, []
     if least >= 1 and greatest == stated:
         sources -= 1
         targets -= 1
-        return stated, sources, targets, f"ids 1 to {stated} taken down by one"
-    used, rank = _ranks(sources, targets, greatest)
-    if used == stated:
-        done = f"ids up to {greatest} renumbered in ascending order"
-        return stated, rank(sources), rank(targets), done
-    too_far = stated + (least >= 1)
-    first = int(np.argmax((sources >= too_far) | (targets >= too_far)))
+        return Counted(stated, 1), sources, targets, []
+    known, rank = ranks(sources, targets)
+    if known.size == stated:
+        return ids_from(known + first), rank(sources), rank(targets), []
+    too_far = stated + (least >= 1) - first
+    worst = int(np.argmax((sources >= too_far) | (targets >= too_far)))
     raise InputError(
-        f"ids reach {greatest}, and {used} of them occur, but line {header.line} says {stated} vertices",
+        f"ids reach {greatest}, and {known.size} of them occur, but line {header.line} says {stated} vertices",
         path=path,
-        line=_line_of_edge(text, first),
+        line=_line_of_edge(text, worst, first),
         remedy="correct the header, or take it out",
     )
 
 
-def _ranks(sources: np.ndarray, targets: np.ndarray, greatest: int):
-    """How many different ids occur, and the function that gives an id array's ranks among them."""
+def ranks(sources: np.ndarray, targets: np.ndarray):
+    """int64[k]: the different numbers that occur in two int32 arrays, ascending, and the function that gives an
+    array's ranks among them."""
+    greatest = int(max(sources.max(), targets.max()))
     if greatest < 16 * sources.size + (1 << 20):
         place = np.zeros(greatest + 1, VERTEX)
         place[sources] = 1
         place[targets] = 1
+        known = np.flatnonzero(place)
         np.cumsum(place, dtype=VERTEX, out=place)
-        return int(place[-1]), lambda ids: place[ids] - VERTEX(1)
-    known = np.unique(np.concatenate((np.unique(sources), np.unique(targets))))
-    return known.size, lambda ids: np.searchsorted(known, ids).astype(VERTEX)
+        return known, lambda ids: place[ids] - VERTEX(1)
+    known = np.unique(np.concatenate((np.unique(sources), np.unique(targets)))).astype(np.int64)
+    return known, lambda ids: np.searchsorted(known, ids).astype(VERTEX)
 
 
-def both_ways(sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every edge and its reverse; a self-loop once."""
+def both_ways(
+    sources: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Every edge and its reverse, which weighs the same; a self-loop once."""
     other = sources != targets
-    return np.concatenate((sources, targets[other])), np.concatenate((targets, sources[other]))
+    return (
+        np.concatenate((sources, targets[other])),
+        np.concatenate((targets, sources[other])),
+        None if weights is None else np.concatenate((weights, weights[other])),
+    )
 
 
-def _line_of_edge(text: np.ndarray, edge: int) -> int:
+def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     """The line of the edge with this rank: the parser stops there when it has room for no more."""
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
-    parse_edges(text, state, room, room.copy(), 0, MAX_VERTICES - 1, 0, 2)
+    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2)
     return int(state[LINE])
 
 
-def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int) -> InputError:
-    message = number_fault(status, state, MAX_VERTICES, 0, "a vertex id")
+def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
+    remedy = "'source target [weight [time]]', separated by blanks"
+    message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")
     if message is None:
         message = (
             "an edge has a source and a target, only one number is here"
@@ -200,18 +259,24 @@ def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int) ->
             if state[VALUE] == 0
             else "more than a weight and a time follow the edge"
         )
-    return malformed(path, text, state, message, "'source target [weight [time]]', separated by blanks")
+        remedy += f"; {_ADJACENCY}" if state[VALUE] else ""
+    elif status == OUT_OF_RANGE and first and state[VALUE] == 0:
+        message = "a vertex id 0, but KONECT counts from 1"
+        remedy = "take the '% sym' or '% asym' line out to count from 0"
+    return malformed(path, text, state, message, remedy)
 
 
 # ---------------------------------------------------------------------------------------- Matrix Market
 
 
-def read_mtx(path: Path, text: np.ndarray) -> tuple[Graph, str]:
-    """The graph in a Matrix Market text (uint8[size]), and what was done to its ids. Raises InputError."""
-    columns, symmetric = _banner(path, text)
+def read_mtx(path: Path, text: np.ndarray) -> Found:
+    """The graph in a Matrix Market text (uint8[size]). Raises InputError."""
+    columns, symmetry = _banner(path, text)
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
-    status, sources, targets = parse(parse_edges, text, state, 1, vertices, columns, columns)
+    status, sources, targets, weights = parse(
+        parse_edges, text, state, 1, vertices, columns, columns, weighed=columns == 1
+    )
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
     if sources.size != entries:
@@ -221,15 +286,29 @@ def read_mtx(path: Path, text: np.ndarray) -> tuple[Graph, str]:
             line=int(state[LINE]),
             remedy=REFETCH if sources.size < entries else "correct the size line",
         )
-    done = "indices taken down by one"
-    if symmetric:
-        sources, targets = both_ways(sources, targets)
-        done += "; symmetric: each entry in both directions"
-    return Graph(vertices, sources, targets), done
+    weights, said = _values_of(text, state, weights, symmetry)
+    notes: tuple[str, ...] = ()
+    if _BOTH_WAYS[symmetry]:
+        sources, targets, weights = both_ways(sources, targets, weights)
+        notes = (f"{symmetry.decode()}: each entry in both directions",)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, said)
 
 
-def _banner(path: Path, text: np.ndarray) -> tuple[int, bool]:
-    """Value columns of an entry, and whether an entry stands for both directions."""
+def _values_of(
+    text: np.ndarray, state: np.ndarray, weights: np.ndarray, symmetry: bytes
+) -> tuple[np.ndarray | None, str | None]:
+    """The values of a matrix as weights, if they serve; and what is said of them, None where it has no values."""
+    if state[MOST] < 1:
+        return None, None
+    if state[MOST] == 2:
+        return None, f"not used: the values are complex; {NEEDED}"
+    if symmetry == b"skew-symmetric":
+        return None, f"not used: half of the values of a skew-symmetric matrix are negative; {NEEDED}"
+    return (weights, kept(weights, "values")) if state[UNFIT] == 0 else (None, unfit(text, state))
+
+
+def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
+    """Value columns of an entry, and the word for its symmetry."""
     said = next((said for _, _, said in lines(text, 4096)), b"")
     found = _BANNER.match(said)
     if not found:
@@ -242,7 +321,7 @@ def _banner(path: Path, text: np.ndarray) -> tuple[int, bool]:
             line=1,
             remedy="'coordinate', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS)),
         )
-    return _VALUES[field], _BOTH_WAYS[symmetry]
+    return _VALUES[field], symmetry
 
 
 def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
@@ -286,15 +365,17 @@ def _in_number(byte):
     return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
 
 
-@njit(PARSER.format("int64, int64, int64, int64"), cache=True)
-def parse_edges(text, state, sources, targets, first, last, fewest, most):
+@njit(WEIGHING_PARSER.format("int64, int64, int64, int64"), cache=True)
+def parse_edges(text, state, sources, targets, weights, first, last, fewest, most):
     """Edge lines from state[POS] on; returns a status code.
 
-    Ids of first..last are allowed and stored less `first`; `fewest` to `most` numbers may follow an edge. On
-    COLUMNS, state[VALUE] is -1 when there is no target, 0 for a column that is no number, 1 for their count.
+    Ids of first..last are allowed and stored less `first`; `fewest` to `most` numbers may follow an edge, of which
+    the first is a weight, kept unless `weights` is empty. On COLUMNS, state[VALUE] is -1 when there is no target, 0
+    for a column that is no number, 1 for their count.
     """
-    end, room = text.size, targets.size
+    end, room, weighed = text.size, targets.size, weights.size > 0
     pos, line, count = state[POS], state[LINE], state[COUNT]
+    least, greatest = state[FEWEST], state[MOST]
     status = np.int64(-1)
     while status < 0:
         while pos < end and is_space(text[at(pos)]):
@@ -336,15 +417,25 @@ def parse_edges(text, state, sources, targets, first, last, fewest, most):
                 pos += 1
             columns += 1
             if pos == start or (pos < end and not is_space(text[at(pos)])):
+                pos = non_finite(text, start)
+            if pos == start or (pos < end and not is_space(text[at(pos)])):
                 status, state[VALUE], pos = COLUMNS, 0, start
                 break
+            if weighed and columns == 1:
+                weigh(text, start, pos, line, count, weights, state)
         if status >= 0:
             break
         if columns < fewest or columns > most:
             status, state[VALUE] = COLUMNS, 1
             break
+        if columns != least or columns != greatest:
+            if least < 0:
+                least = greatest = columns
+            elif state[VARIED] == 0:
+                state[VARIED] = line
+            least, greatest = min(least, columns), max(greatest, columns)
         sources[at(count)] = source - first
         targets[at(count)] = target - first
         count += 1
-    state[POS], state[LINE], state[COUNT] = pos, line, count
+    state[POS], state[LINE], state[COUNT], state[FEWEST], state[MOST] = pos, line, count, least, greatest
     return status

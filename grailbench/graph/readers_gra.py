@@ -20,6 +20,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.ids import Counted
 from grailbench.graph.readers_text import (
     AFTER_END,
     COLON,
@@ -42,6 +43,7 @@ from grailbench.graph.readers_text import (
     TOO_LONG,
     TWICE,
     VALUE,
+    Found,
     at,
     check_vertices,
     is_blank,
@@ -57,11 +59,8 @@ from grailbench.graph.readers_text import (
 _HEADER = b"graph_for_greach"
 
 
-def read_gra(path: Path, text: np.ndarray) -> tuple[Graph, str]:
-    """The graph in a `.gra` text (uint8[size]), edges in the order of the file, and a word on its ids.
-
-    Raises InputError.
-    """
+def read_gra(path: Path, text: np.ndarray) -> Found:
+    """The graph in a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError."""
     vertices, pos, line = _header(path, text)
     state = new_state(pos, line)
     seen = np.zeros(vertices, np.uint8)
@@ -76,7 +75,7 @@ def read_gra(path: Path, text: np.ndarray) -> tuple[Graph, str]:
             line=int(state[LINE]),
             remedy=REFETCH,
         )
-    return Graph(vertices, sources, targets), "ids as given"
+    return Found(Graph(vertices, sources, targets), Counted(vertices))
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, int]:

@@ -8,7 +8,8 @@
 
     (the fourth vertex has no neighbour: its line is empty)
 
-Weights and sizes (fmt 1, 10, 100 and their sums) are read over. The lines must list every edge twice, once at
+Vertices are numbered from 1. Weights of edges (fmt 1, 11, 101, 111) are kept where they serve (see `weights`); those
+of vertices, and sizes, are read over. The lines must list every edge twice, once at
 each end: a count other than twice the header's, or a vertex that lists more neighbours than list it, is an error.
 """
 
@@ -21,6 +22,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.ids import Counted
 from grailbench.graph.readers_text import (
     AFTER_END,
     COLUMNS,
@@ -34,12 +36,14 @@ from grailbench.graph.readers_text import (
     NEWLINE,
     NOT_A_NUMBER,
     OUT_OF_RANGE,
-    PARSER,
     PERCENT,
     POS,
     REFETCH,
     TOO_LONG,
+    UNFIT,
     VALUE,
+    WEIGHING_PARSER,
+    Found,
     at,
     check_vertices,
     is_blank,
@@ -50,14 +54,18 @@ from grailbench.graph.readers_text import (
     number,
     number_fault,
     parse,
+    unfit,
+    weigh,
 )
+from grailbench.graph.weights import kept
 
 
-def read_metis(path: Path, text: np.ndarray) -> tuple[Graph, str]:
-    """The graph in a METIS text (uint8[size]), and what was done to its ids. Raises InputError."""
+def read_metis(path: Path, text: np.ndarray) -> Found:
+    """The graph in a METIS text (uint8[size]). Raises InputError."""
     vertices, edges, skipped, stride, pos, line = _header(path, text)
     state = new_state(pos, line)
-    status, sources, targets = parse(_parse, text, state, vertices, skipped, stride)
+    weighed = stride == 2
+    status, sources, targets, weights = parse(_parse, text, state, vertices, skipped, stride, weighed=weighed)
     if status != DONE:
         raise _fault(path, text, state, status, vertices)
     if sources.size != 2 * edges:
@@ -75,7 +83,9 @@ def read_metis(path: Path, text: np.ndarray) -> tuple[Graph, str]:
             path=path,
             remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
         )
-    return Graph(vertices, sources, targets), "ids taken down by one; undirected: each edge in both directions"
+    said = None if not weighed else kept(weights, "of edges") if state[UNFIT] == 0 else unfit(text, state)
+    graph = Graph(vertices, sources, targets, weights if weighed and state[UNFIT] == 0 else None)
+    return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), said)
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
@@ -114,12 +124,12 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
     return malformed(path, text, state, message)
 
 
-@njit(PARSER.format("int64, int64, int64"), cache=True)
-def _parse(text, state, sources, targets, n, skipped, stride):
+@njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
+def _parse(text, state, sources, targets, weights, n, skipped, stride):
     """Vertex lines from state[POS] on; returns a status code.
 
-    A line has `skipped` numbers, then `stride` numbers a neighbour, the first of them its id. state[LINES] is the
-    vertex whose line is read, state[CURRENT] the numbers of that line read so far, -1 at its start.
+    A line has `skipped` numbers, then `stride` numbers a neighbour, its id and, of 2, the edge's weight. state[LINES]
+    is the vertex whose line is read, state[CURRENT] the numbers of that line read so far, -1 at its start.
     """
     end, room = text.size, targets.size
     pos, line, count, vertex, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
@@ -164,6 +174,8 @@ def _parse(text, state, sources, targets, n, skipped, stride):
                     sources[at(count)] = vertex
                     targets[at(count)] = value - 1
                     count += 1
+                elif read >= skipped:
+                    weigh(text, start, pos, line, count - 1, weights, state)
                 read += 1
     state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, vertex, read
     return status

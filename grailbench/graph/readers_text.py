@@ -1,9 +1,9 @@
 """What the text readers share: the bytes of a file, the state of a parser, the parts of its messages.
 
 A parser is a numba function over the whole text. It keeps its place in an int64 state array (its slots are the
-constants `POS` and following), fills two int32 arrays with sources and targets, and returns one of the status
-codes below. When the arrays are full it returns FULL, and is called again with longer ones: a file is passed
-over once.
+constants `POS` and following), fills two int32 arrays with sources and targets (and a third with weights, where the
+format has some), and returns one of the status codes below. When the arrays are full it returns FULL, and is called
+again with longer ones: a file is passed over once.
 """
 
 from __future__ import annotations
@@ -13,29 +13,51 @@ import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import MAX_VERTICES, VERTEX
+from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
+from grailbench.graph.ids import Ids
+from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, refused, weight_at
 
 # status codes of a parser
 DONE, FULL = 0, 1
 NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, COLUMNS = range(2, 11)
 # slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines
-# so far, the number or column an error is about
-POS, LINE, COUNT, CURRENT, LINES, VALUE = range(6)
+# so far, the number or column an error is about; the first weight that does not serve: why (0: all do), byte, line;
+# the least and the most columns after an edge, and the first line that has another number of them than the first edge
+POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED = range(12)
 
 NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
 # Parsers are compiled when their module is imported (later: loaded from numba's cache), not inside a timing.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
+WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
 _MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
 _CHUNK = 1 << 20
 _WINDOW = 4096
 _FIRST_EDGES = 1 << 16
 REFETCH = "the file is not whole: fetch or copy it again"
+BOM = b"\xef\xbb\xbf"  # of UTF-8
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a reader found in a file.
+
+    ids      the ids that its vertices have there
+    notes    what else was done to it, or should be known, each in a few words
+    weights  what the file's weights are, or why they are not used; None where it has none
+    """
+
+    graph: Graph
+    ids: Ids
+    notes: tuple[str, ...] = ()
+    weights: str | None = None
 
 
 # ---------------------------------------------------------------------------------------- the bytes of a file
@@ -57,6 +79,26 @@ def file_bytes(path: Path) -> np.ndarray:
         raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+
+
+def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
+    """The text with blanks in the place of a byte order mark of UTF-8, so that every byte keeps its number.
+
+    Raises InputError when it is UTF-16.
+    """
+    start = text[:3].tobytes()
+    refuse_wide(start, path)
+    if start != BOM:
+        return text
+    text = text if text.flags.writeable else text.copy()
+    text[:3] = ord(" ")
+    return text
+
+
+def refuse_wide(start: bytes, path: str | os.PathLike) -> None:
+    """Raises InputError when the first bytes of a file say that it is UTF-16."""
+    if start[:2] in _WIDE_BOMS:
+        raise InputError("the file is UTF-16 text", path=path, remedy="save it as UTF-8, or as plain ASCII")
 
 
 def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int, bytes]]:
@@ -107,34 +149,36 @@ def _filled(stream, size: int) -> np.ndarray:
 # ---------------------------------------------------------------------------------------- running a parser
 
 
-def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments) -> tuple[int, np.ndarray, np.ndarray]:
+def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, weighed: bool | None = None) -> tuple:
     """Run `parser(text, state, sources, targets, *arguments)` to its end: status, sources and targets.
 
-    The edge arrays grow by what the text passed so far lets expect.
+    The edge arrays grow by what the text passed so far lets expect. Where `weighed` is not None the parser takes a
+    third array, for weights, and a fourth result has them; it is empty throughout where `weighed` is False.
     """
-    sources, targets = np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)
+    columns = [np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)]
+    if weighed is not None:
+        columns.append(np.empty(_FIRST_EDGES if weighed else 0, WEIGHT))
     start = int(state[POS])
-    while (status := parser(text, state, sources, targets, *arguments)) == FULL:
+    while (status := parser(text, state, *columns, *arguments)) == FULL:
         count, passed, left = int(state[COUNT]), int(state[POS]) - start, text.size - int(state[POS])
         expected = int(1.05 * count * (passed + left) / max(1, passed)) + 64
         room = max(2 * count, min(expected, count + left // 2 + 1))
-        sources, targets = _longer(sources, count, room), _longer(targets, count, room)
-    count = int(state[COUNT])
-    for ids in (sources, targets):
-        ids.resize(count, refcheck=False)  # gives the unused tail back without a copy; nobody else holds it
-    return status, sources, targets
+        columns = [_longer(column, count, room) if column.size else column for column in columns]
+    for column in columns:  # gives the unused tail back without a copy; nobody else holds it
+        column.resize(min(int(state[COUNT]), column.size), refcheck=False)
+    return status, *columns
 
 
-def _longer(ids: np.ndarray, count: int, room: int) -> np.ndarray:
-    longer = np.empty(room, ids.dtype)
-    longer[:count] = ids[:count]
+def _longer(column: np.ndarray, count: int, room: int) -> np.ndarray:
+    longer = np.empty(room, column.dtype)
+    longer[:count] = column[:count]
     return longer
 
 
 def new_state(pos: int, line: int) -> np.ndarray:
     """The state of a parser that starts at byte `pos` (0-based), which lies on `line` (1-based)."""
-    state = np.zeros(VALUE + 1, np.int64)
-    state[POS], state[LINE], state[CURRENT] = pos, line, -1
+    state = np.zeros(VARIED + 1, np.int64)
+    state[POS], state[LINE], state[CURRENT], state[FEWEST], state[MOST] = pos, line, -1, -1, -1
     return state
 
 
@@ -169,6 +213,39 @@ def number(text, pos):
     elif pos - start > _MOST_DIGITS:
         value = np.int64(-2)
     return value, pos
+
+
+@njit(cache=True)
+def non_finite(text, pos):
+    """The position after 'nan', 'inf' or 'infinity' at `pos`, in any case and with any sign; `pos` where none is."""
+    word = pos + (pos < text.size and (text[pos] == 43 or text[pos] == 45))
+    end = word
+    while end < text.size and 97 <= (text[end] | 32) <= 122:
+        end += 1
+    letters = np.int64(0)
+    for k in range(word, min(end, word + 8)):
+        letters = letters << 8 | np.int64(text[k] | 32)
+    found = letters == 0x6E616E or letters == 0x696E66 or (letters == 0x696E66696E697479 and end - word == 8)
+    return end if found else pos
+
+
+@njit(cache=True, inline="always")
+def weigh(text, start, end, line, count, weights, state):
+    """weights[count] = what text[start:end] spells; where that does not serve, state[UNFIT] and following say why."""
+    weight, stop = number(text, start)
+    if stop < end or weight < 1 or weight > MOST_WEIGHT:  # not spelt in digits alone, or no weight
+        weight = np.int64(-NOT_FINITE) if non_finite(text, start) > start else weight_at(text, start, end)
+    if weight > 0:
+        weights[at(count)] = weight
+    elif state[UNFIT] == 0:
+        state[UNFIT], state[UNFIT_POS], state[UNFIT_LINE] = -weight, start, line
+
+
+def unfit(text: np.ndarray, state: np.ndarray) -> str:
+    """What is said of weights when a parser met one that does not serve."""
+    pos = int(state[UNFIT_POS])
+    token = text[pos : pos + 40].tobytes().split(maxsplit=1)[0].decode("ascii", "backslashreplace")
+    return refused(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
 
 
 # ---------------------------------------------------------------------------------------- messages

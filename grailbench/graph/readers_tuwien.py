@@ -4,11 +4,11 @@
     0 1 1                     a line an edge: source, destination, weight
     1 2 1
 
-The report says what the lines hold and not how they are spelt. Here the third word of the first line is `directed`
-or `undirected` when written, and `d`, `u`, `1`, `0`, `true`, `false` are read too; ids count from 0; weights are
-passed over. An undirected edge stands for both directions. The edges must be as many as the first line says, so a
-file that was cut off is told from a whole one. Edges are written in ascending order of source and destination, each
-once, as the report's writer does, so that two files of one graph are equal byte by byte.
+The report says what the lines hold and not how they are spelt. Here the third word of the first line is `directed` or
+`undirected` when written, and `d`, `u`, `1`, `0`, `true`, `false` are read too; ids count from 0; weights are kept
+where they serve (see `weights`). An undirected edge stands for both directions. The edges must be as many as the
+first line says, so a file that was cut off is told from a whole one. Edges are written in ascending order of source
+and destination, each once, as the report's writer does, so that two files of one graph are equal byte by byte.
 """
 
 from __future__ import annotations
@@ -20,30 +20,35 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.ids import Counted
 from grailbench.graph.readers_edges import both_ways, parse_edges
 from grailbench.graph.readers_text import (
     DONE,
     LINE,
     REFETCH,
+    UNFIT,
+    Found,
     check_vertices,
     lines,
     malformed,
     new_state,
     number_fault,
     parse,
+    unfit,
 )
+from grailbench.graph.weights import kept
+from grailbench.graph.writers import distinct_edges, write_lines
 
 _DIRECTED = {b"directed": True, b"d": True, b"1": True, b"true": True}
 _DIRECTED |= {b"undirected": False, b"u": False, b"0": False, b"false": False}
 _MEND = "correct the line; where the file ends with it, fetch or copy it again"
-_ROWS_AT_ONCE = 1 << 16
 
 
-def read_tuwien(path: Path, text: np.ndarray) -> tuple[Graph, str]:
-    """The graph in a text of the report's format (uint8[size]), and a word on its ids. Raises InputError."""
+def read_tuwien(path: Path, text: np.ndarray) -> Found:
+    """The graph in a text of the report's format (uint8[size]). Raises InputError."""
     vertices, edges, directed, pos, line = _header(path, text)
     state = new_state(pos, line + 1)
-    status, sources, targets = parse(parse_edges, text, state, 0, vertices - 1, 1, 1)
+    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, weighed=True)
     if status != DONE:
         message = number_fault(status, state, vertices, 0, "a vertex id")
         raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)
@@ -54,11 +59,12 @@ def read_tuwien(path: Path, text: np.ndarray) -> tuple[Graph, str]:
             line=int(state[LINE]),
             remedy=REFETCH if sources.size < edges else "correct the first line",
         )
-    done = "ids as given"
+    weights, said = (weights, kept(weights, "column 3")) if state[UNFIT] == 0 else (None, unfit(text, state))
+    notes: tuple[str, ...] = ()
     if not directed:
-        sources, targets = both_ways(sources, targets)
-        done += "; undirected: each edge in both directions"
-    return Graph(vertices, sources, targets), done
+        sources, targets, weights = both_ways(sources, targets, weights)
+        notes = ("undirected: each edge in both directions",)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices), notes, said)
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
@@ -83,23 +89,13 @@ def _header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
 
 
 def write_tuwien(path: str | os.PathLike, graph: Graph) -> int:
-    """Write a graph in the report's format, directed, weights 1, edges in strict order, duplicates left out.
+    """Write a graph in the report's format, directed, edges in strict order, of duplicates the lightest; edges of a
+    graph without weights weigh 1.
 
     Returns the number of edges written. The file appears whole or not at all. Raises InputError when it cannot be
     written.
     """
-    from grailbench.graph.store import atomic_file
-
-    path = Path(path)
-    packed = np.unique(graph.sources.astype(np.int64) << 32 | graph.targets)
-    sources, targets = packed >> 32, packed & 0xFFFFFFFF
-    try:
-        with atomic_file(path) as stream:
-            stream.write(f"{graph.vertices} {packed.size} directed\n".encode())
-            for first in range(0, packed.size, _ROWS_AT_ONCE):
-                some = slice(first, first + _ROWS_AT_ONCE)
-                rows = zip(sources[some].tolist(), targets[some].tolist(), strict=True)
-                stream.write("".join(f"{u} {v} 1\n" for u, v in rows).encode())
-    except OSError as error:
-        raise InputError(f"the file cannot be written: {error.strerror or error}", path=path) from None
-    return int(packed.size)
+    sources, targets, weights = distinct_edges(graph)
+    weights = np.ones(sources.size, np.int8) if weights is None else weights
+    write_lines(path, f"{graph.vertices} {sources.size} directed\n", sources, targets, weights)
+    return int(sources.size)

@@ -27,11 +27,14 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import OFFSET, VERTEX, Dag, Graph
+from grailbench.graph.ids import Counted, Ids, from_stored
+from grailbench.graph.weights import WEIGHT
 from grailbench.paths import cache_dir
 
 FORMAT_VERSION = 1  # raise it when Dag, condense or the layout changes: older caches are then never read
 
 _META = "meta.json"
+_AS_GIVEN = {"kind": "counted", "first": 0}  # of graphs stored before the ids were
 _CHUNK = 1 << 20  # bytes read at a time: in the cache when the CRC comes to them
 _DAG_FIELDS = {
     "offsets": OFFSET,
@@ -59,43 +62,79 @@ def sha256_file(path: str | os.PathLike) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def graph_sha256(graph: Graph) -> str:
-    """The sha256 of a graph itself: vertex count and edges in their order, whatever file they came from."""
+def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
+    """The sha256 of a graph itself: vertex count and edges in their order, whatever file they came from; also weights
+    and ids, where there are weights, and ids other than 0, 1, ..."""
     digest = hashlib.sha256(f"graph {graph.vertices} {graph.edges}\n".encode())
-    for ids in (graph.sources, graph.targets):
-        digest.update(np.ascontiguousarray(ids, dtype="<i4"))
+    for ends in (graph.sources, graph.targets):
+        digest.update(np.ascontiguousarray(ends, dtype="<i4"))
+    if graph.weights is not None:
+        digest.update(b"weights\n")
+        digest.update(np.ascontiguousarray(graph.weights, dtype="<i4"))
+    if ids is not None and ids.digest:
+        digest.update(f"ids {ids.digest}\n".encode())
     return digest.hexdigest()
 
 
-def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None) -> dict:
-    """Write the raw edges of `graph` and `meta` (anything JSON holds) to `path`, atomically.
+def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None) -> dict:
+    """Write the raw edges of `graph`, weights if it has any, and `meta` (anything JSON holds) to `path`, atomically.
 
-    Returns the whole meta: `vertices`, `edges` and `sha256` (of the graph itself, see `graph_sha256`) are set in
-    it, whatever `meta` says about them. The bytes written are a pure function of graph and meta.
+    ids  those that the vertices have in the file the graph came from; None for 0, 1, ...
+
+    Returns the whole meta: `vertices`, `edges`, `numbering` (of the ids) and `sha256` (of the graph itself, see
+    `graph_sha256`) are set in it, whatever `meta` says about them. The bytes written are a pure function of graph, ids
+    and meta.
     """
+    numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
         **(meta or {}),
         "kind": "graph",
         "vertices": graph.vertices,
         "edges": graph.edges,
-        "sha256": graph_sha256(graph),
+        "numbering": numbering,
+        "sha256": graph_sha256(graph, ids),
     }
-    return _write(Path(path), whole, {"sources": graph.sources, "targets": graph.targets})
+    arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, "labels": labels}
+    return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None})
 
 
 def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
-    """Read back what `save_graph` wrote: the graph and its meta.
+    """Read back what `save_graph` wrote: the graph and its meta; the ids are `load_ids`'.
 
-    Raises InputError when there is no such file, `Damaged` (an InputError) when it is not whole.
+    Raises InputError when there is no such file, or it was written when ids were not kept and needs them, `Damaged`
+    (an InputError) when it is not whole.
     """
     path = Path(path)
-    meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX})
+    meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
+    _require_ids(path, meta)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
         raise _damaged(path, "its edge arrays are not as long as its edge count")
     try:
-        return Graph.from_edges(meta["vertices"], arrays["sources"], arrays["targets"]), meta
+        return Graph.from_edges(meta["vertices"], **arrays), meta
     except (InputError, KeyError, TypeError) as error:
         raise _damaged(path, str(error)) from None
+
+
+def load_ids(path: str | os.PathLike) -> Ids:
+    """The ids that the vertices of a stored graph have in the file it came from. Raises as `load_graph` does."""
+    path = Path(path)
+    meta, arrays = _read(path, "graph", {}, {"labels": np.int64})
+    _require_ids(path, meta)
+    try:
+        return from_stored(meta["vertices"], meta.get("numbering", _AS_GIVEN), arrays.get("labels"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _require_ids(path: Path, meta: dict) -> None:
+    """Raises InputError for a graph imported when ids were changed and the change was not kept."""
+    if "numbering" not in meta and re.search("taken down|renumbered", str(meta.get("ids", ""))):
+        source, name = meta.get("source", "FILE"), meta.get("name", path.stem)
+        raise InputError(
+            f"{name!r} was imported by an older version, which changed the ids of the file and did not keep them",
+            path=path,
+            remedy=f"import it again: grailbench import {source} --name {name} --replace",
+        )
 
 
 def read_meta(path: str | os.PathLike) -> dict:
@@ -109,6 +148,7 @@ def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag
     """The condensed form of a graph that `save_graph` wrote, and its meta; its edges are read only if needed, and not
     where `graph` is what was written."""
     meta = read_meta(path)
+    _require_ids(Path(path), meta)
     return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
 
 
@@ -235,12 +275,13 @@ def _meta(archive: zipfile.ZipFile, path: Path, kind: str) -> dict:
     return meta
 
 
-def _read(path: Path, kind: str, fields: dict) -> tuple[dict, dict[str, np.ndarray]]:
-    """Meta and arrays of a stored file, every byte checked; raises Damaged."""
+def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> tuple[dict, dict[str, np.ndarray]]:
+    """Meta and arrays of a stored file, every byte checked, of the optional ones those it has; raises Damaged."""
     with _opened(path) as archive:
         meta = _meta(archive, path, kind)
         arrays = {}
-        for name, dtype in fields.items():
+        present = {name: dtype for name, dtype in (optional or {}).items() if name in meta["arrays"]}
+        for name, dtype in (fields | present).items():
             wanted = meta["arrays"][name]
             if (wanted["dtype"], wanted["crc"]) != (np.dtype(dtype).str, archive.getinfo(f"{name}.npy").CRC):
                 raise _damaged(path, f"array {name} is not the one that was written")

@@ -187,25 +187,31 @@ def info(name: str) -> list[dict]:
 def _dataset_info(name: str) -> dict | None:
     """The record of a dataset by name or alias, or of a generated or imported graph; None when none is named
     so."""
+    from grailbench.datasets.library import open_graph
     from grailbench.datasets.registry import find
 
     dataset = find(name)
     if dataset is None:
         return _made_info(name) if name in _made_here() else None
-    return _dataset(dataset) | {
+    record = _dataset(dataset)
+    held = record["reason"] is None and record["vertices"] is not None
+    return record | {
+        "ids": open_graph(dataset.name).ids.describe() if held else None,
         "aliases": list(dataset.aliases),
         "sources": list(dataset.sources),
     }
 
 
 def _made_info(name: str) -> dict:
-    """`file_vertices` and `file_edges` are those of the raw graph, which closures and traversals take."""
+    """`file_vertices` and `file_edges` are those of the raw graph, which closures and traversals take; `ids`, `weights`
+    and `notes` say in words which ids its file has, what weights shortest paths take, and what else the import did."""
     from grailbench.datasets.library import open_graph, open_raw
     from grailbench.graph.profile import characteristics
 
-    raw = open_raw(name).graph
-    counts = {"file_vertices": raw.vertices, "file_edges": raw.edges}
-    return _made(name) | characteristics(open_graph(name).dag) | counts
+    raw = open_raw(name)
+    known = {"file_vertices": raw.vertices, "file_edges": raw.edges, "ids": raw.ids.describe()}
+    known |= {"weights": raw.weights or "none in the file", "notes": list(raw.notes)}
+    return _made(name) | characteristics(open_graph(name).dag) | known
 
 
 def _run_info(name: str) -> dict:

@@ -9,10 +9,12 @@ On small networks scipy's Dijkstra is asked as well.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 
+from grailbench.errors import InputError
 from grailbench.traversal.index import FAR, Network
 
 SCIPY_EDGES = 3_000_000  #: up to so many edges times sources scipy is asked as well
@@ -26,8 +28,10 @@ def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
     return None if distances.shape == shape else f"{distances.shape} distances, not {shape}"
 
 
-def fault(network: Network, source: int, distances: np.ndarray) -> str | None:
-    """Why int32[n] are not the distances from `source`; None when they are."""
+def fault(
+    network: Network, source: int, distances: np.ndarray, name: Callable[[int], int | str] = int
+) -> str | None:
+    """Why int32[n] are not the distances from `source`; None when they are. `name` gives a vertex its name."""
     weights = network.weights if network.weights is not None else np.empty(0, np.int32)
     v, kind = _certified(network.offsets, network.targets, weights, source, distances)
     if kind == 0:
@@ -35,10 +39,18 @@ def fault(network: Network, source: int, distances: np.ndarray) -> str | None:
     said = "no path" if distances[v] == FAR else str(int(distances[v]))
     why = {
         1: "the source is not at distance 0",
-        2: f"vertex {v} is nearer than {said}",
-        3: f"vertex {v} has {said}, which no path has",
+        2: f"vertex {name(v)} is nearer than {said}",
+        3: f"vertex {name(v)} has {said}, which no path has",
     }
-    return f"from {source}: {why[kind]}"
+    return f"from {name(source)}: {why[kind]}"
+
+
+def refuse_long(distances: np.ndarray) -> None:
+    """Raise InputError where a distance (of any dtype; FAR and what is not finite: no path) comes near what 32 bits
+    hold: matrices of all pairs have half of that for 'no path'."""
+    longest = float(np.max(distances, initial=0, where=(distances != FAR) & np.isfinite(distances)))
+    if longest >= int(FAR) // 2:
+        raise InputError(f"a shortest path has length {longest:,.0f}: too long for 32-bit distances")
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +85,7 @@ def scipy_distances(network: Network, sources) -> np.ndarray:
 
     n = network.vertices
     rows = np.repeat(np.arange(n), np.diff(network.offsets))
-    first = np.ones(network.edges, np.bool_)  # scipy wants no duplicates; theirs weigh the same
+    first = np.ones(network.edges, np.bool_)  # scipy wants no duplicates; the lightest comes first
     first[1:] = (rows[1:] != rows[:-1]) | (network.targets[1:] != network.targets[:-1])
     weights = np.ones(network.edges) if network.weights is None else network.weights.astype(np.float64)
     matrix = csr_array((weights[first], (rows[first], network.targets[first])), shape=(n, n))

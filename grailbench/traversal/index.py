@@ -40,12 +40,14 @@ class Network:
 
     offsets  int64[n + 1]  where each row begins in `targets`
     targets  int32[m]      rows ascending, duplicates and self-loops included
-    weights  int32[m]      positive, or None for `bfs`
+    weights  int32[m]      positive, of duplicates the least first; None for `bfs`
+    of_file  whether the weights are those of the graph's file, not drawn
     """
 
     offsets: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None = None
+    of_file: bool = False
 
     @property
     def vertices(self) -> int:

@@ -17,10 +17,11 @@ import numpy as np
 
 from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.errors import InputError
-from grailbench.graph.csr import Graph, rows_of
+from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
+from grailbench.graph.ids import Ids
 from grailbench.traversal import check
 from grailbench.traversal.index import FAR, Implementation, Network, NoTimer, Timer
-from grailbench.traversal.weights import MOST, drawn
+from grailbench.traversal.weights import drawn
 
 MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
 
@@ -45,7 +46,9 @@ class _Traversal(Problem):
         return open_raw(name)
 
     def data(self, graph, spec: Spec) -> Network:
-        """The graph as rows, with weights drawn from the seed where the problem has some."""
+        """The graph as rows; where the problem has weights with those of the file, else drawn from the seed."""
+        if self.weighted and (rows := graph.weighted_rows) is not None:
+            return Network(*rows, of_file=True)
         return self._weighted(Network(*graph.rows), spec.seed, NoTimer())
 
     def _weighted(self, plain: Network, seed: int, timer: Timer) -> Network:
@@ -60,8 +63,9 @@ class _Traversal(Problem):
         """The distances from each source, all the way from raw edges."""
         with timer.whole("ready"):
             with timer.phase("rows"):
-                plain = Network(*rows_of(edges))
-            network, found = self._weighted(plain, params.seed, timer), []
+                given = self.weighted and edges.weights is not None
+                network = Network(*weighted_rows_of(edges), of_file=True) if given else Network(*rows_of(edges))
+            network, found = network if given else self._weighted(network, params.seed, timer), []
             with timer.phase("prepare"):
                 solver = implementation.prepare(network, params, timer)
             for source in sources:
@@ -92,7 +96,7 @@ class Bfs(_Traversal):
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> Searches:
         """Searches from random vertices that have an edge out; each is another vertex, as far as there are any."""
-        return Searches(data, draw_sources(data, spec.count, spec.seed))
+        return Searches(data, draw_sources(data, spec.count, spec.seed), graph.ids)
 
     def attempt(
         self,
@@ -132,7 +136,7 @@ class Bfs(_Traversal):
 
 
 class Sssp(Bfs):
-    """Distances from each source; weights are drawn (see `weights`)."""
+    """Distances from each source, by the weights of the file, or drawn ones (see `weights`)."""
 
     name = "sssp"
     usual = ("dijkstra",)
@@ -140,7 +144,7 @@ class Sssp(Bfs):
 
 
 class Apsp(_Traversal):
-    """Distances between all pairs; weights are drawn (see `weights`)."""
+    """Distances between all pairs, by the weights of the file, or drawn ones (see `weights`)."""
 
     name = "apsp"
     asks = "pairs"
@@ -150,7 +154,7 @@ class Apsp(_Traversal):
     usual = ("dijkstra",)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """All pairs there are; the seed is that of the weights."""
+        """All pairs there are; the seed is that of drawn weights."""
         if text != "random":
             raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
         return Spec("all", 0, seed)
@@ -158,7 +162,7 @@ class Apsp(_Traversal):
     def workload(self, spec: Spec, graph, data: Network, checks) -> AllPairs:
         """The matrix of all pairs. Raises InputError for a graph of more than `MOST_ALL_PAIRS` vertices."""
         self.require_few(graph.name, data.vertices)
-        return AllPairs(data)
+        return AllPairs(data, graph.ids)
 
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
@@ -217,8 +221,8 @@ class Answers:
 class Searches(Workload):
     """Searches from the same sources for every implementation. What was once certified is known by its checksum."""
 
-    def __init__(self, network: Network, sources: np.ndarray):
-        self.network, self.asked = network, sources
+    def __init__(self, network: Network, sources: np.ndarray, ids: Ids):
+        self.network, self.asked, self.ids = network, sources, ids
         self._right: dict[int, str] = {}
         self._reached: dict[int, int] = {}
         self._scipy = network.edges * sources.size <= check.SCIPY_EDGES
@@ -234,9 +238,9 @@ class Searches(Workload):
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
-        """'16 sources, 1,600 vertices reached'."""
+        """'16 sources, drawn weights, 1,600 vertices reached'."""
         known = f", {sum(self._reached.values()):,} vertices reached" if len(self._right) == self.size else ""
-        return f"{self.size} source{'' if self.size == 1 else 's'}{known}"
+        return f"{self.size} source{'' if self.size == 1 else 's'}{_weighed(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """An answer is right when its certificate holds; every search of every round must be."""
@@ -256,12 +260,14 @@ class Searches(Workload):
 
     def _fault(self, source: int, total: str, distances: np.ndarray) -> str | None:
         """What is wrong with the distances from a source. The first answer that is certified settles it."""
-        fault = check.shape_fault(distances, (self.network.vertices,)) or check.fault(self.network, source, distances)
+        name = self.ids.label_of
+        fault = check.shape_fault(distances, (self.network.vertices,))
+        fault = fault or check.fault(self.network, source, distances, name)
         if fault:
             return fault
-        _refuse_long(distances)
+        check.refuse_long(distances)
         if self._scipy and not np.array_equal(check.scipy_distances(self.network, [source])[0], distances):
-            return f"from {source}: scipy has other distances"
+            return f"from {name(source)}: scipy has other distances"
         self._right[source] = total
         self._reached[source] = check.reached(self.network.offsets, distances)[0]
         return None
@@ -270,10 +276,10 @@ class Searches(Workload):
 class AllPairs(Workload):
     """The matrix of all distances, checked row by row."""
 
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, ids: Ids):
         if network.vertices == 0:
             raise InputError("the graph has no vertices, so there are no pairs")
-        self.network = network
+        self.network, self.ids = network, ids
         self._right = ""
         self._reached: int | None = None
         self._scipy = network.edges * network.vertices <= 16 * check.SCIPY_EDGES
@@ -289,9 +295,9 @@ class AllPairs(Workload):
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
-        """'16 of 25 pairs have a path'."""
+        """'16 of 25 pairs have a path, drawn weights'."""
         known = "" if self._reached is None else f"{self._reached:,} of "
-        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}"
+        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weighed(self.network)}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """The first matrix whose rows are all certified settles what is right."""
@@ -308,14 +314,24 @@ class AllPairs(Workload):
 
     def _fault(self, distances: np.ndarray) -> str | None:
         with _workers() as pool:
-            faults = pool.map(lambda source: check.fault(self.network, source, distances[source]), range(self.size))
+            name = self.ids.label_of
+            faults = pool.map(
+                lambda source: check.fault(self.network, source, distances[source], name), range(self.size)
+            )
             wrong = [fault for fault in faults if fault]
         if wrong:
             return f"{len(wrong)} of {self.size} rows are wrong: {wrong[0]}"
-        _refuse_long(distances)
+        check.refuse_long(distances)
         if self._scipy and not np.array_equal(check.scipy_distances(self.network, range(self.size)), distances):
             return "scipy has other distances"
         return None
+
+
+def _weighed(network: Network) -> str:
+    """', weights of the file', where weights count; else nothing."""
+    if network.weights is None:
+        return ""
+    return ", weights of the file" if network.of_file else ", drawn weights"
 
 
 def _workers() -> ThreadPoolExecutor:
@@ -325,11 +341,3 @@ def _workers() -> ThreadPoolExecutor:
 
 def _together(sums: list[str]) -> str:
     return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
-
-
-def _refuse_long(distances: np.ndarray) -> None:
-    """Raise InputError where sums of weights come near what 32 bits hold."""
-    far = distances == FAR
-    longest = int(distances[~far].max(initial=0))
-    if longest >= int(FAR) // 2 - MOST:
-        raise InputError(f"a shortest path has length {longest:,}: too long for 32-bit distances")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from grailbench.traversal.check import refuse_long
 from grailbench.traversal.index import FAR, Implementation, Network, Params, Solver, Timer, register
 
 
@@ -58,12 +59,15 @@ class _Dijkstra(Solver):
         n = network.vertices
         arrays = (network.weights.astype(np.float64), network.targets, network.offsets)
         self._matrix, self._everywhere = csr_array(arrays, shape=(n, n)), everywhere
+        self._may_be_long = n * int(network.weights.max(initial=0)) >= int(FAR) // 2
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
         """Distances from `source`, or of all pairs."""
         from scipy.sparse.csgraph import dijkstra
 
         found = dijkstra(self._matrix, directed=True, indices=None if self._everywhere else source)
+        if self._may_be_long:
+            refuse_long(found)
         found[~np.isfinite(found)] = float(FAR)
         return found.astype(np.int32)
 

@@ -176,8 +176,8 @@ class NearFar(OneLaunch):
 
 
 def band_width(network: Network) -> int:
-    """`WIDTH` mean weights over the mean degree, at least 1."""
+    """`WIDTH` mean weights over the mean degree, at least 1 and no more than half of what 32 bits hold."""
     if network.edges == 0:
         return 1
     mean = float(network.weights.mean())
-    return max(1, round(WIDTH * mean * network.vertices / network.edges))
+    return min(max(1, round(WIDTH * mean * network.vertices / network.edges)), int(FAR) // 2)

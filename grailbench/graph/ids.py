@@ -1,0 +1,180 @@
+"""The ids a file gives its vertices, and the vertices 0..n-1 that stand for them inside.
+
+Kernels know vertices alone. Whatever a person writes or reads (query files, messages, exported graphs) is in the ids
+of the file; this is the one place that goes from one to the other. A mapping is `Counted` (n ids in a row, from any
+first one) or `Listed` (n different numbers); names would be a third class with the same methods.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from grailbench.errors import InputError
+
+_MOST_DIGITS = 18  # of an id: more may not fit 64 bits
+
+
+class Ids(ABC):
+    """A mapping between the ids of a file and the vertices 0..`vertices` - 1.
+
+    digest  '' where every id is its vertex, else hex digits that no other mapping of so many vertices has
+    """
+
+    vertices: int
+    digest: str
+
+    @abstractmethod
+    def label_of(self, vertex: int) -> int | str:
+        """The id in the file of a vertex in range."""
+
+    @abstractmethod
+    def labels_of(self, vertices: np.ndarray) -> np.ndarray:
+        """[k]: the ids of int[k] vertices in range."""
+
+    @abstractmethod
+    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
+        """int64[k]: the vertices of int64[k] ids; -1 where the file has no such id."""
+
+    @abstractmethod
+    def extent(self) -> str:
+        """Which ids there are: '1..5'."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Which ids there are and how they are kept, in a few words."""
+
+    @abstractmethod
+    def stored(self) -> tuple[dict, np.ndarray | None]:
+        """What `from_stored` makes the mapping of again: a description for JSON, and int64[n] if it takes an array."""
+
+    def is_label(self, text: str) -> bool:
+        """Whether a word may be an id: decimal digits."""
+        return text.isdigit() and text.isascii()
+
+    def vertex_of(self, label: str) -> int:
+        """The vertex of an id as a person writes it. Raises InputError when it is not one of the file's."""
+        short = self.is_label(label) and len(label) <= _MOST_DIGITS
+        vertex = int(self.vertices_of(np.array([int(label)]))[0]) if short else -1
+        if vertex < 0:
+            raise InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
+        return vertex
+
+
+class Counted(Ids):
+    """Ids `first`, `first` + 1, ... of `vertices` vertices."""
+
+    def __init__(self, vertices: int, first: int = 0):
+        self.vertices, self.first = vertices, first
+        self.digest = f"from-{first}" if first else ""
+
+    def label_of(self, vertex: int) -> int:
+        """The vertex plus the first id."""
+        return int(vertex) + self.first
+
+    def labels_of(self, vertices: np.ndarray) -> np.ndarray:
+        """The vertices plus the first id."""
+        return vertices.astype(np.int64) + self.first
+
+    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
+        """The ids less the first one."""
+        found = labels.astype(np.int64) - self.first
+        found[(found < 0) | (found >= self.vertices)] = -1
+        return found
+
+    def vertex_of(self, label: str) -> int:
+        """As `Ids.vertex_of`; without arrays, because query files ask this for every word."""
+        if len(label) <= _MOST_DIGITS and self.is_label(label):
+            vertex = int(label) - self.first
+            if 0 <= vertex < self.vertices:
+                return vertex
+        return super().vertex_of(label)
+
+    def extent(self) -> str:
+        """'1..5'."""
+        return f"{self.first}..{self.first + self.vertices - 1}" if self.vertices else "no vertices"
+
+    def describe(self) -> str:
+        """'1 to 5, as in the file (inside 0 to 4)'."""
+        if self.vertices == 0:
+            return "none"
+        last = self.vertices - 1
+        inside = f" (inside 0 to {last})" if self.first else ""
+        return f"{self.first} to {self.first + last}, as in the file{inside}"
+
+    def stored(self) -> tuple[dict, np.ndarray | None]:
+        """Kind and first id."""
+        return {"kind": "counted", "first": self.first}, None
+
+
+class Listed(Ids):
+    """Any different numbers: `labels` int64[n], that of each vertex."""
+
+    def __init__(self, labels: np.ndarray):
+        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.vertices = int(self.labels.size)
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hex digits of the ids' sha256."""
+        return hashlib.sha256(self.labels.astype("<i8", copy=False)).hexdigest()[:16]
+
+    @cached_property
+    def _order(self) -> np.ndarray | None:
+        """int64[n]: vertices by ascending id; None where that is their own order."""
+        return None if (self.labels[1:] > self.labels[:-1]).all() else np.argsort(self.labels, kind="stable")
+
+    def label_of(self, vertex: int) -> int:
+        """The id in the list."""
+        return int(self.labels[vertex])
+
+    def labels_of(self, vertices: np.ndarray) -> np.ndarray:
+        """The ids in the list."""
+        return self.labels[vertices]
+
+    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
+        """By binary search."""
+        labels = labels.astype(np.int64)
+        if self.vertices == 0:
+            return np.full(labels.shape, -1, np.int64)
+        place = np.searchsorted(self.labels, labels, sorter=self._order)
+        found = np.minimum(place, self.vertices - 1)
+        if self._order is not None:
+            found = self._order[found]
+        return np.where(self.labels[found] == labels, found, -1)
+
+    def extent(self) -> str:
+        """'3 ids from 956203 to 6009554'."""
+        if self.vertices == 0:
+            return "no vertices"
+        return f"{self.vertices} ids from {self.labels.min()} to {self.labels.max()}"
+
+    def describe(self) -> str:
+        """'3 ids from 956203 to 6009554, as in the file (inside 0 to 2)'."""
+        return f"{self.extent()}, as in the file (inside 0 to {self.vertices - 1})" if self.vertices else "none"
+
+    def stored(self) -> tuple[dict, np.ndarray | None]:
+        """Kind and list."""
+        return {"kind": "listed"}, self.labels
+
+
+def ids_from(labels: np.ndarray) -> Ids:
+    """The mapping of int64[n] different ids, that of each vertex: `Counted` where they are in a row."""
+    first = int(labels[0]) if labels.size else 0
+    if labels.size == 0 or (labels == np.arange(first, first + labels.size)).all():
+        return Counted(int(labels.size), first)
+    return Listed(labels)
+
+
+def from_stored(vertices: int, said: dict, labels: np.ndarray | None) -> Ids:
+    """The mapping of which `Ids.stored` said this. Raises ValueError when that makes no mapping of `vertices`."""
+    if said.get("kind") == "counted" and isinstance(said.get("first"), int) and said["first"] >= 0:
+        return Counted(vertices, said["first"])
+    if said.get("kind") == "listed" and labels is not None:
+        if labels.shape != (vertices,) or np.unique(labels).size != vertices or (vertices and labels.min() < 0):
+            raise ValueError("its ids are not one for each vertex")
+        return Listed(labels)
+    raise ValueError("it says nothing that is known of its ids")

@@ -1,0 +1,108 @@
+"""Weights of edges as a file gives them: which can serve, and why others cannot.
+
+Distances are 32-bit integers and their certificate needs every weight positive, so a weight that serves is a whole
+number of 1 to `MOST_WEIGHT`, however it is spelt ('3', '3.0', '3e0'). One edge without such a weight, and no weight of
+the file is used: the reader says which and why, and shortest paths take weights drawn from a seed instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+WEIGHT = np.int32
+MOST_WEIGHT = 2**30 - 1  #: more is no distance either, see `traversal.check.refuse_long`
+
+# why a weight does not serve; also, negated, what `weight_at` returns for one
+ZERO, NEGATIVE, FRACTION, TOO_LARGE, NOT_FINITE, NO_NUMBER = range(1, 7)
+_REASONS = {
+    ZERO: "is not positive",
+    NEGATIVE: "is not positive",
+    FRACTION: "is not whole",
+    TOO_LARGE: f"is more than {MOST_WEIGHT}",
+    NOT_FINITE: "is not finite",
+    NO_NUMBER: "is no number",
+}
+NEEDED = f"whole numbers of 1 to {MOST_WEIGHT} are needed"
+_DIGITS = 17  # of a weight that are taken; more may not fit 64 bits
+
+
+def refused(where: str, said: str, why: int) -> str:
+    """What is said of weights that are not used: 'not used: line 3 has 0.5, which is not whole; ...'."""
+    return f"not used: {where} has {said}, which {_REASONS[why]}; {NEEDED}"
+
+
+def kept(weights: np.ndarray, what: str) -> str:
+    """What is said of weights that are used, int32[m]: 'column 3, 1 to 9'."""
+    return f"{what}, {int(weights.min())} to {int(weights.max())}" if weights.size else what
+
+
+def of_values(values: np.ndarray, what: str) -> tuple[np.ndarray | None, str]:
+    """int32[m] of numbers of any dtype, or None when one of them does not serve; and what is said of it."""
+    if values.dtype.kind == "c":
+        return None, f"not used: {what} holds complex numbers; {NEEDED}"
+    if values.dtype.kind not in "iuf":
+        return None, f"not used: {what} is of type {values.dtype}; {NEEDED}"
+    kinds = ((NOT_FINITE, ~np.isfinite(values)), (NEGATIVE, values <= 0), (TOO_LARGE, values > MOST_WEIGHT))
+    for why, wrong in (*kinds, (FRACTION, values != np.floor(values))):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            return None, refused(f"edge {at}", str(values[at]), why)
+    weights = np.ascontiguousarray(values, dtype=WEIGHT)
+    return weights, kept(weights, what)
+
+
+@njit(cache=True)
+def weight_at(text, pos, end):
+    """The weight that text[pos:end] spells, 1..MOST_WEIGHT, or one of the codes above, negated.
+
+    text uint8; digits, sign, point and exponent as usual in files. Leading zeros do not count as digits.
+    """
+    negative = False
+    if pos < end and (text[pos] == 43 or text[pos] == 45):
+        negative = text[pos] == 45
+        pos += 1
+    value, digits, after, seen, point = np.int64(0), 0, 0, 0, False
+    inexact = False  # a digit other than 0 beyond those taken
+    while pos < end and (48 <= text[pos] <= 57 or (text[pos] == 46 and not point)):
+        if text[pos] == 46:
+            point = True
+        else:
+            digit = np.int64(text[pos]) - 48
+            seen += 1
+            if digits < _DIGITS:
+                value = value * 10 + digit
+                digits += value > 0
+                after += point
+            else:
+                inexact |= digit != 0
+                after -= not point
+        pos += 1
+    power, power_digits = 0, 1
+    if pos < end and (text[pos] == 69 or text[pos] == 101):
+        pos += 1
+        down = pos < end and text[pos] == 45
+        pos += pos < end and (text[pos] == 43 or text[pos] == 45)
+        power_digits = 0
+        while pos < end and 48 <= text[pos] <= 57:
+            power = min(power * 10 + np.int64(text[pos]) - 48, 10**6)
+            power_digits += 1
+            pos += 1
+        if down:
+            power = -power
+    if pos < end or seen == 0 or power_digits == 0:
+        return np.int64(-NO_NUMBER)
+    if value == 0:
+        return np.int64(-ZERO)
+    if negative:
+        return np.int64(-NEGATIVE)
+    power -= after
+    while power < 0 and value % 10 == 0:
+        value //= 10
+        power += 1
+    while power > 0 and value <= MOST_WEIGHT:
+        value *= 10
+        power -= 1
+    if power < 0 or (inexact and value <= MOST_WEIGHT):
+        return np.int64(-FRACTION)
+    return np.int64(-TOO_LARGE) if value > MOST_WEIGHT else value
