@@ -274,6 +274,14 @@ def test_weights_are_exported_of_duplicates_the_least(folder, graph, data):
     assert dict(zip(edges_of(found), found.weights.tolist(), strict=True)) == least
 
 
+def test_the_command_offers_every_format_of_export():
+    import importlib
+
+    from grailbench.closure.export import FORMATS
+
+    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").FORMATS
+
+
 def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(capsys, tmp_path):
     (tmp_path / "w.txt").write_text("0 1 5\n1 2 7\n2 1 6\n")
     import_graph(tmp_path / "w.txt", "exported", replace=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from functools import cached_property
 
 import numpy as np
@@ -57,11 +58,14 @@ class Ids(ABC):
 
     def vertex_of(self, label: str) -> int:
         """The vertex of an id as a person writes it. Raises InputError when it is not one of the file's."""
-        short = self.is_label(label) and len(label) <= _MOST_DIGITS
-        vertex = int(self.vertices_of(np.array([int(label)]))[0]) if short else -1
+        vertex = self._place(int(label)) if len(label) <= _MOST_DIGITS and self.is_label(label) else -1
         if vertex < 0:
             raise InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
         return vertex
+
+    @abstractmethod
+    def _place(self, number: int) -> int:
+        """The vertex of one id, -1 for none; query files ask this for every word."""
 
 
 class Counted(Ids):
@@ -85,13 +89,8 @@ class Counted(Ids):
         found[(found < 0) | (found >= self.vertices)] = -1
         return found
 
-    def vertex_of(self, label: str) -> int:
-        """As `Ids.vertex_of`; without arrays, because query files ask this for every word."""
-        if len(label) <= _MOST_DIGITS and self.is_label(label):
-            vertex = int(label) - self.first
-            if 0 <= vertex < self.vertices:
-                return vertex
-        return super().vertex_of(label)
+    def _place(self, number: int) -> int:
+        return number - self.first if self.first <= number < self.first + self.vertices else -1
 
     def extent(self) -> str:
         """'1..5'."""
@@ -145,6 +144,17 @@ class Listed(Ids):
         if self._order is not None:
             found = self._order[found]
         return np.where(self.labels[found] == labels, found, -1)
+
+    @cached_property
+    def _ascending(self) -> memoryview:
+        """The ids in ascending order, as Python's own numbers."""
+        return memoryview(self.labels if self._order is None else self.labels[self._order])
+
+    def _place(self, number: int) -> int:
+        place = bisect_left(self._ascending, number)
+        if place == self.vertices or self._ascending[place] != number:
+            return -1
+        return place if self._order is None else int(self._order[place])
 
     def extent(self) -> str:
         """'3 ids from 956203 to 6009554'."""
