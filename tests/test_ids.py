@@ -34,6 +34,15 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("ids")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """Path: a cache for this module, whose imports nobody else sees."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = tmp_path_factory.mktemp("cache")
+        patch.setenv("GRAILBENCH_CACHE", str(path))
+        yield path
+
+
 def lines(labels, edges):
     return "".join(f"{labels[u]} {labels[v]}\n" for u, v in edges)
 
@@ -253,14 +262,14 @@ def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
         store.load_ids(path)
 
 
-def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file(cache):
+def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():
     from grailbench.datasets import held
     from grailbench.datasets.registry import find
 
     dataset = find("cit-patents")
     form = next(form for form in dataset.forms if form.format == "edges")
     path = held.graph_path(dataset, form)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# Nodes: 3 Edges: 2\n3858241\t956203\n956203\t6009554\n")
     held.write_note(path, {"sha256": store.sha256_file(path)})
     for opened in (open_graph("cit-patents"), open_raw("cit-patents")):
