@@ -40,6 +40,6 @@ def command(name, path, closure, format, as_json):
     if as_json:
         click.echo(json.dumps(record))
         return
-    click.echo(f"{path}: {record['vertices']:,} vertices, {record['edges']:,} edges, ids {record['written_ids']}")
+    click.echo(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
     for note in record["notes"]:
         click.echo(note)
