@@ -6,6 +6,8 @@ Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, o
 
 from __future__ import annotations
 
+import errno
+
 
 class GrailbenchError(Exception):
     """Base of every expected failure: one clear message, an exit code, never a traceback for the user."""
@@ -45,3 +47,13 @@ class MachineLacks(GrailbenchError):
 
 class TooLittleMemory(MachineLacks):
     """What was asked for does not fit the memory; the message gives the need."""
+
+
+def of_system(error: OSError) -> GrailbenchError:
+    """What a user is told of a file that the system would not read or write: MachineLacks where there is no room for
+    it, else InputError; file and cause on one line."""
+    where = "" if error.filename is None else f"{error.filename}: "
+    what = where + (error.strerror or str(error) or type(error).__name__)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return MachineLacks(f"{what} (make room, or let GRAILBENCH_CACHE or --out name another disk; nothing is lost)")
+    return InputError(what, remedy="GRAILBENCH_CACHE names another cache, --out another folder")

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from grailbench.errors import InputError
+
+_ELSEWHERE = "GRAILBENCH_CACHE names another folder"
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -40,7 +43,10 @@ def published_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Downloads, condensed graphs, query sets; made on first use. Safe to delete."""
+    """Downloads, condensed graphs, query sets; made on first use. Safe to delete.
+
+    Raises InputError when it is no folder and cannot be made one.
+    """
     chosen = os.environ.get("GRAILBENCH_CACHE")
     if chosen:
         path = Path(chosen).expanduser()
@@ -50,7 +56,11 @@ def cache_dir() -> Path:
         import platformdirs
 
         path = Path(platformdirs.user_cache_dir("grailbench"))
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = "it is a file" if path.is_file() else error.strerror
+        raise InputError(f"the cache cannot be kept here: {why}", path=path, remedy=_ELSEWHERE) from None
     return path
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import digraphs, edges_of
 
+from grailbench import files
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import readers
 from grailbench.graph.csr import Graph
@@ -541,7 +542,7 @@ def test_too_little_memory_is_said_as_such(folder, monkeypatch):
         raise MemoryError
 
     (folder / "m.gra").write_text(as_gra(2, [(0, 1)]))
-    monkeypatch.setattr(readers, "file_bytes", exhausted)
+    monkeypatch.setattr(files.Source, "text", property(exhausted))
     with pytest.raises(MachineLacks, match="too little memory"):
         read_graph(folder / "m.gra")
 

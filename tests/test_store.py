@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import multiprocessing
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from strategies import digraphs
 
 from grailbench.datasets.imported import import_graph
-from grailbench.errors import InputError
+from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
@@ -329,6 +330,33 @@ def test_killed_writer_leaves_no_file_of_that_name(tmp_path):
     )
     assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
     assert not path.exists()
+    if has_nameless_files(tmp_path):
+        assert os.listdir(tmp_path) == []
+
+
+def has_nameless_files(folder) -> bool:
+    handle = store._nameless(folder)
+    if handle is not None:
+        os.close(handle)
+    return handle is not None
+
+
+def test_where_no_nameless_file_can_be_made_a_named_one_serves(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_nameless", lambda folder: None)
+    with store.atomic_file(tmp_path / "new" / "f") as stream:
+        stream.write(b"whole")
+        assert len(os.listdir(tmp_path / "new")) == 1
+    assert (tmp_path / "new" / "f").read_bytes() == b"whole"
+    with pytest.raises(ZeroDivisionError), store.atomic_file(tmp_path / "new" / "f"):
+        1 / 0  # noqa: B018
+    assert os.listdir(tmp_path / "new") == ["f"]
+
+
+def test_a_full_disk_names_the_file_that_had_no_room(tmp_path):
+    with pytest.raises(OSError, match="No space left") as raised, store.atomic_file(tmp_path / "f"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert raised.value.filename == str(tmp_path / "f")
+    assert os.listdir(tmp_path) == []
 
 
 def test_file_mode_follows_the_umask(tmp_path):
@@ -430,6 +458,58 @@ def test_faulty_file_leaves_nothing_imported(tmp_path, cache):
     with pytest.raises(InputError, match="line 3"):
         import_graph(gra(tmp_path, "2\n0: 1 #\n1: 9 #\n"), "mine")
     assert not (cache / "imported").exists()
+
+
+def files_of(folder) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file()]
+
+
+def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkeypatch):
+    def exhausted(graph):
+        raise MemoryError
+
+    monkeypatch.setattr(store, "condensed", exhausted)
+    with pytest.raises(MemoryError):
+        import_graph(gra(tmp_path), "mine")
+    assert files_of(cache) == []
+
+
+@pytest.mark.parametrize("where", ["condensed", "graph_sha256", "keep_dag"])
+def test_a_killed_import_leaves_a_whole_graph_or_nothing(tmp_path, cache, where):
+    killed = (
+        "import os, sys; from grailbench.graph import store; from grailbench.datasets.imported import import_graph\n"
+        f"store.{where} = lambda *given: os._exit(9)\n"
+        f"import_graph({str(gra(tmp_path))!r}, 'mine')"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    assert files_of(cache) == (["mine.npz"] if where == "keep_dag" else [])
+    assert import_graph(gra(tmp_path), "mine").dag.vertices == 3
+
+
+def test_an_import_onto_a_full_disk_ends_with_4_and_one_line_and_leaves_nothing(tmp_path, cache):
+    path = gra(tmp_path, "999\n" + "".join(f"{v}: {(v + 1) % 999} #\n" for v in range(999)))
+    filled = (
+        "import resource, sys; from grailbench.cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        f"main(['import', {str(path)!r}, '--name', 'mine'])"
+    )
+    warm = "from grailbench.cli.main import main; main(['import', sys.argv[1], '--name', 'warm'])"
+    subprocess.run([sys.executable, "-c", f"import sys; {warm}", str(path)], check=True, capture_output=True)
+    before = sorted(files_of(cache))
+    run = subprocess.run([sys.executable, "-c", filled], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (4, "")
+    assert run.stderr.startswith(f"error: {cache / 'imported' / 'mine.npz'}: File too large")
+    assert len(run.stderr.splitlines()) == 1
+    assert sorted(files_of(cache)) == before
+
+
+def test_an_import_that_would_not_fit_the_memory_ends_with_the_need(tmp_path, cache, monkeypatch):
+    from grailbench import memory
+
+    monkeypatch.setattr(memory, "available", lambda: 150)
+    with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges needs about 0.0 MB"):
+        import_graph(gra(tmp_path), "mine")
+    assert files_of(cache) == []
 
 
 def test_import_command_prints_one_json_object_and_a_table(tmp_path):

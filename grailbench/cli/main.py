@@ -12,7 +12,7 @@ import click
 from grailbench import __version__
 from grailbench.bench.guard import prompt_interrupts
 from grailbench.cli import streams
-from grailbench.errors import GrailbenchError, InputError, TooLittleMemory
+from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 
 COMMANDS = {
     "fetch": "fetch",
@@ -90,6 +90,10 @@ def _run(argv: list[str] | None) -> int:
     except click.ClickException as error:
         click.echo(_in_words(error), err=True)
         return InputError.exit_code
+    except OSError as error:
+        told = of_system(error)
+        click.echo(f"error: {told}", err=True)
+        return told.exit_code
     except MemoryError as error:
         click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
         return TooLittleMemory.exit_code

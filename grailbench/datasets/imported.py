@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench import paths
+from grailbench import files, paths
 from grailbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from grailbench.graph.readers import Reading
     from grailbench.screen import Grid
 
+_READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered")  # what of the meta makes two imports one
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -59,37 +60,47 @@ class ImportResult:
         }
 
 
-def import_graph(path: str | os.PathLike, name: str, format: str | None = None, replace: bool = False) -> ImportResult:
-    """Read a graph file and keep it as `name`; from then on `open_graph(name)` opens it.
+def import_graph(
+    path: str | os.PathLike,
+    name: str,
+    format: str | None = None,
+    replace: bool = False,
+    vertices: int | None = None,
+    renumber: bool = False,
+) -> ImportResult:
+    """Read a graph file, or a pipe, and keep it as `name`; from then on `open_graph(name)` opens it.
 
-    format   one of `grailbench.graph.readers.FORMATS`, None to tell it from content and name
-    replace  whether a graph imported before under this name, from another file, gives way
+    path      '-' is the standard input
+    format    one of `grailbench.graph.readers.FORMATS`, None to tell it from content and name
+    replace   whether a graph imported before under this name, from another file, gives way
+    vertices  the vertex count of an edge list, in a header's stead
+    renumber  whether the vertices of an edge list are the ids that occur, and no others
 
-    Raises InputError when the name is taken or no name, and when the file is at fault (file, line, remedy).
+    The name appears last: an import that fails, or is killed, leaves neither a name nor a file. Raises InputError when
+    the name is taken or no name, and when the file is at fault (file, line, remedy); TooLittleMemory.
     """
-    from grailbench.graph.readers import read
-    from grailbench.graph.store import cached_dag, save_graph, sha256_file
+    from grailbench.graph.readers import read_source
+    from grailbench.graph.readers_text import check_memory
+    from grailbench.graph.store import condensed, keep_dag, save_graph
 
-    path = Path(path)
     check_name(name)
-    reading = read(path, format)
-    source = sha256_file(path)
     stored = paths.cache_dir() / "imported" / f"{name}.npz"
-    if not replace:
-        _check_untaken(stored, name, source, reading.format)
-    meta = save_graph(
-        stored,
-        reading.graph,
-        {
-            "name": name,
-            "source": str(path.resolve()),
-            "source_sha256": source,
+    with files.opened(path) as source:
+        reading = read_source(source, format, vertices, renumber)
+        read_as = {
+            "source_sha256": source.sha256,
             "format": reading.format,
-            **_said(reading),
-        },
-        reading.ids,
-    )
-    return ImportResult(name, stored, meta, reading, cached_dag(meta["sha256"], lambda: reading.graph))
+            **({"vertices_stated": vertices} if vertices is not None else {}),
+            **({"renumbered": True} if renumber else {}),
+        }
+    if not replace:
+        _check_untaken(stored, name, read_as)
+    check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
+    dag = condensed(reading.graph)
+    said = {"name": name, "source": source.origin, **_said(reading), **read_as}
+    meta = save_graph(stored, reading.graph, said, reading.ids)
+    keep_dag(dag, meta["sha256"])
+    return ImportResult(name, stored, meta, reading, dag)
 
 
 def _said(reading: Reading) -> dict:
@@ -113,8 +124,9 @@ def check_name(name: str, beside: str = "generated") -> None:
         raise InputError(f"{article} {beside} graph is named {name!r}", remedy="choose another --name")
 
 
-def _check_untaken(stored: Path, name: str, source_sha256: str, format: str) -> None:
-    """Raises InputError when the name is that of a graph from another file; a damaged one gives way."""
+def _check_untaken(stored: Path, name: str, read_as: dict) -> None:
+    """Raises InputError when the name is that of a graph from another file, or one that was read in another way; a
+    damaged one gives way."""
     from grailbench.graph.store import Damaged, read_meta
 
     if not stored.exists():
@@ -123,7 +135,7 @@ def _check_untaken(stored: Path, name: str, source_sha256: str, format: str) -> 
         meta = read_meta(stored)
     except Damaged:
         return
-    if (meta.get("source_sha256"), meta.get("format")) != (source_sha256, format):
+    if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
         raise InputError(
             f"{name!r} was imported before, from {meta.get('source')}", remedy="--replace, or another --name"
         )

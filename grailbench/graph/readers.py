@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import os
 import re
 import sys
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError, TooLittleMemory
+from grailbench.files import Source, opened
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
-from grailbench.graph.readers_text import BOM, REFETCH, file_bytes, is_gzip, refuse_wide, without_bom
+from grailbench.graph.readers_text import BOM, refuse_wide, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
@@ -92,25 +91,38 @@ def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
 
 def read(path: str | os.PathLike, format: str | None = None) -> Reading:
     """As `read_graph`, with format, ids, what was done, and times. Compiling the parser is not in the times."""
-    path = Path(path)
-    if format is not None and format not in FORMATS:
-        raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
-    told, format = format is not None, format or guess_format(path)
-    module = importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}")
-    reader = getattr(module, f"read_{format}")
+    _check_known(format)
+    with opened(path) as source:
+        return read_source(source, format)
+
+
+def read_source(
+    source: Source, format: str | None = None, vertices: int | None = None, renumber: bool = False
+) -> Reading:
+    """As `read`, of a file that was opened already. Of an edge list, `vertices` is the count in a header's stead, and
+    with `renumber` the vertices are the ids that occur, and no others."""
+    _check_known(format)
     started = perf_counter()
     try:
-        if format == "npz":
-            found, loaded = reader(path), perf_counter()
-            size = path.stat().st_size
-        else:
-            text = without_bom(file_bytes(path), path)
-            size, loaded = text.size, perf_counter()
-            found = reader(path, text, told) if format == "edges" else reader(path, text)
-    except MemoryError:
-        raise MachineLacks(f"{path}: too little memory to read it") from None
-    times = loaded - started, perf_counter() - loaded
-    return Reading(found.graph, format, found.ids, found.notes, found.weights, size, *times)
+        text = without_bom(source.text, source.path)
+        loaded = perf_counter()
+        told, format = format is not None, format or _format_of(text[:_HEAD].tobytes(), source.path)
+        asked = {"told": told, "vertices": vertices, "renumber": renumber} if format == "edges" else {}
+        if not asked and (vertices is not None or renumber):
+            raise InputError(f"--vertices and --renumber are for edge lists; this is {format}", path=source.path)
+        module = importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}")
+        began = perf_counter()
+        found = getattr(module, f"read_{format}")(source.path, text, **asked)
+    except MemoryError as error:
+        why = str(error) or "an allocation failed"
+        raise TooLittleMemory(f"{source.path}: too little memory to read it: {why}") from None
+    times = loaded - started, perf_counter() - began
+    return Reading(found.graph, format, found.ids, found.notes, found.weights, text.size, *times)
+
+
+def _check_known(format: str | None) -> None:
+    if format is not None and format not in FORMATS:
+        raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
 
 
 def guess_format(path: str | os.PathLike) -> str:
@@ -119,8 +131,11 @@ def guess_format(path: str | os.PathLike) -> str:
     METIS and edge lists look alike: without one of the names .graph and .metis, a file of numbers is an edge list.
     Raises InputError when nothing fits.
     """
-    path = Path(path)
-    head = _head(path)
+    with opened(path) as source:
+        return _format_of(source.head(_HEAD), source.path)
+
+
+def _format_of(head: bytes, path: Path) -> str:
     refuse_wide(head, path)
     head = head.removeprefix(BOM)
     for signature, format in _SIGNATURES:
@@ -132,19 +147,6 @@ def guess_format(path: str | os.PathLike) -> str:
     if _EDGE_LINE.match(head) or path.name.startswith("out."):
         return "edges"
     raise InputError("the format cannot be told", path=path, remedy=f"--format with one of {', '.join(FORMATS)}")
-
-
-def _head(path: Path) -> bytes:
-    """The first bytes of a file, decompressed. Raises InputError."""
-    try:
-        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as stream:
-            return stream.read1(_HEAD) if hasattr(stream, "read1") else stream.read(_HEAD)
-    except FileNotFoundError:
-        raise InputError("there is no such file", path=path) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
 
 
 def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 5) -> str:

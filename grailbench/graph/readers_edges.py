@@ -11,9 +11,12 @@ A header is one of these among the comments before the first edge:
     % asym unweighted                     KONECT, first line: asym, sym or bip (refused)
     % 16518947 3774768 3774768            KONECT, second line: edges, vertices, vertices
 
-The vertices are 0 to the greatest id, unless a header states their count N. Then, in this order: with ids below N
-they are 0 to N - 1; with ids of 1..N they are 1 to N; where exactly N different ids occur, wherever they lie (SNAP's
-patents), they are these; anything else is an error. KONECT's ids are 1 to N always, for the format counts from 1.
+The vertices are 0 to the greatest id, unless a header states their count N, or the caller does in its stead. Then, in
+this order: with ids below N they are 0 to N - 1; with ids of 1..N they are 1 to N; where exactly N different ids occur,
+wherever they lie (SNAP's patents), they are these; anything else is an error. KONECT's ids are 1 to N always, for the
+format counts from 1. Where nobody states a count, one id that lies far beyond the others is no graph's size: more than
+`UNSTATED` vertices, and more than `AN_EDGE` for each edge, are refused. A caller may ask for the ids that occur, and no
+others, to be the vertices, whatever the count.
 
 Matrix Market. Coordinate form, square; an entry (i, j) is the edge i -> j whatever its value, and its value is the
 weight; the vertices are 1 to the number of rows. Symmetric, skew-symmetric and hermitian give both directions.
@@ -53,6 +56,7 @@ from grailbench.graph.readers_text import (
     WEIGHING_PARSER,
     Found,
     at,
+    check_memory,
     check_vertices,
     is_blank,
     is_space,
@@ -77,6 +81,7 @@ _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns a
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
 _HEADER_BYTES = 1 << 16  # a header lies within this much of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
+UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices that no count is needed for: so many, or so many an edge
 
 
 # ---------------------------------------------------------------------------------------- edge lists
@@ -84,13 +89,14 @@ _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges t
 
 @dataclass
 class _Header:
-    """What the leading comments state; `line` is where the counts stand."""
+    """What the leading comments state; `line` is where the counts stand, `counted` what says the vertices."""
 
     vertices: int | None = None
     edges: int | None = None
     undirected: bool = False
     konect: bool = False
     line: int = 1
+    counted: str = ""
 
     @property
     def first(self) -> int:
@@ -98,20 +104,31 @@ class _Header:
         return int(self.konect)
 
 
-def read_edges(path: Path, text: np.ndarray, told: bool = True) -> Found:
-    """The graph in an edge list (uint8[size]). Raises InputError.
+def read_edges(
+    path: Path, text: np.ndarray, told: bool = True, vertices: int | None = None, renumber: bool = False
+) -> Found:
+    """The graph in an edge list (uint8[size]). Raises InputError, TooLittleMemory.
 
-    told  whether somebody said that it is one; if not, lines of different lengths are refused where no header speaks
-          for an edge list, because an adjacency list looks like that
+    told      whether somebody said that it is one; if not, lines of different lengths are refused where no header
+              speaks for an edge list, because an adjacency list looks like that
+    vertices  the count, in the stead of a header's
+    renumber  whether the ids that occur are the vertices, in ascending order, whatever count is stated
     """
     header = _edge_header(path, text)
+    told |= header.konect or header.vertices is not None
+    if vertices is not None or renumber:
+        header.vertices, header.counted = None if renumber else vertices, "--vertices"
+    if header.vertices is not None:
+        counted = header.line if vertices is None else None
+        check_vertices(header.vertices, path, counted)
+        check_memory(header.vertices, path, counted)
     state = new_state(0, 1)
     columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2)
     weighed = _columns_of_first(text, 0, columns) >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
     if status != DONE:
         raise _edge_fault(path, text, state, status, header.first)
-    if state[VARIED] and not (told or header.konect or header.vertices is not None):
+    if state[VARIED] and not told:
         raise InputError(
             "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
             remedy=f"--format edges if they are edges, some with a weight; {_ADJACENCY}",
@@ -125,7 +142,8 @@ def read_edges(path: Path, text: np.ndarray, told: bool = True) -> Found:
         )
     if sources.size == 0 and header.vertices is None:
         raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
-    ids, sources, targets, notes = _numbered(path, text, header, sources, targets)
+    numbered = _occurring(header, sources, targets) if renumber else _numbered(path, text, header, sources, targets)
+    ids, sources, targets, notes = numbered
     weights, said = _weights_of(text, state, weights)
     if state[MOST] == 2:
         notes.append("column 4 (a time) is not used")
@@ -173,8 +191,7 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
                     path=path,
                     line=line,
                 )
-    if header.vertices is not None:
-        check_vertices(header.vertices, path, header.line)
+    header.counted = f"line {header.line}"
     return header
 
 
@@ -191,6 +208,7 @@ def _numbered(
     least = int(min(sources.min(), targets.min())) + first
     greatest = int(max(sources.max(), targets.max())) + first
     if stated is None:
+        _check_unstated(path, text, header, sources, targets, greatest)
         unused = least > first
         note = f"the least id of an edge is {least}; those below are vertices without an edge"
         return Counted(greatest + 1 - first, first), sources, targets, [note] * unused
@@ -200,17 +218,40 @@ def _numbered(
         sources -= 1
         targets -= 1
         return Counted(stated, 1), sources, targets, []
-    known, rank = ranks(sources, targets)
-    if known.size == stated:
-        return ids_from(known + first), rank(sources), rank(targets), []
+    occurring = _occurring(header, sources, targets)
+    if (used := occurring[0].vertices) == stated:
+        return occurring
     too_far = stated + (least >= 1) - first
     worst = int(np.argmax((sources >= too_far) | (targets >= too_far)))
     raise InputError(
-        f"ids reach {greatest}, and {known.size} of them occur, but line {header.line} says {stated} vertices",
+        f"ids reach {greatest}, and {used} of them occur, but {header.counted} says {stated} vertices",
         path=path,
         line=_line_of_edge(text, worst, first),
-        remedy="correct the header, or take it out",
+        remedy="correct the count, or leave it out",
     )
+
+
+def _check_unstated(
+    path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray, greatest: int
+) -> None:
+    """Raises InputError when the greatest id makes more vertices than the edges let expect, and nobody states them."""
+    vertices = greatest + 1 - header.first
+    if vertices > max(UNSTATED, AN_EDGE * sources.size):
+        last = vertices - 1
+        worst = int(np.argmax((sources == last) | (targets == last)))
+        raise InputError(
+            f"id {greatest} makes a graph of {vertices:,} vertices out of {sources.size:,} edges",
+            path=path,
+            line=_line_of_edge(text, worst, header.first),
+            remedy="a header '# Nodes: N Edges: M' or --vertices N if they are meant, --renumber if not",
+        )
+    check_memory(vertices, path, edges=sources.size)
+
+
+def _occurring(header: _Header, sources: np.ndarray, targets: np.ndarray) -> tuple[Ids, np.ndarray, np.ndarray, list]:
+    """As `_numbered`, the ids that occur being the vertices, in ascending order."""
+    known, rank = ranks(sources, targets)
+    return ids_from(known + header.first), rank(sources), rank(targets), []
 
 
 def ranks(sources: np.ndarray, targets: np.ndarray):
@@ -337,6 +378,7 @@ def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
         if rows != columns:
             raise InputError(f"a matrix of {rows} by {columns} is no graph: not square", path=path, line=line)
         check_vertices(rows, path, line)
+        check_memory(rows, path, line)
         return rows, entries, after, line + 1
     raise InputError("the file ends before the size line", path=path, line=line, remedy=REFETCH)
 

@@ -3,78 +3,243 @@
 offsets: any integer dtype, n + 1 values rising from 0 to m; targets: any integer dtype, m vertex ids; weights, where
 there are any: m numbers (see `weights`). Of a scipy matrix (any of its formats) each stored entry (i, j) is an edge
 i -> j, whatever its value; values other than truth values are its weights.
+
+Nothing in the file is believed: types, shapes, the rise of offsets and the range of every index are checked before
+anything is computed from them, since the code that expands a compressed matrix writes wherever they say.
 """
 
 from __future__ import annotations
 
+import io
 import zipfile
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from grailbench import memory
 from grailbench.errors import InputError
+from grailbench.files import RATIO, REFETCH, SLACK, Bytes
+from grailbench.graph import npy
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers_text import REFETCH, Found, file_bytes, is_gzip
+from grailbench.graph.readers_text import Found, check_memory
 from grailbench.graph.weights import of_values
 
 _REMEDY = "arrays 'offsets' and 'targets', or scipy.sparse.save_npz"
+_SCALAR = 64  # bytes that the name of a format and a shape have at most
+
+#: scipy's formats and the arrays of each; those of a coo matrix are row and col, or both in coords
+_LAYOUTS = {
+    "csr": ("indptr", "indices", "data"),
+    "csc": ("indptr", "indices", "data"),
+    "bsr": ("indptr", "indices", "data"),
+    "coo": ("row", "col", "data"),
+    "dia": ("offsets", "data"),
+}
 
 
-def read_npz(path: Path) -> Found:
-    """The graph in an `.npz`. Raises InputError."""
+def read_npz(path: Path, content: np.ndarray) -> Found:
+    """The graph in an `.npz` (uint8[size]). Raises InputError, TooLittleMemory."""
     try:
-        source = path
-        if is_gzip(path):
-            import io
+        with zipfile.ZipFile(io.BufferedReader(Bytes(content))) as archive:
+            return _read(path, _Arrays(path, archive, content.size))
+    except InputError:
+        raise
+    except npy.FAULTS as error:
+        if content[:6].tobytes() == b"\x93NUMPY":
+            raise InputError("one bare array, no archive of arrays", path=path, remedy=_REMEDY) from None
+        raise InputError(f"a damaged .npz: {error or type(error).__name__}", path=path, remedy=REFETCH) from None
 
-            source = io.BytesIO(file_bytes(path))
-        with np.load(source, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError("one bare array, no archive of arrays", path=path, remedy=_REMEDY)
-            names = set(archive.files)
-            arrays = {name: archive[name] for name in ("offsets", "targets", "weights") if name in names}
-        if "offsets" in arrays and "targets" in arrays:
-            return _from_csr(path, **arrays)
-        if "format" in names and "shape" in names:
-            return _from_scipy(path, source)
-    except FileNotFoundError:
-        raise InputError("there is no such file", path=path) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, TypeError, OSError) as error:
-        raise InputError(f"a damaged .npz: {error}", path=path, remedy=REFETCH) from None
-    raise InputError(f"an .npz of {', '.join(sorted(names)) or 'nothing'}", path=path, remedy=_REMEDY)
+
+class _Arrays:
+    """The arrays of an archive, each read when it is asked for, and none that is implausibly long."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
+        self._path, self._archive = path, archive
+        self._plausible = max(SLACK, RATIO * size)
+        self.names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+
+    def __call__(self, name: str) -> np.ndarray:
+        """Raises InputError when there is none of this name, or one of the `npy.FAULTS`."""
+        if name not in self.names:
+            raise InputError(f"an .npz without the array {name!r}", path=self._path, remedy=_REMEDY)
+        info = self._archive.getinfo(self.names[name])
+        if info.flag_bits & 1:
+            raise InputError(f"{name} is encrypted", path=self._path, remedy="save it without a password")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"{name} is packed in a way that numpy does not write", path=self._path, remedy=_REMEDY)
+        try:
+            with self._archive.open(info) as member:
+                shape, dtype, columns_first = npy.header(member)
+                size = dtype.itemsize * _product(shape)
+                if size > info.file_size:
+                    raise ValueError(f"its shape {shape} does not fit its {info.file_size:,} bytes")
+                if size > self._plausible:
+                    raise ValueError(f"it unpacks to {size:,} bytes, too many for the size of the file")
+                memory.require(2 * size, f"{self._path}: array {name}")
+                return npy.content(member, shape, dtype, columns_first)
+        except npy.FAULTS as error:
+            raise ValueError(f"array {name}: {error}") from error
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def _read(path: Path, arrays: _Arrays) -> Found:
+    if {"offsets", "targets"} <= arrays.names.keys():
+        names = ("offsets", "targets", "weights")
+        return _from_csr(path, *(arrays(name) for name in names if name in arrays.names))
+    if {"format", "shape"} <= arrays.names.keys():
+        return _from_scipy(path, arrays)
+    held = ", ".join(sorted(arrays.names)) or "nothing"
+    raise InputError(f"an .npz of {held}", path=path, remedy=_REMEDY)
 
 
 def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> Found:
-    for name, array in (("offsets", offsets), ("targets", targets)):
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(f"{name}: {array.dtype} of shape {array.shape}; a row of integers is needed", path=path)
-    if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != targets.size:
-        raise InputError(f"offsets do not run from 0 to the {targets.size} targets", path=path)
-    if offsets.size - 1 > MAX_VERTICES:
-        raise InputError(f"{offsets.size - 1} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path)
-    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
-    if falls.size:
-        raise InputError(f"offsets fall after vertex {int(falls[0])}", path=path)
+    _check_row(path, "offsets", offsets)
+    _check_row(path, "targets", targets)
     n = offsets.size - 1
+    check_memory(n, path, edges=targets.size)
+    _check_rise(path, "offsets", offsets, n, targets.size)
+    if offsets[-1] != targets.size:
+        raise InputError(f"offsets do not run from 0 to the {targets.size} targets", path=path)
     sources = np.repeat(np.arange(n, dtype=VERTEX), np.diff(offsets.astype(np.int64, copy=False)))
     if weights is not None and weights.shape != targets.shape:
         raise InputError(f"weights of shape {weights.shape}; each of {targets.size} targets needs one", path=path)
     return _checked(path, n, sources, targets, weights)
 
 
-def _from_scipy(path: Path, source) -> Found:
-    from scipy.sparse import load_npz
+# ---------------------------------------------------------------------------------------- scipy
 
-    if hasattr(source, "seek"):
-        source.seek(0)
-    matrix = load_npz(source)
-    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"a matrix of shape {matrix.shape} is no graph: not square", path=path)
-    entries = matrix.tocoo()
-    values = None if entries.data.dtype == np.bool_ else entries.data
-    return _checked(path, matrix.shape[0], entries.row, entries.col, values)
+
+def _from_scipy(path: Path, arrays: _Arrays) -> Found:
+    layout, shape = arrays("format"), arrays("shape")
+    if layout.size != 1 or layout.dtype.kind not in "SU" or layout.nbytes > _SCALAR:
+        raise InputError("its format is no word", path=path, remedy=_REMEDY)
+    word = layout.item()
+    word = word.decode("ascii", "replace") if isinstance(word, bytes) else word
+    if word not in _LAYOUTS:
+        raise InputError(f"a matrix of format {word!r}", path=path, remedy=f"one of {', '.join(_LAYOUTS)}")
+    if shape.ndim != 1 or shape.dtype.kind not in "iu" or shape.nbytes > _SCALAR:
+        raise InputError("its shape is no row of integers", path=path, remedy=_REMEDY)
+    sizes = tuple(int(size) for size in shape)
+    if len(sizes) != 2 or sizes[0] != sizes[1] or sizes[0] < 0:
+        raise InputError(f"a matrix of shape {sizes} is no graph: not square", path=path)
+    n = sizes[0]
+    if n > MAX_VERTICES:
+        raise InputError(f"{n} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path)
+    check_memory(n, path)
+    if word == "coo" and "coords" in arrays.names:
+        coords, data = arrays("coords"), arrays("data")
+        if coords.ndim != 2 or coords.shape[0] != 2:
+            raise InputError(f"coords of shape {coords.shape}; two rows are needed", path=path)
+        parts = [coords[0], coords[1], data]
+    else:
+        parts = [arrays(name) for name in _LAYOUTS[word]]
+    sources, targets, values = _ENTRIES[word](path, n, *parts)
+    check_memory(n, path, edges=sources.size)
+    return _checked(path, n, sources, targets, None if values.dtype == np.bool_ else values)
+
+
+# Of each format: row, column and value of every stored entry, each [m].
+
+
+def _csr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """In the order of the file."""
+    if data.ndim != 1:
+        raise InputError(f"data of shape {data.shape}; a row is needed", path=path, remedy=REFETCH)
+    return *_compressed(path, n, indptr, indices, data), data[: int(indptr[-1])]
+
+
+def _compressed(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of the entries, or blocks, in compressed rows."""
+    _check_row(path, "indptr", indptr)
+    _check_row(path, "indices", indices)
+    if data.shape[:1] != indices.shape:
+        raise InputError(f"{indices.size} indices, but data of shape {data.shape}", path=path, remedy=REFETCH)
+    _check_rise(path, "indptr", indptr, n, indices.size)
+    rows = np.repeat(np.arange(n, dtype=VERTEX), np.diff(indptr.astype(np.int64, copy=False)))
+    return rows, indices[: rows.size]
+
+
+def _csc_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    columns, rows, values = _csr_entries(path, n, indptr, indices, data)
+    return rows, columns, values
+
+
+def _coo_entries(path: Path, n: int, row, col, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    for name, array in (("row", row), ("col", col)):
+        _check_row(path, name, array)
+        if array.shape != data.shape:
+            raise InputError(f"{array.size} in {name}, but data of shape {data.shape}", path=path, remedy=REFETCH)
+    return row, col, data
+
+
+def _bsr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every entry of every block is stored, block by block."""
+    if data.ndim != 3 or not all(size > 0 and n % size == 0 for size in data.shape[1:]):
+        raise InputError(f"blocks of shape {data.shape[1:]} do not tile {n} rows and columns", path=path)
+    _, height, width = data.shape
+    rows, columns = _compressed(path, n // height, indptr, indices, data)
+    values = data[: rows.size].reshape(-1)
+    _check_range(path, "indices", columns, n // width)
+    memory.require(4 * VERTEX().nbytes * rows.size * height * width, f"{path}: its blocks")
+    down, across = (np.arange(size, dtype=VERTEX) for size in (height, width))
+    rows = (rows * VERTEX(height))[:, None, None] + down[:, None]
+    columns = (columns.astype(VERTEX) * VERTEX(width))[:, None, None] + across
+    sources, targets = np.broadcast_arrays(rows, columns)
+    return sources.reshape(-1), targets.reshape(-1), values
+
+
+def _dia_entries(path: Path, n: int, offsets, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a diagonal has of the matrix, zeros left out: they fill the diagonals up. Row by row."""
+    _check_row(path, "offsets", offsets)
+    if data.ndim != 2 or data.shape[0] != offsets.size or np.unique(offsets).size != offsets.size:
+        raise InputError(f"{offsets.size} diagonals, but data of shape {data.shape}", path=path, remedy=REFETCH)
+    low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
+    if low < -n or high > n:
+        raise InputError(f"diagonals from {low} to {high} lie outside of {n} rows and columns", path=path)
+    diagonal, columns = np.nonzero(data[:, :n])
+    rows = columns - offsets.astype(np.int64)[diagonal]
+    inside = (rows >= 0) & (rows < n)
+    diagonal, rows, columns = diagonal[inside], rows[inside], columns[inside]
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], data[diagonal[order], columns[order]]
+
+
+_ENTRIES: dict[str, Callable] = {
+    "csr": _csr_entries,
+    "csc": _csc_entries,
+    "coo": _coo_entries,
+    "bsr": _bsr_entries,
+    "dia": _dia_entries,
+}
+
+# ---------------------------------------------------------------------------------------- checks
+
+
+def _check_row(path: Path, name: str, array: np.ndarray) -> None:
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"{name}: {array.dtype} of shape {array.shape}; a row of integers is needed", path=path)
+
+
+def _check_rise(path: Path, name: str, offsets: np.ndarray, rows: int, entries: int) -> None:
+    """Raises InputError unless `offsets` are rows + 1 values that rise from 0 to at most `entries`."""
+    if offsets.size != rows + 1 or offsets.size == 0 or offsets[0] != 0 or offsets[-1] > entries:
+        raise InputError(f"{name} do not run from 0 to the {entries} targets", path=path, remedy=REFETCH)
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if falls.size:
+        raise InputError(f"{name} fall after vertex {int(falls[0])}", path=path, remedy=REFETCH)
+
+
+def _check_range(path: Path, name: str, ids: np.ndarray, below: int) -> None:
+    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= below):
+        raise InputError(f"{name} from {ids.min()} to {ids.max()}; 0 to {below - 1} are possible", path=path)
 
 
 def _checked(path: Path, vertices: int, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None) -> Found:

@@ -1,4 +1,4 @@
-"""What the text readers share: the bytes of a file, the state of a parser, the parts of its messages.
+"""What the text readers share: the state of a parser, its budget, the parts of its messages.
 
 A parser is a numba function over the whole text. It keeps its place in an int64 state array (its slots are the
 constants `POS` and following), fills two int32 arrays with sources and targets (and a third with weights, where the
@@ -8,10 +8,7 @@ again with longer ones: a file is passed over once.
 
 from __future__ import annotations
 
-import gzip
-import mmap
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +16,9 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
+from grailbench import memory
 from grailbench.errors import InputError
+from grailbench.files import REFETCH as REFETCH  # what a reader needs, it takes from here
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Ids
 from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, refused, weight_at
@@ -37,10 +36,9 @@ NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
 _MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
-_CHUNK = 1 << 20
 _WINDOW = 4096
 _FIRST_EDGES = 1 << 16
-REFETCH = "the file is not whole: fetch or copy it again"
+_BYTES_A_VERTEX, _BYTES_AN_EDGE = 44, 16  # that condensing takes at least (measured: 44 to 46, 16 to 51)
 BOM = b"\xef\xbb\xbf"  # of UTF-8
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -60,25 +58,7 @@ class Found:
     weights: str | None = None
 
 
-# ---------------------------------------------------------------------------------------- the bytes of a file
-
-
-def is_gzip(path: Path) -> bool:
-    """Whether a file starts as gzip does, whatever its name. Raises OSError."""
-    with open(path, "rb") as stream:
-        return stream.read(2) == b"\x1f\x8b"
-
-
-def file_bytes(path: Path) -> np.ndarray:
-    """uint8[size]: the content of a file, decompressed when it starts as gzip does. Raises InputError."""
-    try:
-        return _gunzip(path) if is_gzip(path) else _plain(path)
-    except FileNotFoundError:
-        raise InputError("there is no such file", path=path) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"the gzip data is cut off or damaged: {error}", path=path, remedy=REFETCH) from None
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+# ---------------------------------------------------------------------------------------- the text
 
 
 def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
@@ -90,7 +70,7 @@ def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
     refuse_wide(start, path)
     if start != BOM:
         return text
-    text = text if text.flags.writeable else text.copy()
+    text = text.copy()  # the bytes given are those of the file, of which a checksum is taken
     text[:3] = ord(" ")
     return text
 
@@ -116,36 +96,6 @@ def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int
         pos = end + 1
 
 
-def _plain(path: Path) -> np.ndarray:
-    """Mapped copy-on-write, not read: no copy and no fresh memory (measured: twice as fast in a fresh process)."""
-    with open(path, "rb") as stream:
-        if os.fstat(stream.fileno()).st_size == 0:  # cannot be mapped; may be no regular file either
-            return _filled(stream, 0)
-        return np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
-
-
-def _gunzip(path: Path) -> np.ndarray:
-    size = path.stat().st_size
-    with open(path, "rb") as stream:
-        stream.seek(max(0, size - 4))
-        said = int.from_bytes(stream.read(4), "little")  # the length modulo 2^32, if the file is whole
-    with gzip.open(path, "rb") as stream:
-        return _filled(stream, min(said, 16 * size))
-
-
-def _filled(stream, size: int) -> np.ndarray:
-    """uint8: everything a stream gives; `size` is what it is thought to give."""
-    text = np.empty(size + 1, np.uint8)
-    filled = 0
-    while got := stream.readinto(memoryview(text)[filled : filled + _CHUNK]):
-        filled += got
-        if filled == text.size:
-            longer = np.empty(2 * text.size, np.uint8)
-            longer[:filled] = text
-            text = longer
-    return text[:filled]
-
-
 # ---------------------------------------------------------------------------------------- running a parser
 
 
@@ -153,7 +103,8 @@ def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, wei
     """Run `parser(text, state, sources, targets, *arguments)` to its end: status, sources and targets.
 
     The edge arrays grow by what the text passed so far lets expect. Where `weighed` is not None the parser takes a
-    third array, for weights, and a fourth result has them; it is empty throughout where `weighed` is False.
+    third array, for weights, and a fourth result has them; it is empty throughout where `weighed` is False. Raises
+    MemoryError when the arrays do not fit.
     """
     columns = [np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)]
     if weighed is not None:
@@ -163,6 +114,8 @@ def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, wei
         count, passed, left = int(state[COUNT]), int(state[POS]) - start, text.size - int(state[POS])
         expected = int(1.05 * count * (passed + left) / max(1, passed)) + 64
         room = max(2 * count, min(expected, count + left // 2 + 1))
+        if (need := room * sum(column.itemsize for column in columns if column.size)) > memory.available():
+            raise MemoryError(f"its edges take {need:,} bytes")
         columns = [_longer(column, count, room) if column.size else column for column in columns]
     for column in columns:  # gives the unused tail back without a copy; nobody else holds it
         column.resize(min(int(state[COUNT]), column.size), refcheck=False)
@@ -276,7 +229,15 @@ def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what
     return None
 
 
-def check_vertices(vertices: int, path: Path, line: int) -> None:
+def check_vertices(vertices: int, path: Path, line: int | None) -> None:
     """Raises InputError when 32-bit ids do not reach."""
     if vertices > MAX_VERTICES:
         raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path, line=line)
+
+
+def check_memory(vertices: int, path: Path, line: int | None = None, edges: int = 0) -> None:
+    """Raises TooLittleMemory when a graph of so many vertices and edges cannot be condensed here. To be asked before
+    anything is as long as a count that no bytes of the file back; `line` is where that stands."""
+    where = path if line is None else f"{path}, line {line}"
+    need = _BYTES_A_VERTEX * vertices + _BYTES_AN_EDGE * edges
+    memory.require(need, f"{where}: a graph of {vertices:,} vertices and {edges:,} edges")

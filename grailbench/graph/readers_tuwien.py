@@ -28,6 +28,7 @@ from grailbench.graph.readers_text import (
     REFETCH,
     UNFIT,
     Found,
+    check_memory,
     check_vertices,
     lines,
     malformed,
@@ -84,6 +85,7 @@ def _header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
                 remedy="the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed",
             )
         check_vertices(int(words[0]), path, line)
+        check_memory(int(words[0]), path, line)
         return int(words[0]), int(words[1]), _DIRECTED[words[2].lower()], after, line
     raise InputError("the file ends before its first line of counts", path=path, line=line, remedy=REFETCH)
 

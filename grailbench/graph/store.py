@@ -17,7 +17,6 @@ import os
 import re
 import secrets
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import IO
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.graph import npy
 from grailbench.graph.csr import OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
@@ -35,7 +35,6 @@ FORMAT_VERSION = 1  # raise it when Dag, condense or the layout changes: older c
 
 _META = "meta.json"
 _AS_GIVEN = {"kind": "counted", "first": 0}  # of graphs stored before the ids were
-_CHUNK = 1 << 20  # bytes read at a time: in the cache when the CRC comes to them
 _DAG_FIELDS = {
     "offsets": OFFSET,
     "children": VERTEX,
@@ -130,10 +129,12 @@ def _require_ids(path: Path, meta: dict) -> None:
     """Raises InputError for a graph imported when ids were changed and the change was not kept."""
     if "numbering" not in meta and re.search("taken down|renumbered", str(meta.get("ids", ""))):
         source, name = meta.get("source", "FILE"), meta.get("name", path.stem)
+        stated = f" --vertices {meta['vertices_stated']}" if "vertices_stated" in meta else ""
+        stated += " --renumber" if meta.get("renumbered") else ""
         raise InputError(
             f"{name!r} was imported by an older version, which changed the ids of the file and did not keep them",
             path=path,
-            remedy=f"import it again: grailbench import {source} --name {name} --replace",
+            remedy=f"import it again: grailbench import {source} --name {name} --replace{stated}",
         )
 
 
@@ -159,22 +160,37 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
     rebuilt with a logged warning. Two sources that differ must have different keys. A cache that cannot be
     written is no error: the graph is returned all the same, with a warning.
     """
-    if not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z._-]*", sha256):
-        raise ValueError(f"{sha256!r} is no key of a cached graph")
-    path = cache_dir() / "dags" / f"{sha256}-v{FORMAT_VERSION}.npz"
+    path = _dag_path(sha256)
     if path.exists():
         try:
             return _load_dag(path, sha256)
         except InputError as error:
             _log.warning("rebuilding a cached graph: %s", error)
+    dag = condensed(make())
+    keep_dag(dag, sha256)
+    return dag
+
+
+def condensed(graph: Graph) -> Dag:
+    """The condensed form of a graph, made by all cores that this process may use."""
     from grailbench.graph.condense import condense
 
-    dag = condense(make(), threads=len(os.sched_getaffinity(0)))
+    return condense(graph, threads=len(os.sched_getaffinity(0)))
+
+
+def keep_dag(dag: Dag, sha256: str) -> None:
+    """Put a condensed graph into the cache; a cache that cannot be written is a logged warning."""
+    path = _dag_path(sha256)
     try:
         _save_dag(path, dag, sha256)
     except OSError as error:
-        _log.warning("%s: the condensed graph was not cached: %s", path, error)
-    return dag
+        _log.warning("%s: the condensed graph was not cached: %s", path, error.strerror or error)
+
+
+def _dag_path(sha256: str) -> Path:
+    if not re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z._-]*", sha256):
+        raise ValueError(f"{sha256!r} is no key of a cached graph")
+    return cache_dir() / "dags" / f"{sha256}-v{FORMAT_VERSION}.npz"
 
 
 # ---------------------------------------------------------------------------------------- condensed graphs
@@ -225,15 +241,37 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new binary file that takes the place of `path` when the block ends well, else vanishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """A new binary file that takes the place of `path` when the block ends well, else vanishes.
+
+    Where the system can, it has no name before that, so that a killed process leaves nothing. An OSError that names no
+    file, as that of a full disk, is given the name of this one.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, "xb") as stream:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nameless = _nameless(path.parent)
+        with open(temporary, "xb") if nameless is None else open(nameless, "r+b") as stream:
             yield stream
+            stream.flush()
+            if nameless is not None:
+                # the folder of an absolute path counts for nothing, but only with one is the link followed
+                os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
         os.replace(temporary, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _nameless(folder: Path) -> int | None:
+    """A new file of a folder that has no name yet; None where the file system or the system has no such thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError:
+        return None  # what is really wrong with the folder is told by opening a file in it
 
 
 def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray]) -> dict:
@@ -264,7 +302,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise InputError(f"the stored graph cannot be read: {error.strerror or error}", path=path) from None
     except InputError:
         raise
-    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, EOFError, RuntimeError) as error:
+    except npy.FAULTS as error:
         raise _damaged(path, str(error)) from None
 
 
@@ -292,19 +330,10 @@ def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> 
 
 def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray:
     """One array. The meta, checked already, says how large it is: no torn header chooses the allocation."""
-    if np.lib.format.read_magic(member) != (1, 0):
-        raise _damaged(path, f"array {name} is of another version of the format")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-    if fortran or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
+    shape, dtype, columns_first = npy.header(member)
+    if columns_first or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
         raise _damaged(path, f"array {name} has another type or shape than was written")
-    array = np.empty(shape, dtype)
-    bytes_ = memoryview(array).cast("B") if array.size else memoryview(b"")
-    filled = 0
-    while filled < len(bytes_) and (got := member.readinto(bytes_[filled : filled + _CHUNK])):
-        filled += got
-    if filled < len(bytes_) or member.read(1):  # reaching the end is what makes zipfile compare the CRC
-        raise _damaged(path, f"array {name} is not as long as was written")
-    return array
+    return npy.content(member, shape, dtype)
 
 
 def _damaged(path: Path, why: str) -> Damaged:

@@ -1,0 +1,220 @@
+"""Files that a user names: opened once and read once, and never more than memory allows.
+
+Whatever is told of a file (its format, its checksum, its content) is told of the bytes that one opening gave, so that
+nothing can change in between, and so that a pipe serves as well as a file. Only regular files and pipes are read:
+a folder, a device, a terminal or a socket is refused, and a pipe that nothing comes from is given up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import mmap
+import os
+import select
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from grailbench import memory
+from grailbench.errors import InputError, TooLittleMemory
+
+REFETCH = "the file is not whole: fetch or copy it again"
+SILENCE_S = 30.0  #: the most to wait for the next bytes of a pipe
+SETTINGS = 16 << 20  #: bytes that a config, a gate or a profile may have
+RATIO, SLACK = 200, 256 << 20  #: gzip may unpack to this many times its size, and always to this many bytes
+_SHARE = 4  # of the free memory a text may take one part in so many: what is read from it takes the others
+_BLOCK = 1 << 20
+_KINDS = (
+    (stat.S_ISDIR, "it is a folder, no file"),
+    (stat.S_ISCHR, "it is a device or a terminal, no file"),
+    (stat.S_ISBLK, "it is a device, no file"),
+    (stat.S_ISSOCK, "it is a socket, no file"),
+    (stat.S_ISFIFO, "it is a pipe, and this file is read more than once"),
+)
+_INSTEAD = "write it to a file first"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one opening of a file or pipe gave.
+
+    path    as messages name it
+    origin  what records call it: the absolute path, or 'standard input', or 'a pipe'
+    raw     uint8[size]: the bytes as they are; of a file mapped copy-on-write, not read (measured: twice as fast)
+    """
+
+    path: Path
+    origin: str
+    raw: np.ndarray
+
+    @cached_property
+    def sha256(self) -> str:
+        """64 hex digits, of the bytes as they are."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @cached_property
+    def text(self) -> np.ndarray:
+        """uint8[size]: the content, decompressed when it starts as gzip does.
+
+        Raises InputError when it is damaged or unpacks to implausibly much, TooLittleMemory when memory does not
+        suffice.
+        """
+        if not self._zipped:
+            return self.raw
+        said = int.from_bytes(self.raw[-4:].tobytes(), "little")  # the length modulo 2^32, if the file is whole
+        try:
+            with self._unzipping() as stream:
+                return self._filled(stream, min(said, 16 * self.raw.size))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._torn(error) from None
+
+    def head(self, size: int) -> bytes:
+        """At most `size` bytes of the beginning of `text`. Raises InputError when they are damaged."""
+        if not self._zipped:
+            return self.raw[:size].tobytes()
+        try:
+            with self._unzipping() as stream:
+                return stream.read1(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._torn(error) from None
+
+    @property
+    def _zipped(self) -> bool:
+        return self.raw[:2].tobytes() == b"\x1f\x8b"
+
+    def _unzipping(self) -> gzip.GzipFile:
+        return gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw)))
+
+    def _torn(self, error: Exception) -> InputError:
+        return InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH)
+
+    def _filled(self, stream, size: int) -> np.ndarray:
+        """uint8: everything a stream gives within the limits; `size` is what it is thought to give."""
+        plausible, most = max(SLACK, RATIO * self.raw.size), _most_text()
+        text = np.empty(min(size, plausible, most) + 1, np.uint8)
+        filled = 0
+        while got := stream.readinto(memoryview(text)[filled : filled + _BLOCK]):
+            filled += got
+            if filled > plausible:
+                raise InputError(
+                    f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size",
+                    path=self.path,
+                    remedy="unpack it first, if it is meant to",
+                )
+            if filled > most:
+                raise _too_much(self.path, "unpacks to", most)
+            if filled == text.size:
+                longer = np.empty(2 * text.size, np.uint8)
+                longer[:filled] = text
+                text = longer
+        return text[:filled]
+
+
+@contextmanager
+def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
+    """Open a file, or a pipe where `pipes` are allowed, once; '-' is the standard input.
+
+    Raises InputError when it cannot be read, is neither, says nothing for `SILENCE_S`, or changed while the block
+    used it; TooLittleMemory when a pipe gives more than memory allows.
+    """
+    shown = Path("standard input") if str(path) == "-" else Path(path)
+    with _readable(shown):
+        handle = os.dup(0) if str(path) == "-" else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        with _readable(shown):
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) and not (pipes and stat.S_ISFIFO(found.st_mode)):
+                why = next((why for is_kind, why in _KINDS if is_kind(found.st_mode)), "it is no regular file")
+                raise InputError(why, path=shown, remedy=_INSTEAD)
+            if stat.S_ISREG(found.st_mode) and found.st_size:  # without a size it cannot be mapped, as those of /proc
+                raw = np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_COPY), np.uint8)
+            else:
+                raw = np.frombuffer(_drained(handle, shown), np.uint8)
+        piped = stat.S_ISFIFO(found.st_mode)
+        origin = str(shown) if str(path) == "-" else "a pipe" if piped else str(shown.resolve())
+        yield Source(shown, origin, raw)
+        now = os.fstat(handle)
+        if not piped and (now.st_size, now.st_mtime_ns) != (found.st_size, found.st_mtime_ns):
+            raise InputError("the file changed while it was read", path=shown, remedy="try again once it is whole")
+    finally:
+        os.close(handle)
+
+
+def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETTINGS) -> str:
+    """The text of a small file or a pipe, such as a config.
+
+    Raises FileNotFoundError, InputError as `opened` does and when it has more than `most` bytes, UnicodeDecodeError.
+    """
+    if str(path) != "-":
+        os.stat(path)  # what stands for a missing file differs from caller to caller
+    with opened(path) as source:
+        if source.raw.size > most:
+            raise InputError(f"{source.raw.size:,} bytes; at most {most:,} are read", path=source.path)
+        return source.raw.tobytes().decode(encoding)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns an OSError of the block into an InputError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("there is no such file", path=path) from None
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        raise InputError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from None
+
+
+def _drained(handle: int, path: Path) -> bytearray:
+    """Everything a pipe gives. Raises InputError when it falls silent, TooLittleMemory when it does not end."""
+    waiting, content, most = select.poll(), bytearray(), _most_text()
+    waiting.register(handle, select.POLLIN)
+    while True:
+        if not waiting.poll(1000 * SILENCE_S):
+            raise InputError(f"the pipe gave nothing for {SILENCE_S:g} s", path=path, remedy=_INSTEAD)
+        if not (block := os.read(handle, _BLOCK)):
+            return content
+        content += block
+        if len(content) > most:
+            raise _too_much(path, "gives", most)
+
+
+def _most_text() -> int:
+    return memory.available() // _SHARE
+
+
+def _too_much(path: Path, gives: str, most: int) -> TooLittleMemory:
+    return TooLittleMemory(f"{path}: it {gives} more than {most:,} bytes, which is all that memory allows here")
+
+
+class Bytes(io.RawIOBase):
+    """An array (uint8[size]) as a stream that can be sought in, without a copy."""
+
+    def __init__(self, content: np.ndarray):
+        self._content, self._at = memoryview(content), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        begin = (0, self._at, len(self._content))[whence]
+        if begin + offset < 0:
+            raise ValueError(f"no place {begin + offset} in a stream")
+        self._at = begin + offset
+        return self._at
+
+    def readinto(self, into) -> int:
+        some = self._content[self._at : self._at + len(into)]
+        into[: len(some)] = some
+        self._at += len(some)
+        return len(some)

@@ -1,0 +1,48 @@
+"""How much memory this process may still take, and refusing in time what would not fit."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from grailbench.errors import TooLittleMemory
+
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def available() -> int:
+    """Bytes: what the machine has free, or less where a control group (a container) or `ulimit -v` allows less."""
+    least = psutil.virtual_memory().available
+    for group in _groups():
+        with suppress(OSError, ValueError):
+            most = int((group / "memory.max").read_text())  # 'max' is no number: no limit
+            stated = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            taken = int((group / "memory.current").read_text()) - int(stated["inactive_file"])  # the cache gives way
+            least = min(least, most - taken)
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY:
+        least = min(least, most - psutil.Process().memory_info().vms)
+    return max(0, least)
+
+
+def require(need: int, what: str) -> None:
+    """Raises TooLittleMemory when `need` bytes are more than there are; `what` begins the message."""
+    if need > (free := available()):
+        raise TooLittleMemory(f"{what} needs about {_spoken(need)} of memory, and {_spoken(free)} are free")
+
+
+def _groups() -> list[Path]:
+    """The control group (version 2) of this process and those above it."""
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            if line.startswith("0::/"):
+                own = _GROUPS / line[4:]
+                return [own, *(each for each in own.parents if each.is_relative_to(_GROUPS))]
+    return []
+
+
+def _spoken(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,204 @@
+"""No `.npz`, however damaged, does anything but give a graph or one clear error."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+
+from grailbench import files, memory
+from grailbench.errors import InputError, MachineLacks, TooLittleMemory
+from grailbench.graph.csr import Graph
+from grailbench.graph.readers import read_graph
+
+LAYOUTS = ("csr", "csc", "bsr", "coo", "dia")
+
+
+def packed(**arrays) -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def matrix(layout: str, size: int = 12) -> bytes:
+    stream = io.BytesIO()
+    dense = (np.arange(size * size).reshape(size, size) % 5 == 0).astype(float)
+    made = sparse.coo_array(dense)
+    sparse.save_npz(stream, made.tobsr((3, 2)) if layout == "bsr" else made.asformat(layout))
+    return stream.getvalue()
+
+
+def of_csr(indptr, indices, shape=(2, 2), data=None, format="csr", **more) -> bytes:
+    indices = np.asarray(indices, more.pop("dtype", np.int64))
+    data = np.ones(indices.size) if data is None else data
+    return packed(indptr=indptr, indices=indices, data=data, shape=shape, format=format.encode(), **more)
+
+
+@pytest.fixture
+def reading(tmp_path):
+    def read(content: bytes) -> Graph:
+        (tmp_path / "g.npz").write_bytes(content)
+        return read_graph(tmp_path / "g.npz")
+
+    return read
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_entries_that_scipy_gives(reading, layout):
+    content = matrix(layout)
+    wanted, found = sparse.load_npz(io.BytesIO(content)).tocoo(), reading(content)
+    assert list(zip(found.sources, found.targets, strict=True)) == list(zip(wanted.row, wanted.col, strict=True))
+
+
+def test_a_stored_zero_is_an_edge(reading):
+    assert reading(of_csr([0, 1, 2], [1, 0], data=np.zeros(2))).edges == 2
+
+
+def test_a_coo_matrix_in_coords_is_read(reading):
+    found = reading(packed(coords=np.array([[0, 1], [1, 1]]), data=np.ones(2), shape=(2, 2), format=b"coo"))
+    assert (found.sources.tolist(), found.targets.tolist()) == ([0, 1], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (of_csr([0, 10**9, 2], [0, 1]), "indptr fall after vertex 1"),
+        (of_csr([0, 10**9, 10**9], [0, 1]), "indptr do not run from 0"),
+        (of_csr([0, -5, 2], [0, 1]), "indptr fall after vertex 0"),
+        (of_csr([1, 1, 2], [0, 1]), "indptr do not run from 0"),
+        (of_csr([0, 2], [0, 1]), "indptr do not run from 0"),
+        (of_csr([0, 1, 2], [0, 2]), "target 2 is out of range"),
+        (of_csr([0, 1, 2], [0, -1]), "target -1 is out of range"),
+        (of_csr([0, 1, 2], [0, 2**32]), "target 4294967296 is out of range"),
+        (of_csr([0, 1, 2], [0, 2**63], dtype=np.uint64), "out of range"),
+        (of_csr([0.0, 1.0, 2.0], [0, 1]), "indptr: float64"),
+        (of_csr([0, 1, 2], [0, 1], data=np.ones(1)), "2 indices, but data of shape (1,)"),
+        (of_csr([0, 1, 2], [0, 1], shape=(-2, -2)), "a matrix of shape (-2, -2) is no graph"),
+        (of_csr([0, 1, 2], [0, 1], shape=(2, 3)), "not square"),
+        (of_csr([0, 1, 2], [0, 1], shape=(2, 2, 2)), "not square"),
+        (of_csr([0, 1, 2], [0, 1], shape=(2.0, 2.0)), "its shape is no row of integers"),
+        (of_csr([0, 1, 2], [0, 1], shape=(2**40, 2**40)), "at most 2147483646 fit 32-bit ids"),
+        (of_csr([0, 1, 2], [0, 1], format="lil"), "a matrix of format 'lil'"),
+        (of_csr([0, 1, 2], [0, 1], format="bsr"), "blocks of shape () do not tile"),
+        (of_csr([0, 2], [0, 9], data=np.ones((2, 2, 1)), format="bsr"), "0 to 1 are possible"),
+        (packed(row=[0], col=[0, 1], data=[1], shape=(2, 2), format=b"coo"), "2 in col, but data of shape (1,)"),
+        (packed(offsets=[0, 0], data=np.ones((2, 2)), shape=(2, 2), format=b"dia"), "2 diagonals"),
+        (packed(offsets=[2**40], data=np.ones((1, 2)), shape=(2, 2), format=b"dia"), "lie outside of 2 rows"),
+        (packed(shape=(2, 2), format=b"csr"), "without the array 'indptr'"),
+        (packed(shape=(2, 2), format=np.arange(3)), "its format is no word"),
+        (packed(offsets=[0, 10**9, 2], targets=[0, 1]), "offsets fall after vertex 1"),
+        (b"PK\x03\x04", "a damaged .npz"),
+    ],
+)
+def test_arrays_that_make_no_matrix_are_refused(reading, content, said):
+    with pytest.raises(InputError) as raised:
+        reading(content)
+    assert said in str(raised.value)
+    assert "g.npz" in str(raised.value)
+
+
+def test_a_bare_array_is_told(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(3))
+    (tmp_path / "a.npz").write_bytes((tmp_path / "a.npy").read_bytes())
+    with pytest.raises(InputError, match="one bare array"):
+        read_graph(tmp_path / "a.npz")
+
+
+def test_an_encrypted_array_is_told(reading):
+    content = bytearray(packed(offsets=[0, 1], targets=[0]))
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = content.find(mark)
+        while place >= 0:
+            content[place + at] |= 1
+            place = content.find(mark, place + 1)
+    with pytest.raises(InputError, match="offsets is encrypted"):
+        reading(bytes(content))
+
+
+def test_an_array_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(reading, monkeypatch):
+    bomb = packed(offsets=np.zeros(1_000_001, np.int64), targets=np.zeros(0, np.int64))
+    with monkeypatch.context() as patch:
+        patch.setattr("grailbench.graph.readers_npz.SLACK", 1 << 20)
+        with pytest.raises(InputError, match="unpacks to 8,000,008 bytes, too many"):
+            reading(bomb)
+    assert files.SLACK > 8_000_008
+    monkeypatch.setattr(memory, "available", lambda: 1 << 20)
+    with pytest.raises(TooLittleMemory, match="array offsets needs about 16.0 MB of memory"):
+        reading(bomb)
+
+
+def test_a_matrix_of_many_rows_and_one_entry_is_held_against_the_memory(reading, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 1 << 30)
+    with pytest.raises(TooLittleMemory, match="a graph of 2,000,000,000 vertices"):
+        reading(packed(row=[0], col=[1], data=[1], shape=(2 * 10**9, 2 * 10**9), format=b"coo"))
+
+
+# ---------------------------------------------------------------------------------------- damage at random
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _zipped(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def _flipped(draw: random.Random, content: bytes) -> bytes:
+    torn = bytearray(content)
+    for _ in range(draw.randint(1, 4)):
+        torn[draw.randrange(len(torn))] ^= 1 << draw.randrange(8)
+    return bytes(torn)
+
+
+def _mutated(draw: random.Random, content: bytes) -> bytes:
+    """One of: bits flipped, cut off, a piece gone, members exchanged, bits of an array or its header flipped under a
+    right checksum, an array of other values."""
+    what = draw.randrange(6)
+    if what == 0:
+        return _flipped(draw, content)
+    if what == 1:
+        return content[: draw.randrange(len(content))]
+    if what == 2:
+        begin = draw.randrange(len(content))
+        return content[:begin] + content[begin + draw.randint(1, 40) :]
+    members = _members(content)
+    one, other = draw.sample(sorted(members), 2)
+    if what == 3:
+        members[one], members[other] = members[other], members[one]
+    elif what == 4:
+        members[one] = _flipped(draw, members[one])
+    else:
+        stream = io.BytesIO()
+        values = [draw.choice([0, 1, 2, 5, 11, 12, 13, -1, 10**9, 2**31, 2**40, 2**62]) for _ in range(13)]
+        dtype = draw.choice([np.int64, np.uint64, np.float32])
+        row = np.array(values[: draw.randint(0, 13)], np.int64).astype(dtype)
+        np.save(stream, row if draw.random() < 0.8 or not row.size else row[0])
+        members[one] = stream.getvalue()
+    return _zipped(members)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("layout", [*LAYOUTS, "own"])
+def test_a_hundred_random_damages_give_a_graph_or_one_clear_error(reading, layout, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 64 << 20)
+    own = packed(offsets=[0, 1, 3, 3], targets=np.array([1, 0, 2], np.int32))
+    whole, draw, told = own if layout == "own" else matrix(layout), random.Random(layout), []
+    for _ in range(100):
+        try:
+            graph = reading(_mutated(draw, whole))
+        except (InputError, MachineLacks) as error:
+            told.append(str(error))
+        else:
+            Graph.from_edges(graph.vertices, graph.sources, graph.targets)  # checks
+    assert len(told) > 40
+    assert all("g.npz" in line and "\n" not in line for line in told)
