@@ -31,7 +31,7 @@ def available() -> int:
 def require(need: int, what: str) -> None:
     """Raises TooLittleMemory when `need` bytes are more than there are; `what` begins the message."""
     if need > (free := available()):
-        raise TooLittleMemory(f"{what} needs about {_spoken(need)} of memory, and {_spoken(free)} are free")
+        raise TooLittleMemory(f"{what}: about {_spoken(need)} of memory needed, {_spoken(free)} free")
 
 
 def _groups() -> list[Path]:

@@ -167,7 +167,7 @@ def test_free_memory_counts_control_groups_and_address_space(tmp_path, monkeypat
     assert memory.available() == 500_000
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available() > 1_000_000
-    with pytest.raises(TooLittleMemory, match="the thing needs about 1000000.0 GB"):
+    with pytest.raises(TooLittleMemory, match="the thing: about 1000000.0 GB of memory needed"):
         memory.require(10**15, "the thing")
 
 

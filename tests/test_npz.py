@@ -115,7 +115,7 @@ def test_an_encrypted_array_is_told(reading):
         while place >= 0:
             content[place + at] |= 1
             place = content.find(mark, place + 1)
-    with pytest.raises(InputError, match="offsets is encrypted"):
+    with pytest.raises(InputError, match="offsets.npy is encrypted"):
         reading(bytes(content))
 
 
@@ -127,7 +127,7 @@ def test_an_array_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(read
             reading(bomb)
     assert files.SLACK > 8_000_008
     monkeypatch.setattr(memory, "available", lambda: 1 << 20)
-    with pytest.raises(TooLittleMemory, match="array offsets needs about 16.0 MB of memory"):
+    with pytest.raises(TooLittleMemory, match="array offsets: about 16.0 MB of memory needed"):
         reading(bomb)
 
 

@@ -1,5 +1,8 @@
 """Query sets: uniform or balanced or from a file, on original vertices, stored whole."""
 
+import gzip
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,9 +10,10 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
+from grailbench import memory
 from grailbench.bench import queries
 from grailbench.bench.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
-from grailbench.errors import InputError
+from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.ids import Counted
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
@@ -29,8 +33,7 @@ def test_random_pairs_are_uniform_over_original_vertices_and_mapped_to_component
 def test_same_seed_same_pairs_other_seed_other_pairs():
     dag = dag_of(*CYCLE_AND_TAIL)
     one, again, other = (
-        query_set(QuerySpec("random", 100, seed), dag, sha * 64)
-        for seed, sha in ((1, "b"), (1, "c"), (2, "b"))
+        query_set(QuerySpec("random", 100, seed), dag, sha * 64) for seed, sha in ((1, "b"), (1, "c"), (2, "b"))
     )
     assert (one.sources == again.sources).all()
     assert (one.sources != other.sources).any()
@@ -120,6 +123,53 @@ def test_stored_set_that_says_anything_else_than_it_did_is_made_again_with_a_war
     caplog.clear()
     query_set(spec, dag, "1" * 64)
     assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sources": np.zeros(3, np.int32)},
+        {"sources": np.full(500, -1, np.int32)},
+        {"targets": np.full(500, 5, np.int32)},
+        {"targets": np.zeros(500, np.int64)},
+        {"given": np.full(500, 7, np.int8)},
+        {"answers": np.zeros(1, np.uint8)},
+        {"meta": np.array("[]")},
+        {"meta": np.array(7)},
+    ],
+)
+def test_a_cache_whose_arrays_do_not_fit_is_made_again_though_every_checksum_is_right(change, caplog):
+    dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 500, 4)
+    first = query_set(spec, dag, "9" * 64)
+    with np.load(first.path) as stored:
+        arrays = dict(stored)
+    np.savez_compressed(first.path, **(arrays | change))
+    assert (query_set(spec, dag, "9" * 64).sources == first.sources).all()
+    assert "damaged query set, made again" in caplog.text
+
+
+def test_a_query_file_may_be_zipped_and_must_stay_what_it_was(tmp_path):
+    path = tmp_path / "pairs.gz"
+    path.write_bytes(gzip.compress(b"0 3 1\n3 0\n"))
+    spec = QuerySpec.parse(str(path), 10, 1)
+    assert read_query_file(spec.path, Counted(5), spec.digest)[0].tolist() == [0, 3]
+    path.write_bytes(b"3 0\n")
+    with pytest.raises(InputError, match="the file changed since the run was planned"):
+        query_set(spec, dag_of(*CYCLE_AND_TAIL), "8" * 64)
+
+
+def test_queries_come_from_no_pipe_folder_or_device(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path, said in ((tmp_path / "fifo", "a pipe"), (tmp_path, "a folder"), ("/dev/zero", "a device")):
+        with pytest.raises(InputError, match=f"it is {said}.*write it to a file first"):
+            QuerySpec.parse(str(path), 10, 1)
+
+
+def test_a_query_file_is_held_against_the_memory(tmp_path, monkeypatch):
+    (tmp_path / "pairs").write_text("0 1\n" * 1000)
+    monkeypatch.setattr(memory, "available", lambda: 200_000)
+    with pytest.raises(TooLittleMemory, match="pairs: its queries: about 0.2 MB of memory needed, 0.2 MB free"):
+        read_query_file(str(tmp_path / "pairs"), Counted(5))
 
 
 def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):

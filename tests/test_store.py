@@ -507,7 +507,7 @@ def test_an_import_that_would_not_fit_the_memory_ends_with_the_need(tmp_path, ca
     from grailbench import memory
 
     monkeypatch.setattr(memory, "available", lambda: 150)
-    with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges needs about 0.0 MB"):
+    with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges: about 0.0 MB"):
         import_graph(gra(tmp_path), "mine")
     assert files_of(cache) == []
 

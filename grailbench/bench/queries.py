@@ -19,8 +19,8 @@ import hashlib
 import io
 import json
 import logging
+import os
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +29,10 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from grailbench import paths
+from grailbench import memory, paths
 from grailbench.errors import InputError
+from grailbench.files import Bytes, opened
+from grailbench.graph import npy
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.readers_text import refuse_wide
@@ -43,6 +45,7 @@ MOST_STORED = 2_000_000  #: queries of a set whose pairs are kept in the cache
 UNKNOWN = -1
 _ROUNDS = 64
 _PAIRS = ("sources", "targets", "given")
+_NEWLINE, _BYTES_A_LINE = 10, 250  # that a line of a query file takes while it is read
 
 _log = logging.getLogger(__name__)
 
@@ -64,12 +67,11 @@ class QuerySpec:
         """'random', 'balanced' or the path of a query file. Raises InputError when there is no such file."""
         if text in cls.DRAWN:
             return cls(text, count, seed)
-        try:
-            content = Path(text).read_bytes()
-        except OSError as error:
+        if not os.path.lexists(text):
             choices = f"choose {', '.join(cls.DRAWN)} or a file"
-            raise InputError(f"no query set {text!r}: {error.strerror}", remedy=choices) from None
-        return cls("file", 0, 0, text, hashlib.sha256(content).hexdigest())
+            raise InputError(f"no query set {text!r}: there is no such file", remedy=choices)
+        with opened(text, pipes=False) as source:
+            return cls("file", 0, 0, text, source.sha256)
 
     @property
     def name(self) -> str:
@@ -196,7 +198,7 @@ def query_set(
     meta, stored = _stored(spec, graph_sha256, originals)
     if spec.kind == "file":
         named = Counted(originals) if ids is None else ids()
-        sources, targets, given, lines = read_query_file(spec.path, named)
+        sources, targets, given, lines = read_query_file(spec.path, named, spec.digest)
     elif "sources" in stored:
         sources, targets, given = (stored[name] for name in _PAIRS)
     elif spec.kind == "random":
@@ -220,13 +222,14 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
     warning)."""
     path = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8)).path
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with zipfile.ZipFile(path) as archive:
+            stored = npy.Archive(archive)
             meta = json.loads(str(stored["meta"]))
             if (meta["format"], meta["graph_sha256"], meta["spec"]) != (
                 FORMAT_VERSION, graph_sha256, spec.identity()
             ):  # fmt: skip
                 return {}, {}
-            arrays = {name: stored[name] for name in stored.files if name != "meta"}
+            arrays = {name: stored[name] for name in stored.names if name != "meta"}
         expected = meta.pop("sha256")
         if _sha256(json.dumps(meta, sort_keys=True).encode(), arrays["answers"], arrays["known"]) != expected:
             raise ValueError("it is not what was stored")
@@ -237,27 +240,35 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
             raise ValueError("its pairs are not those that were stored")
     except FileNotFoundError:
         return {}, {}
-    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except npy.FAULTS as error:
         _log.warning("%s: damaged query set, made again (%s)", path, error)
         return {}, {}
     return meta, arrays
 
 
-def read_query_file(path: str, ids: Ids) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Read lines `u v [0|1]`, u and v being ids of the graph's file; a byte order mark of UTF-8 is read over.
+def read_query_file(
+    path: str, ids: Ids, digest: str | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Read lines `u v [0|1]`, u and v being ids of the graph's file; gzip and a byte order mark of UTF-8 are seen
+    through. `digest` is the sha256 that the file had when the run was planned.
 
     Returns int32[k] sources and targets, int8[k] given answers (UNKNOWN where none), int64[k] line numbers.
-    Raises InputError naming the first bad line, or the file when it holds no query.
+    Raises InputError naming the first bad line, or the file when it holds no query or is another by now;
+    TooLittleMemory.
     """
     rows = []
     try:
-        with open(path, "rb") as stream:
-            refuse_wide(stream.peek(2), path)
-            for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8-sig"), 1):
+        with opened(path, pipes=False) as source:
+            if digest not in (None, source.sha256):
+                raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
+            refuse_wide(source.head(2), path)
+            memory.require(_BYTES_A_LINE * np.count_nonzero(source.text == _NEWLINE), f"{path}: its queries")
+            stream = io.TextIOWrapper(io.BufferedReader(Bytes(source.text)), encoding="utf-8-sig")
+            for number, line in enumerate(stream, 1):
                 words = line.split()
                 if words and words[0][0] not in "#%":
                     rows.append((*_query(words, ids, path, number), number))
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
     if not rows:
         raise InputError("holds no query", path=path, remedy="one `u v` or `u v 0|1` a line")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -50,3 +52,26 @@ def content(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype, columns_
     if filled < len(into) or member.read(1):  # reaching the end is what makes zipfile compare the CRC
         raise ValueError("it is not as long as its header says")
     return array.T if columns_first else array
+
+
+class Archive:
+    """The arrays of an open `.npz` by name, none longer than the archive says. `[name]` raises one of `FAULTS`."""
+
+    def __init__(self, archive: zipfile.ZipFile, check: Callable[[str, zipfile.ZipInfo, int], None] | None = None):
+        """`check` is given the name, the entry and the bytes of an array before it is read, and may raise."""
+        self._archive, self._check = archive, check
+        self.names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        entry = self._archive.getinfo(self.names[name])
+        try:
+            with self._archive.open(entry) as member:
+                shape, dtype, columns_first = header(member)
+                size = dtype.itemsize * math.prod(shape)
+                if size > entry.file_size:
+                    raise ValueError(f"its shape {shape} does not fit its {entry.file_size:,} bytes")
+                if self._check is not None:
+                    self._check(name, entry, size)
+                return content(member, shape, dtype, columns_first)
+        except FAULTS as error:
+            raise ValueError(f"array {name}: {error}") from error

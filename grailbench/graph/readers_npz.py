@@ -43,7 +43,7 @@ def read_npz(path: Path, content: np.ndarray) -> Found:
     """The graph in an `.npz` (uint8[size]). Raises InputError, TooLittleMemory."""
     try:
         with zipfile.ZipFile(io.BufferedReader(Bytes(content))) as archive:
-            return _read(path, _Arrays(path, archive, content.size))
+            return _read(path, _arrays(path, archive, content.size))
     except InputError:
         raise
     except npy.FAULTS as error:
@@ -52,48 +52,27 @@ def read_npz(path: Path, content: np.ndarray) -> Found:
         raise InputError(f"a damaged .npz: {error or type(error).__name__}", path=path, remedy=REFETCH) from None
 
 
-class _Arrays:
-    """The arrays of an archive, each read when it is asked for, and none that is implausibly long."""
+def _arrays(path: Path, archive: zipfile.ZipFile, size: int) -> npy.Archive:
+    """The arrays of a file of `size` bytes, none of them encrypted, packed in an odd way, or implausibly long."""
+    plausible = max(SLACK, RATIO * size)
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
-        self._path, self._archive = path, archive
-        self._plausible = max(SLACK, RATIO * size)
-        self.names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+    def check(name: str, entry: zipfile.ZipInfo, size: int) -> None:
+        if size > plausible:
+            raise ValueError(f"it unpacks to {size:,} bytes, too many for the size of the file")
+        memory.require(2 * size, f"{path}: array {name}")
 
-    def __call__(self, name: str) -> np.ndarray:
-        """Raises InputError when there is none of this name, or one of the `npy.FAULTS`."""
-        if name not in self.names:
-            raise InputError(f"an .npz without the array {name!r}", path=self._path, remedy=_REMEDY)
-        info = self._archive.getinfo(self.names[name])
-        if info.flag_bits & 1:
-            raise InputError(f"{name} is encrypted", path=self._path, remedy="save it without a password")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InputError(f"{name} is packed in a way that numpy does not write", path=self._path, remedy=_REMEDY)
-        try:
-            with self._archive.open(info) as member:
-                shape, dtype, columns_first = npy.header(member)
-                size = dtype.itemsize * _product(shape)
-                if size > info.file_size:
-                    raise ValueError(f"its shape {shape} does not fit its {info.file_size:,} bytes")
-                if size > self._plausible:
-                    raise ValueError(f"it unpacks to {size:,} bytes, too many for the size of the file")
-                memory.require(2 * size, f"{self._path}: array {name}")
-                return npy.content(member, shape, dtype, columns_first)
-        except npy.FAULTS as error:
-            raise ValueError(f"array {name}: {error}") from error
+    for entry in archive.infolist():
+        if entry.flag_bits & 1:
+            raise InputError(f"{entry.filename} is encrypted", path=path, remedy="save it without a password")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"{entry.filename} is packed as numpy packs none", path=path, remedy=_REMEDY)
+    return npy.Archive(archive, check)
 
 
-def _product(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
-
-
-def _read(path: Path, arrays: _Arrays) -> Found:
+def _read(path: Path, arrays: npy.Archive) -> Found:
     if {"offsets", "targets"} <= arrays.names.keys():
         names = ("offsets", "targets", "weights")
-        return _from_csr(path, *(arrays(name) for name in names if name in arrays.names))
+        return _from_csr(path, *(arrays[name] for name in names if name in arrays.names))
     if {"format", "shape"} <= arrays.names.keys():
         return _from_scipy(path, arrays)
     held = ", ".join(sorted(arrays.names)) or "nothing"
@@ -117,8 +96,8 @@ def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.
 # ---------------------------------------------------------------------------------------- scipy
 
 
-def _from_scipy(path: Path, arrays: _Arrays) -> Found:
-    layout, shape = arrays("format"), arrays("shape")
+def _from_scipy(path: Path, arrays: npy.Archive) -> Found:
+    layout, shape = arrays["format"], arrays["shape"]
     if layout.size != 1 or layout.dtype.kind not in "SU" or layout.nbytes > _SCALAR:
         raise InputError("its format is no word", path=path, remedy=_REMEDY)
     word = layout.item()
@@ -135,12 +114,15 @@ def _from_scipy(path: Path, arrays: _Arrays) -> Found:
         raise InputError(f"{n} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path)
     check_memory(n, path)
     if word == "coo" and "coords" in arrays.names:
-        coords, data = arrays("coords"), arrays("data")
+        coords, data = arrays["coords"], arrays["data"]
         if coords.ndim != 2 or coords.shape[0] != 2:
             raise InputError(f"coords of shape {coords.shape}; two rows are needed", path=path)
         parts = [coords[0], coords[1], data]
     else:
-        parts = [arrays(name) for name in _LAYOUTS[word]]
+        missing = [name for name in _LAYOUTS[word] if name not in arrays.names]
+        if missing:
+            raise InputError(f"a {word} matrix without the array {missing[0]!r}", path=path, remedy=_REMEDY)
+        parts = [arrays[name] for name in _LAYOUTS[word]]
     sources, targets, values = _ENTRIES[word](path, n, *parts)
     check_memory(n, path, edges=sources.size)
     return _checked(path, n, sources, targets, None if values.dtype == np.bool_ else values)
