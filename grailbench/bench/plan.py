@@ -35,6 +35,7 @@ from grailbench.bench.problems import USUAL, problem
 from grailbench.bench.queries import QuerySpec
 from grailbench.contract import Params, Spec, implementation, implementations
 from grailbench.errors import InputError
+from grailbench.files import read_text
 from grailbench.reachability.index import FILTERS
 
 
@@ -367,7 +368,7 @@ def load_config(where: str) -> Config:
     """Read a config: a path, or the name of a shipped one. Raises InputError naming file and key."""
     path = config_path(where)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_text(path))
     except FileNotFoundError:
         shipped = ", ".join(shipped_configs())
         raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}") from None

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from grailbench.errors import InputError
+from grailbench.files import read_text
 
 KINDS = ("synthetic", "imported")  #: the sets of graphs that are in none of the registry's
 
@@ -69,7 +70,7 @@ def load_gate(path: str | Path) -> Gate:
 
     path = Path(path)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise InputError("there is no such gate file", path=path) from None
     except (OSError, UnicodeDecodeError) as error:

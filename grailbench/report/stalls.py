@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
+from grailbench.files import read_text
 
 if TYPE_CHECKING:
     import pandas
@@ -51,6 +52,7 @@ COLUMNS = ("word", "reason", "meaning", "basis", "value", "share", "printed")
 
 _SAMPLES = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(?:\.sum)?$")
 _CYCLES = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?$")
+_LARGEST = 256 << 20  # bytes of a CSV that are read
 _LABEL = re.compile(r"Stall (.+)$")  # the same on the page of details
 _DURATION = re.compile(r"(gpu__time_duration(\.sum|_measured_\w+)?|Duration)$")
 
@@ -101,7 +103,7 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
 def _kernels(path: Path) -> Iterator[dict[str, float]]:
     """The metrics of each kernel of a file, in either form."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_text(path, "utf-8-sig", most=_LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
     lines = [line for line in text.splitlines() if line.startswith('"')]  # ncu puts what it says in between
