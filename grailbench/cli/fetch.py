@@ -20,6 +20,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
 
     Without names, the 19 graphs whose checksums are known (8 MB). What is held already is not fetched again.
     A file whose checksum nobody knows yet is never called verified: its checksum goes to a lock file.
+    A download ends at the size that is registered (4 GiB where none is), and after an hour at most.
 
     \b
     Exit codes: 1 when a count differs from the published one, 2 when a graph could not be had.

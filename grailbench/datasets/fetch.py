@@ -25,6 +25,7 @@ from grailbench.datasets.held import Held, local_file
 from grailbench.datasets.registry import Archive, Dataset, Form
 from grailbench.datasets.sources import (
     HOSTS,
+    UNREGISTERED,
     Cancelled,
     Hosts,
     Progress,
@@ -213,7 +214,7 @@ class _Fetch:
         form, archive = source.form, dataset.archives[source.form.archive]
         if source.plain:
             with cache.temporary(cache.graph_path(dataset, form)) as graph:
-                self._transfer(source.place, graph)
+                self._transfer(source.place, graph, self.limits.bytes)
                 return self._settle(dataset, form, graph, {"source": source.place})
         with self._locks[archive.file]:
             path, note = self._archive(archive, source.place)
@@ -242,7 +243,7 @@ class _Fetch:
                 note = {"source": place} | cache.read_note(path) | _check(archive, path)
             else:
                 with cache.temporary(path) as arriving:
-                    self._transfer(place, arriving)
+                    self._transfer(place, arriving, archive.bytes or UNREGISTERED)
                     note = {"source": place} | _check(archive, arriving)
                     cache.publish(arriving, path)
                 cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
@@ -255,10 +256,10 @@ class _Fetch:
         self._arrived[archive.file] = note
         return path, note
 
-    def _transfer(self, place: str, into: Path) -> None:
+    def _transfer(self, place: str, into: Path, most: int) -> None:
         progress = self.progress(place.rpartition("/")[2])
         try:
-            transfer(place, into, self.hosts, progress, self._stop.is_set)
+            transfer(place, into, most, self.hosts, progress, self._stop.is_set)
         finally:
             progress.close()
 

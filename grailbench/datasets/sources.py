@@ -6,10 +6,10 @@ pooch carries the bytes of an http source; folders need nothing but the standard
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,15 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from grailbench.errors import InputError
+from grailbench.files import opened
 
 CONNECT_S = 3.0  #: the most to wait for a host's name and connection
 READ_S = 10.0  #: the most to wait for the next bytes
+GRACE_S, LEAST_RATE = 60.0, 16 << 10  #: a download may take so long, and longer by a second for so many bytes,
+TOTAL_S = 3600.0  #: and this long at most
+UNREGISTERED = 4 << 30  #: bytes that are taken of a file whose size the registry does not know
 _BLOCK = 1 << 18
+_GLANCE_S = 0.1
 
 
 class SourceFailed(Exception):
@@ -53,14 +58,21 @@ class Hosts:
     """Remembers which hosts cannot be reached, so that only the first file of a host waits for it.
 
     connect, read  seconds to wait for a connection, and for the next bytes
+    grace, total   seconds that a whole file may take, whatever its size
     """
 
     connect: float = CONNECT_S
     read: float = READ_S
+    grace: float = GRACE_S
+    total: float = TOTAL_S
     _dead: dict[str, str] = field(default_factory=dict)
     _alive: set[str] = field(default_factory=set)
     _locks: dict[str, threading.Lock] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def patience(self, size: int) -> float:
+        """Seconds that a file of at most `size` bytes may take."""
+        return min(self.total, self.grace + size / LEAST_RATE)
 
     def check(self, url: str) -> None:
         """Raise SourceFailed when the host of `url` is known, or found, to be out of reach."""
@@ -141,64 +153,99 @@ class Progress:
         """The file is here, or will not come."""
 
 
-def transfer(source: str, into: Path, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]) -> None:
-    """Copy or download `source` to the temporary file `into`.
+def transfer(
+    source: str, into: Path, most: int, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]
+) -> None:
+    """Copy or download `source` to the temporary file `into`; a download ends within `hosts.patience(most)`.
 
-    Raises SourceFailed when it cannot be had, Cancelled when `cancelled()` turns true on the way.
+    Raises SourceFailed when it cannot be had or has more than `most` bytes, Cancelled when `cancelled()` turns true on
+    the way.
     """
-    watched = _Watched(progress, cancelled)
     folder = folder_of(source)
-    if folder is not None:
-        _copy(folder, into, watched)
-    else:
-        hosts.check(source)
-        _download(source, into, hosts, watched)
-
-
-class _Watched(Progress):
-    def __init__(self, progress: Progress, cancelled: Callable[[], bool]):
-        self._progress, self._cancelled = progress, cancelled
-
-    @property
-    def total(self) -> int | None:
-        return self._progress.total
-
-    @total.setter
-    def total(self, value: int | None) -> None:
-        self._progress.total = value
-
-    def update(self, count: int) -> None:
-        if self._cancelled():
-            raise Cancelled
-        self._progress.update(count)
-
-    def reset(self) -> None:
-        self._progress.reset()
-
-    def close(self) -> None:
-        self._progress.close()
-
-
-def _copy(path: Path, into: Path, progress: Progress) -> None:
-    try:
-        source = path.open("rb")
-    except OSError as error:
-        raise SourceFailed("no such file" if isinstance(error, FileNotFoundError) else str(error)) from error
-    with source, into.open("wb") as out:
-        progress.total = os.fstat(source.fileno()).st_size
-        while True:
-            try:
-                block = source.read(_BLOCK)
-            except OSError as error:
-                raise SourceFailed(str(error)) from error
-            if not block:
-                break
-            out.write(block)
-            progress.update(len(block))
+    with into.open("wb") as out:
+        metered = _Metered(out, most, progress, cancelled)
+        if folder is not None:
+            _copy(folder, metered)
+        else:
+            hosts.check(source)
+            _download(source, metered, hosts)
     progress.close()
 
 
-def _download(url: str, into: Path, hosts: Hosts, progress: Progress) -> None:
+class _Metered:
+    """A file that takes no more than a number of bytes, and tells how it fills."""
+
+    def __init__(self, out, most: int, progress: Progress, cancelled: Callable[[], bool]):
+        self._out, self.most, self._left, self._progress, self.cancelled = out, most, most, progress, cancelled
+        self._over = False
+        self._writing = threading.Lock()
+
+    def expect(self, size: int | None) -> None:
+        """So many bytes are to come; None when nobody knows. Raises SourceFailed when they are too many."""
+        self._check(size or 0)
+        self._progress.total = size
+
+    def write(self, block) -> None:
+        with self._writing:
+            if self._over or self.cancelled():
+                raise Cancelled
+            self._check(len(block))
+            self._left -= len(block)
+            self._out.write(block)
+        self._progress.update(len(block))
+
+    def flush(self) -> None:
+        """What was written goes to the disk when the file is closed."""
+
+    def end(self) -> None:
+        """Take nothing any more: whoever still writes is stopped."""
+        with self._writing:
+            self._over = True
+
+    def _check(self, coming: int) -> None:
+        if coming > self._left:
+            raise SourceFailed(f"it has more than {self.most:,} bytes, the most that are taken of it")
+
+
+def _copy(path: Path, out: _Metered) -> None:
+    try:
+        with opened(path, pipes=False) as source:
+            out.expect(source.raw.size)
+            for begin in range(0, source.raw.size, _BLOCK):
+                out.write(source.raw[begin : begin + _BLOCK])
+    except InputError as error:
+        raise SourceFailed("no such file" if not path.exists() else str(error)) from error
+
+
+def _download(url: str, out: _Metered, hosts: Hosts) -> None:
+    """Download in a thread that is left behind where the server is too slow: a read that waits cannot be ended."""
+    ended: list[BaseException | None] = []
+    done = threading.Event()
+
+    def work():
+        try:
+            _get(url, out, hosts)
+            ended.append(None)
+        except BaseException as error:  # handed to the thread that waits
+            ended.append(error)
+        done.set()
+
+    patience = hosts.patience(out.most)
+    last = time.monotonic() + patience
+    try:
+        threading.Thread(target=work, name="download", daemon=True).start()
+        while not done.wait(min(_GLANCE_S, max(0.0, last - time.monotonic()))):
+            if out.cancelled():
+                raise Cancelled
+            if time.monotonic() >= last:
+                raise hosts.bury(url, f"the file was not whole after {patience:g} s")
+    finally:
+        out.end()
+    if ended[0] is not None:
+        raise ended[0]
+
+
+def _get(url: str, out: _Metered, hosts: Hosts) -> None:
     try:
         import pooch
         import requests
@@ -206,19 +253,34 @@ def _download(url: str, into: Path, hosts: Hosts, progress: Progress) -> None:
         raise SourceFailed(f"{error.name} is not installed, and only it can download") from error
     # Asked for gzip, a server may unpack a .gz on the way, and its checksum would not hold.
     get = pooch.HTTPDownloader(
-        progressbar=progress,
+        progressbar=_Total(out),
         chunk_size=_BLOCK,
         timeout=(hosts.connect, hosts.read),
         headers={"Accept-Encoding": "identity", "User-Agent": "grailbench"},
     )
     try:
-        get(url, str(into), None)
+        get(url, out, None)
     except requests.HTTPError as error:
         raise SourceFailed(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except (requests.ConnectionError, requests.Timeout) as error:
         raise hosts.bury(url, _innermost(error)) from error
     except requests.RequestException as error:
         raise SourceFailed(_innermost(error)) from error
+
+
+class _Total(Progress):
+    """pooch's progress bar, of which only the total is heard: it counts whole blocks, whatever came."""
+
+    def __init__(self, out: _Metered):
+        self._out = out
+
+    @property
+    def total(self) -> int | None:
+        return None
+
+    @total.setter
+    def total(self, value: int | None) -> None:
+        self._out.expect(value or None)
 
 
 def _innermost(error: BaseException) -> str:
