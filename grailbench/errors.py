@@ -53,7 +53,8 @@ def of_system(error: OSError) -> GrailbenchError:
     """What a user is told of a file that the system would not read or write: MachineLacks where there is no room for
     it, else InputError; file and cause on one line."""
     where = "" if error.filename is None else f"{error.filename}: "
-    what = where + (error.strerror or str(error) or type(error).__name__)
+    why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
+    what = where + (why or type(error).__name__)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return MachineLacks(f"{what} (make room, or let GRAILBENCH_CACHE or --out name another disk; nothing is lost)")
+        return MachineLacks(f"{what} (make room, or name another disk by GRAILBENCH_CACHE or --out; what was finished is kept)")
     return InputError(what, remedy="GRAILBENCH_CACHE names another cache, --out another folder")

@@ -98,8 +98,16 @@ def measure(
                 raise
             note(f"no GPU ceilings: {error}")
         else:
-            save(document)
+            _keep(document, note)
     return document
+
+
+def _keep(document: dict, note: Note) -> None:
+    """`save`, where that can be done; what was measured is worth showing all the same."""
+    try:
+        save(document)
+    except OSError as error:
+        note(f"not kept in the cache: {error.filename}: {error.strerror}")
 
 
 def _new(recorded: dict, quick: bool) -> dict:

@@ -8,6 +8,7 @@ phase. All three carry checksums (`records`), each row its own; runs from before
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -61,10 +62,15 @@ class Writer:
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
         with self._lock:
             size = os.fstat(self._file).st_size
-            written = os.write(self._file, text)
+            try:
+                written = os.write(self._file, text)
+            except OSError as error:
+                error.filename = str(self.path)
+                raise
             if written < len(text):
                 os.ftruncate(self._file, size)
-                raise OSError(f"{self.path}: only {written} of {len(text)} bytes could be written")
+                said = f"only {written} of {len(text)} bytes could be written"
+                raise OSError(errno.ENOSPC, said, str(self.path))
             if monotonic() - self._synced > FSYNC_SECONDS:
                 os.fsync(self._file)
                 self._synced = monotonic()

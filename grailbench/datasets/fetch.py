@@ -34,7 +34,7 @@ from grailbench.datasets.sources import (
     git_blob,
     transfer,
 )
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.store import sha256_file
 
 __all__ = ["CHECKS", "FetchResult", "fetch", "local_file"]
@@ -128,7 +128,8 @@ def fetch(
         _sweep()
         return work.all(datasets, jobs)
     except OSError as error:
-        raise InputError(f"cannot fetch into the cache: {error}", remedy="GRAILBENCH_CACHE moves it") from error
+        error.filename = error.filename or str(paths.cache_dir())
+        raise of_system(error) from error
 
 
 def _sweep() -> None:

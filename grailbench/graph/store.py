@@ -18,7 +18,7 @@ import re
 import secrets
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -258,10 +258,12 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
                 os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
         os.replace(temporary, path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename in (None, str(temporary)):
+            error.filename = str(path)
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _nameless(folder: Path) -> int | None:
