@@ -56,5 +56,7 @@ def of_system(error: OSError) -> GrailbenchError:
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
     what = where + (why or type(error).__name__)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return MachineLacks(f"{what} (make room, or name another disk by GRAILBENCH_CACHE or --out; what was finished is kept)")
+        return MachineLacks(
+            f"{what} (make room, or let GRAILBENCH_CACHE or --out name another disk; what is finished stays)"
+        )
     return InputError(what, remedy="GRAILBENCH_CACHE names another cache, --out another folder")

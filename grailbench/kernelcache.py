@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 import tempfile
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_CACHING, _LOADING = os.path.join("numba", "core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
 _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
@@ -99,3 +101,23 @@ def adopt(locators: list | None = None) -> None:
         locators = CompileResultCacheImpl._locator_classes
     if Locator not in locators:
         locators.insert(0, Locator)
+
+
+def forget(error: BaseException) -> bool:
+    """Whether `error` came of an entry of the cache that cannot be read back.
+
+    The entry is then forgotten, and what failed may be tried again, which compiles the kernel anew: numba takes its
+    entries for whole, and raises whatever comes of that.
+    """
+    trace = error.__traceback__
+    while trace is not None:
+        code, caller = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+        if code.co_name in _LOADING and code.co_filename.endswith(_CACHING):
+            index = getattr(getattr(caller, "_cache_file", caller), "_index_path", None)
+            try:
+                os.unlink(index)
+            except (OSError, TypeError):
+                return False
+            return True
+        trace = trace.tb_next
+    return False

@@ -1,5 +1,7 @@
 """A change in any module with kernels must leave the old compiled kernels behind."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,58 @@ for kernel in (*kernels, search.peek_kernel(), search.explore_late_kernel()):
     assert (code_one, code_two) == (0, 0), one
     assert one == two
     assert len(one.split()) == 12
+
+
+_TWICE = """
+from numba import njit
+from grailbench import kernelcache
+from grailbench.bench.guard import guarded
+
+@njit(cache=True)
+def doubled(x):
+    return 2 * x
+
+print(guarded(lambda: doubled(21)))
+"""
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2], lambda _: b"no"])
+def test_a_damaged_entry_is_compiled_anew(tmp_path, monkeypatch, ending, damage):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    (tmp_path / "twice.py").write_text(_TWICE)
+
+    def answer() -> str:
+        run = subprocess.run([sys.executable, tmp_path / "twice.py"], capture_output=True, text=True, check=False)
+        return run.stdout + run.stderr
+
+    assert "status='ok'" in answer()
+    (entry,) = (tmp_path / "kernels").rglob(f"*doubled*.{ending}")
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    assert "status='ok', reason=None, value=42" in answer()
+    assert len(entry.read_bytes()) == len(whole)
+
+
+def test_a_command_whose_imports_meet_damaged_entries_runs_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    (tmp_path / "g.gra").write_text("2\n0: 9 #\n1: #\n")
+
+    def imported() -> subprocess.CompletedProcess:
+        line = [sys.executable, "-m", "grailbench.cli.main", "import", tmp_path / "g.gra", "--name", "two"]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    before = imported()
+    entries = [path for path in (tmp_path / "kernels").rglob("*.nb?")]
+    for entry in entries:
+        entry.write_bytes(entry.read_bytes()[:20])
+    again = imported()
+    assert (again.returncode, again.stderr) == (2, before.stderr)
+    assert "g.gra, line 2: a child 9 is out of range" in again.stderr
+    assert len(entries) > 1
+
+
+def test_other_errors_are_none_of_the_cache():
+    with pytest.raises(ZeroDivisionError) as raised:
+        1 / 0  # noqa: B018
+    assert not kernelcache.forget(raised.value)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from grailbench import kernelcache
 from grailbench.errors import GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
@@ -70,6 +71,8 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
             raise KeyboardInterrupt from error
         if _came_of(error, TimeLimit):
             return Outcome("timeout", _LATE)
+        if kernelcache.forget(error):
+            return _outcome(work, seconds)
         trace = traceback.format_exc()
         return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
 

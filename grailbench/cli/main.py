@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import click
 
-from grailbench import __version__
+from grailbench import __version__, kernelcache
 from grailbench.bench.guard import prompt_interrupts
 from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
@@ -91,6 +91,8 @@ def _run(argv: list[str] | None) -> int:
         click.echo(_in_words(error), err=True)
         return InputError.exit_code
     except OSError as error:
+        if kernelcache.forget(error):
+            return _run(argv)
         told = of_system(error)
         click.echo(f"error: {told}", err=True)
         return told.exit_code
@@ -100,6 +102,10 @@ def _run(argv: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo(KEPT, err=True)
         return INTERRUPTED
+    except Exception as error:
+        if kernelcache.forget(error):  # numba raises anything; an import that failed is made again
+            return _run(argv)
+        raise
     return code if isinstance(code, int) else 0
 
 

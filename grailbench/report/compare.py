@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from grailbench.bench.results import LAST_PHASES
+from grailbench.bench.rows import LAST_PHASES
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report import statistics
 from grailbench.report.gate import Gate, load_gate
