@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 
+_ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
+
 
 class GrailbenchError(Exception):
     """Base of every expected failure: one clear message, an exit code, never a traceback for the user."""
@@ -56,7 +58,5 @@ def of_system(error: OSError) -> GrailbenchError:
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
     what = where + (why or type(error).__name__)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return MachineLacks(
-            f"{what} (make room, or let GRAILBENCH_CACHE or --out name another disk; what is finished stays)"
-        )
-    return InputError(what, remedy="GRAILBENCH_CACHE names another cache, --out another folder")
+        return MachineLacks(f"{what} (make room, or {_ELSEWHERE}; what was finished is kept)")
+    return InputError(what, remedy=_ELSEWHERE)

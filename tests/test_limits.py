@@ -165,12 +165,21 @@ def test_full_measurements_are_preferred_to_quick_ones(cache):
     assert limits.load(quick=True) == quick
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1, "cpu": {"measurements": [{}]}}', "\x00", '"x"'])
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"format": 1, "cpu": {"measurements": [{}]}}', "\x00", '"x"', pytest.param("[" * 100_000, id="deep")],
+)
 def test_a_damaged_cache_counts_as_none(cache, text, caplog):
     path = limits.save(document(gather(64, 1.0)))
     path.write_text(text)
     with caplog.at_level(logging.WARNING):
         assert limits.load() is None
+
+
+@pytest.mark.parametrize("figure", ["1", [1], {}, True])
+def test_a_cache_whose_figures_are_no_numbers_counts_as_none(cache, figure):
+    limits.save(document(gather(64, 1.0) | {"median": figure}))
+    assert limits.load() is None
 
 
 def test_an_older_format_is_not_read(cache):

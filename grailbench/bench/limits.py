@@ -204,8 +204,14 @@ def _read(path: Path) -> dict | None:
         if not path.exists():
             return None
         found = read_json(path)
-        if found["format"] == FORMAT and all(set(FIELDS) <= set(each) for each in rows(found)):
+        if found["format"] == FORMAT and all(map(_is_row, rows(found))):
             return found if "fingerprint" in found else None
     except (InputError, OSError, KeyError, TypeError, AttributeError) as error:
         _log.warning("%s is damaged and is not used: %s", path, error)
     return None
+
+
+def _is_row(each: dict) -> bool:
+    """Whether a row has all fields; the three figures are numbers, or None where nothing was timed."""
+    figures = [each.get(name) for name in ("least", "median", "most")]
+    return set(FIELDS) <= set(each) and all(figure is None or type(figure) in (int, float) for figure in figures)

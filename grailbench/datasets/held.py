@@ -181,7 +181,10 @@ def lock(file: str, digest: str, size: int, source: str) -> None:
 def _read_lock() -> dict:
     path = lock_path()
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        entries = tomllib.loads(path.read_text("utf-8"))
+        if not all(isinstance(entry, dict) and isinstance(entry.get("sha256"), str) for entry in entries.values()):
+            raise ValueError("an entry has no sha256")
+        return entries
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -142,7 +142,10 @@ def read_meta(path: str | os.PathLike) -> dict:
     """The meta of a stored graph, without reading its edges. Raises as `load_graph` does."""
     path = Path(path)
     with _opened(path) as archive:
-        return _meta(archive, path, "graph")
+        meta = _meta(archive, path, "graph")
+        if not isinstance(meta.get("sha256"), str) or not isinstance(meta.get("vertices"), int):
+            raise _damaged(path, "its meta lacks checksum or vertices")
+        return meta
 
 
 def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag, dict]:

@@ -1,0 +1,191 @@
+"""A disk that is full or cannot be written, a cache that is no folder, entries that are damaged: one clear line, the
+exit code that is documented, and nothing that was finished is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+from commands import call, call_apart
+
+from grailbench.bench import limits, results
+from grailbench.datasets import held
+from grailbench.errors import InputError
+from grailbench.graph import store
+
+GRA = "4\n0: 1 #\n1: 2 #\n2: #\n3: #\n"
+RUN = ("run", "--dataset", "diamond", "--impl", "dfs", "--count", "20", "--trials", "3")
+
+
+@pytest.fixture
+def gra(tmp_path):
+    (tmp_path / "g.gra").write_text(GRA)
+    return tmp_path / "g.gra"
+
+
+def one_line(told: tuple[int, str, str], code: int, *said: str) -> None:
+    """Holds the exit code, and that stderr ends in one error line, which says all of `said`."""
+    assert told[0] == code
+    lines = [line for line in told[2].splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert told[2].splitlines()[-1] == lines[0]
+    assert all(part in lines[0] for part in said)
+    assert "Traceback" not in told[2]
+
+
+# ---------------------------------------------------------------------------------------- the cache
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "{gra}", "--name", "mine"),
+        ("fetch", "kegg"),
+        ("generate", "random", "--vertices", "9", "--degree", "1", "--name", "mine"),
+        ("list", "datasets"),
+        ("plan", "--dataset", "kegg-like"),
+        ("run", "--dataset", "kegg-like", "--impl", "dfs", "--out", "{gra}.run"),
+        ("verify", "--dataset", "kegg-like", "--impl", "dfs"),
+        ("export", "kegg-like", "{gra}.tuwien"),
+    ],
+)
+def test_a_cache_that_is_a_file_ends_each_command_with_one_line(capsys, monkeypatch, gra, tmp_path, words):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "file"))
+    told = call(capsys, *(word.format(gra=gra) for word in words))
+    one_line(
+        told, 2, f"{tmp_path / 'file'}: the cache cannot be kept here: it is a file", "GRAILBENCH_CACHE names another"
+    )
+    assert told[1] == ""
+
+
+def test_a_cache_that_cannot_be_made_says_why(capsys, monkeypatch, gra, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", f"{gra}/below")
+    one_line(call(capsys, "import", gra, "--name", "mine"), 2, "the cache cannot be kept here: Not a directory")
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [("imported", ("import", "{gra}", "--name", "mine")), ("generated", ("generate", "kegg-like", "--no-compare"))],
+)
+def test_a_file_where_a_folder_of_the_cache_should_be_is_named(capsys, monkeypatch, gra, tmp_path, folder, words):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / folder).write_text("")
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    told = call(capsys, *(word.format(gra=gra) for word in words))
+    one_line(told, 2, f"{tmp_path / 'cache' / folder}: it is no folder")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_full_disk_is_what_the_machine_lacks(capsys, monkeypatch, gra, number):
+    def full(*given):
+        raise OSError(number, os.strerror(number), "/the/file")
+
+    monkeypatch.setattr(store, "save_graph", full)
+    one_line(call(capsys, "import", gra, "--name", "mine"), 4, f"/the/file: {os.strerror(number)} (make room")
+
+
+def test_a_read_only_disk_is_an_input_error(capsys, monkeypatch, gra):
+    def refused(*given):
+        raise OSError(errno.EROFS, "Read-only file system", "/the/file")
+
+    monkeypatch.setattr(store, "save_graph", refused)
+    one_line(call(capsys, "import", gra, "--name", "mine"), 2, "/the/file: Read-only file system (GRAILBENCH_CACHE")
+
+
+def test_ceilings_that_cannot_be_kept_are_shown_all_the_same(monkeypatch):
+    def full(document):
+        raise OSError(errno.ENOSPC, "No space left on device", "/the/file")
+
+    notes = []
+    monkeypatch.setattr(limits, "load", lambda quick: None)
+    monkeypatch.setattr(limits, "save", full)
+    monkeypatch.setattr(limits, "_measure_cpu", lambda *given: {"measurements": ["a row"]})
+    assert limits.measure(("cpu",), note=notes.append)["cpu"] == {"measurements": ["a row"]}
+    assert notes == ["not kept in the cache: /the/file: No space left on device"]
+
+
+# ---------------------------------------------------------------------------------------- runs
+
+
+def test_a_run_onto_a_full_disk_keeps_its_finished_rows_and_goes_on_later(diamond, tmp_path):
+    warm = call_apart(*RUN, "--out", tmp_path / "warm")
+    assert warm[0] == 0
+    size = (tmp_path / "warm" / results.ROWS).stat().st_size
+    most = max(size * 2 // 3, *(path.stat().st_size for path in (tmp_path / "warm").glob("*.json")))
+    assert most < size
+    words = [*RUN, "--out", str(tmp_path / "run")]
+    code = (
+        "import resource; from grailbench.cli.main import main\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
+        f"main({words!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    one_line((done.returncode, done.stdout, done.stderr), 4, str(tmp_path / "run" / results.ROWS), "make room")
+    rows, _ = results.read_rows(tmp_path / "run")
+    assert 0 < len(rows) < 6
+    resumed = call_apart("run", f"--resume={tmp_path / 'run'}")
+    assert resumed[0] == 0, resumed[2]
+    again, _ = results.read_rows(tmp_path / "run")
+    assert again[: len(rows)] == rows
+    assert len(again) == 6
+
+
+def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
+    told = call(capsys, *RUN, "--out", f"{gra}/run")
+    one_line(told, 2, f"{gra}/run: cannot be made: Not a directory")
+
+
+@pytest.mark.parametrize("command", ["report", "plot", "export", "limits", "generate"])
+def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_path, command):
+    if command in ("report", "plot"):
+        assert call(capsys, *RUN, "--out", tmp_path / "run")[0] == 0
+    where = tmp_path / "run" / {"report": "report", "plot": "figures"}.get(command, "")
+    where.parent.mkdir(exist_ok=True)
+    if command in ("report", "plot"):
+        where.write_text("a file where the folder should be")
+    monkeypatch.setattr(limits, "measure", lambda **given: {"cpu": {"measurements": []}})
+    words = {
+        "report": ("report", tmp_path / "run"),
+        "plot": ("plot", tmp_path / "run"),
+        "export": ("export", "diamond", f"{gra}/below"),
+        "limits": ("limits", "--json", "--out", f"{gra}/below"),
+        "generate": (
+            "generate",
+            "--measure",
+            "diamond",
+            "--out",
+            gra.parent / "run" / "x" / ".." / ".." / "g.gra" / "x",
+        ),
+    }[command]
+    one_line(call(capsys, *words), 2)
+
+
+# ---------------------------------------------------------------------------------------- damaged entries
+
+
+@pytest.mark.parametrize("text", ["a = 1\n", "[a]\n", "[a]\nsha256 = 5\n", "\x00", "[a\n"])
+def test_a_lock_file_that_holds_no_checksums_is_named(monkeypatch, tmp_path, text):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    (tmp_path / "datasets.lock.toml").write_text(text)
+    with pytest.raises(InputError, match="datasets.lock.toml: unreadable lock file: .*mend or delete it"):
+        held.locked_sha256("a")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "\x00", pytest.param("[" * 100_000, id="deep")])
+def test_a_note_that_cannot_be_read_is_as_none(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    assert held.read_note(tmp_path / "a") == {}
+
+
+@pytest.mark.parametrize("change", [{"sha256": None}, {"sha256": 5}, {"vertices": "many"}])
+def test_a_stored_graph_with_an_odd_meta_is_damaged(tmp_path, change, monkeypatch):
+    meta = {"kind": "graph", "vertices": 0, "edges": 0, "sha256": "0" * 64} | change
+    store._write(tmp_path / "g.npz", meta, {})
+    with pytest.raises(store.Damaged, match="its meta lacks checksum or vertices"):
+        store.read_meta(tmp_path / "g.npz")
+    with pytest.raises(store.Damaged):
+        store.stored_dag(tmp_path / "g.npz")
