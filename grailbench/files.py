@@ -7,6 +7,7 @@ a folder, a device, a terminal or a socket is refused, and a pipe that nothing c
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -29,7 +30,7 @@ from grailbench.errors import InputError, TooLittleMemory
 REFETCH = "the file is not whole: fetch or copy it again"
 SILENCE_S = 30.0  #: the most to wait for the next bytes of a pipe
 SETTINGS = 16 << 20  #: bytes that a config, a gate or a profile may have
-RATIO, SLACK = 200, 256 << 20  #: gzip may unpack to this many times its size, and always to this many bytes
+RATIO, SLACK = 100, 256 << 20  #: gzip may unpack to this many times its size, and always to this many bytes
 _SHARE = 4  # of the free memory a text may take one part in so many: what is read from it takes the others
 _BLOCK = 1 << 20
 _KINDS = (
@@ -135,7 +136,7 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
                 why = next((why for is_kind, why in _KINDS if is_kind(found.st_mode)), "it is no regular file")
                 raise InputError(why, path=shown, remedy=_INSTEAD)
             if stat.S_ISREG(found.st_mode) and found.st_size:  # without a size it cannot be mapped, as those of /proc
-                raw = np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_COPY), np.uint8)
+                raw = _mapped(handle, found.st_size, shown)
             else:
                 raw = np.frombuffer(_drained(handle, shown), np.uint8)
         piped = stat.S_ISFIFO(found.st_mode)
@@ -170,6 +171,15 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError("there is no such file", path=path) from None
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         raise InputError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from None
+
+
+def _mapped(handle: int, size: int, path: Path) -> np.ndarray:
+    try:
+        return np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_COPY), np.uint8)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise TooLittleMemory(f"{path}: a file of {size:,} bytes is more than memory allows here") from None
 
 
 def _drained(handle: int, path: Path) -> bytearray:

@@ -167,6 +167,10 @@ def test_queries_come_from_no_pipe_folder_or_device(tmp_path):
 
 def test_a_query_file_is_held_against_the_memory(tmp_path, monkeypatch):
     (tmp_path / "pairs").write_text("0 1\n" * 1000)
+    os.truncate(tmp_path / "pairs", 1 << 40)
+    with pytest.raises(TooLittleMemory, match="pairs: a (query )?file of 1,099,511,627,776 bytes"):
+        QuerySpec.parse(str(tmp_path / "pairs"), 10, 1)
+    os.truncate(tmp_path / "pairs", 4000)
     monkeypatch.setattr(memory, "available", lambda: 200_000)
     with pytest.raises(TooLittleMemory, match="pairs: its queries: about 0.2 MB of memory needed, 0.2 MB free"):
         read_query_file(str(tmp_path / "pairs"), Counted(5))

@@ -71,6 +71,7 @@ class QuerySpec:
             choices = f"choose {', '.join(cls.DRAWN)} or a file"
             raise InputError(f"no query set {text!r}: there is no such file", remedy=choices)
         with opened(text, pipes=False) as source:
+            memory.require(source.raw.size, f"{text}: a query file of {source.raw.size:,} bytes")
             return cls("file", 0, 0, text, source.sha256)
 
     @property
