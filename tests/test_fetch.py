@@ -15,9 +15,8 @@ import tarfile
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -89,9 +88,7 @@ def tar_of(*members):
     return packed.getvalue()
 
 
-def dataset(
-    name="a", archive="a.gra.gz", member=None, content=None, packed=None, blob=None, from_=(), size=None, **more
-):
+def dataset(name="a", archive="a.gra.gz", member=None, content=None, packed=None, blob=None, from_=(), **more):
     """A dataset; its checksums are known when `content` (graph file) and `packed` (archive) are given."""
     return Dataset(
         name=name,
@@ -103,11 +100,7 @@ def dataset(
         set_title="Toy",
         archives={
             archive: Archive(
-                file=archive,
-                sha256=packed and sha256(packed),
-                git_blob=blob,
-                bytes=size,
-                sources=tuple(map(str, from_)),
+                file=archive, sha256=packed and sha256(packed), git_blob=blob, sources=tuple(map(str, from_))
             )
         },
         **more,
@@ -266,73 +259,6 @@ def test_a_server_that_never_answers_costs_the_read_timeout_once():
                 asked += 1
     assert asked == 2
     assert all("out of reach" in r.reasons[0] for r in results)
-
-
-# ---------------------------------------------------------------------------------------------- limits of a download
-
-
-@pytest.fixture
-def dripping():
-    """A server that sends what `.begin` holds, then `.block` over and over, `.pause` seconds apart; `.sent` bytes."""
-    stopped = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            with suppress(OSError):
-                self.wfile.write(running.begin)
-                while not stopped.wait(running.pause) and running.sent < 1 << 28:
-                    self.wfile.write(running.block)
-                    running.sent += len(running.block)
-
-        def log_message(self, *args):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    running.url, running.sent = f"http://127.0.0.1:{running.server_port}/{{file}}", 0
-    running.begin, running.block, running.pause = b"HTTP/1.0 200 OK\r\n\r\n", b"0" * 4096, 0.0
-    threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
-    yield running
-    stopped.set()
-    running.shutdown()
-    running.server_close()
-
-
-@pytest.mark.parametrize("registered", [True, False])
-def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(dripping, registered, cache, monkeypatch):
-    monkeypatch.setattr("grailbench.datasets.fetch.UNREGISTERED", 3_000_000)
-    size = 1_000_000 if registered else None
-    result = one(fetch([dataset(from_=[dripping.url], size=size)], hosts=Hosts()))
-    assert f"it has more than {1_000_000 if registered else 3_000_000:,} bytes" in result.reasons[0]
-    assert dripping.sent < 1 << 27
-    assert leftovers(cache) == []
-
-
-def test_a_download_that_announces_too_much_is_not_begun(dripping):
-    dripping.begin, dripping.pause = b"HTTP/1.0 200 OK\r\nContent-Length: 1000001\r\n\r\n", 60.0
-    result = one(fetch([dataset(from_=[dripping.url], size=1_000_000)], hosts=Hosts()))
-    assert "it has more than 1,000,000 bytes" in result.reasons[0]
-
-
-@pytest.mark.parametrize("begin", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "])
-def test_a_download_that_only_drips_ends_at_its_deadline(dripping, begin, cache):
-    dripping.begin, dripping.block, dripping.pause = begin, b"0", 0.02
-    hosts = Hosts(grace=0.3)
-    result = one(fetch([dataset(from_=[dripping.url], size=1)], hosts=hosts))
-    assert "the file was not whole after" in result.reasons[0]
-    assert leftovers(cache) == []
-
-
-def test_a_download_has_more_time_the_larger_it_is_and_an_hour_at_most():
-    assert Hosts().patience(0) == 60
-    assert Hosts().patience(16 << 20) == 60 + 1024
-    assert Hosts().patience(1 << 40) == 3600
-
-
-def test_a_pipe_in_a_mirror_is_refused_at_once(folder):
-    os.mkfifo(folder / "a.gra.gz")
-    result = one(fetch([dataset()], mirror=str(folder)))
-    assert any("it is a pipe" in reason for reason in result.reasons)
 
 
 # ---------------------------------------------------------------------------------------------- checksums

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from grailbench import memory
 from grailbench.closure import bits as packed
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu.sweep import sweep
@@ -40,9 +41,7 @@ def reference(relation: Relation) -> np.ndarray:
 def require_memory(name: str, vertices: int) -> None:
     """Raise TooLittleMemory unless there is room for the relation, its transpose and its closure in bits: what the
     reference takes."""
-    import psutil
-
-    need, free = 3 * 8 * vertices * packed.words(vertices), psutil.virtual_memory().available
+    need, free = 3 * 8 * vertices * packed.words(vertices), memory.available()
     if need > free:
         raise TooLittleMemory(
             f"the closure of {name}, {vertices:,} vertices, needs {need / 2**30:.2f} GiB; "
