@@ -15,6 +15,7 @@ import tarfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
