@@ -247,6 +247,35 @@ def test_an_older_import_whose_ids_were_changed_is_to_be_imported_again(capsys, 
     assert "import it again" in call(capsys, "info", "old")[2]
 
 
+def test_a_renumbered_import_is_asked_by_the_ids_of_its_file(capsys, tmp_path):
+    (tmp_path / "far.txt").write_text("70 2000000000\n9 70\n")
+    words = ["import", tmp_path / "far.txt", "--name", "far"]
+    code, _, err = call(capsys, *words)
+    assert (code, "far.txt, line 1: id 2000000000 makes a graph of 2,000,000,001 vertices" in err) == (2, True)
+    assert call(capsys, *words, "--renumber")[0] == 0
+    (tmp_path / "q.txt").write_text("9 2000000000 1\n70 9 0\n2000000000 70 0\n")
+    asking = ["verify", "--dataset", "far", "--impl", "sequential", "--no-fetch", "--queries"]
+    code, out, _ = call(capsys, *asking, tmp_path / "q.txt")
+    assert (code, "ok" in out) == (0, True)
+    (tmp_path / "inside.txt").write_text("0 1\n")
+    code, _, err = call(capsys, *asking, tmp_path / "inside.txt")
+    assert (code, "vertex 0 is out of range: the graph has 3 ids from 9 to 2000000000" in err) == (2, True)
+
+
+def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(capsys, tmp_path):
+    for text, stated, told in (("0 2\n", 5, "0 to 4"), ("1 5\n", 5, "1 to 5"), ("% asym un\n1 2\n", 4, "1 to 4")):
+        (tmp_path / "v.txt").write_text(text)
+        words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
+        code, out, _ = call(capsys, *words)
+        assert (code, f"ids: {told}, as in the file" in out) == (0, True)
+
+
+def test_a_checksum_is_of_the_file_as_it_is_also_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "b.txt").write_bytes(b"\xef\xbb\xbf0 1\n")
+    meta = import_graph(tmp_path / "b.txt", "with-bom", replace=True).meta
+    assert meta["source_sha256"] == store.sha256_file(tmp_path / "b.txt")
+
+
 def test_an_older_import_whose_ids_were_kept_opens_as_before():
     older("old", "ids as given; ids start at 1, those below are isolated vertices")
     assert open_graph("old").ids.describe() == open_raw("old").ids.describe() == "0 to 2, as in the file"

@@ -114,6 +114,16 @@ def test_parallel_edges_count_by_the_lightest_also_for_the_check(tmp_path):
     assert "weights of the file" in workload.describe()
 
 
+def test_the_way_from_raw_edges_goes_by_the_weights_of_the_file_too(capsys, tmp_path):
+    (tmp_path / "w.txt").write_text("0 1 9\n0 1 2\n1 2 5\n0 2 20\n2 0 1\n")
+    import_graph(tmp_path / "w.txt", "from-raw-edges", replace=True)
+    words = ["--problem", "sssp", "--dataset", "from-raw-edges", "--impl", "dijkstra", "--from-edges", "--trials", 1]
+    assert call(capsys, "run", *words, "--warmup", 0, "--no-fetch", "--out", tmp_path / "run")[0] == 0
+    rows = [json.loads(line) for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
+    assert {row["status"] for row in rows} == {"ok"}
+    assert "ready" in {row["phase"] for row in rows}
+
+
 def test_weights_are_drawn_where_the_file_has_none_and_that_is_said(tmp_path):
     (tmp_path / "p.txt").write_text("0 1\n1 2\n")
     import_graph(tmp_path / "p.txt", "plain-edges", replace=True)
