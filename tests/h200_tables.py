@@ -21,18 +21,9 @@ PHASES = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order"
 BATCHES = ("random-100000-s1", "random-20000-s1", "random-16-s1")
 #: look-alikes of printed graphs that are not at hand: their rows come from one run
 LIKES = ("cit-patents", "uniprotenc_100", "uniprotenc_150")
-LARGE = {
-    "cit-patents-like": "fused-large",
-    "uniprotenc_100-like": "fused-large",
-    "uniprotenc_150-like": "fused-large",
-    "dag_01-like": "fused-large",
-    "dag_11-like": "fused-large",
-    "citations-n3800000-k4.6-w500000-s1": "fused-large",
-}
-MEMORY = {
-    "fused": ("kegg", "human", "citeseer-large", "uniprotenc_22"),
-    "fused-large": tuple(LARGE),
-}
+LARGE = ("cit-patents-like", "uniprotenc_100-like", "uniprotenc_150-like", "dag_01-like", "dag_11-like",
+         "citations-n3800000-k4.6-w500000-s1")  # fmt: skip
+MEMORY = {"fused": ("kegg", "human", "citeseer-large", "uniprotenc_22"), "fused-large": LARGE}
 NONE = "–"
 
 
@@ -80,7 +71,8 @@ def ms(value):
 def ratio(slow, fast):
     """How many times as long, or a dash."""
     found = slow / fast
-    return NONE if found != found else f"{found:,.1f}x" if found < 100 else f"{found:,.0f}x"
+    places = 2 if found < 1 else 1 if found < 100 else 0
+    return NONE if found != found else f"{found:,.{places}f}x"
 
 
 def line(*values):
@@ -115,10 +107,10 @@ def beside(value, table, dataset, column):
     return f"{value} ({table.rows[dataset][column]}{star})"
 
 
-def both(dataset, like, dim):
-    """The cells of the thesis's pipeline, and those of ours."""
+def both(dataset, like, dim, ours="fused-large"):
+    """The cells of the thesis's pipeline, and those of ours; of look-alikes from the run `ours`."""
     if like:
-        return (Cells("thesis-gpu-like", f"{dataset}-like", dim),) * 2
+        return Cells("thesis-gpu-like", f"{dataset}-like", dim), Cells(ours, f"{dataset}-like", dim)
     return Cells("thesis-gpu", dataset, dim), Cells("fused", dataset, dim)
 
 
@@ -156,7 +148,7 @@ def thesis_searches():
     yield from heads("", *names, "`parallel`", "`gpu-fused`", "`sequential` / `gpu-fused`", "`parallel` / `gpu-fused`")
     for number in ("6.4", "6.5", "6.6"):
         for dataset, title, like, table in printed_graphs(number):
-            thesis, cells = both(dataset, like, 2)
+            thesis, cells = both(dataset, like, 2, "thesis-gpu-like")  # asked as many pairs
             if like:
                 yield printed_alone(number, dataset, names, 4)
             cpu = cells.mean("sequential", "query")
@@ -225,13 +217,24 @@ def large():
     """Large synthetic graphs: labels on the device and from edges, searches."""
     names = ("`sequential`", "`gpu-fused` device", "ratio, device", "from edges: `sequential`", "`gpu-fused`", "ratio")
     yield from heads("graph", *names, "query: `parallel`", "`gpu-fused`", "ratio, host to host")
-    for dataset, run in LARGE.items():
-        cells = Cells(run, dataset, 2)
+    for dataset in LARGE:
+        cells = Cells("fused-large", dataset, 2)
         cpu, device = cells.median("sequential", "label"), cells.median("gpu-fused", "label/on_device")
         whole = [cells.median(impl, "ready") for impl in ("sequential", "gpu-fused")]
         asked = [cells.median(impl, "query") for impl in ("parallel", "gpu-fused")]
         values = [ms(cpu), ms(device), ratio(cpu, device), *map(ms, whole), ratio(*whole), *map(ms, asked)]
         yield line(dataset, *values, ratio(*asked))
+
+
+def parts():
+    """Where the time of `gpu-fused` from edges goes, d = 2; all on the host but `label`."""
+    names = ("condense", "renumber", "transfer", "allocate", "label")
+    yield from heads("graph", "from edges", *names)
+    for run, datasets in MEMORY.items():
+        for dataset in datasets:
+            cells = Cells(run, dataset, 2, ["random-100000-s1", "random-16-s1"])
+            spent = [cells.median("gpu-fused", f"ready/{name}") for name in names]
+            yield line(dataset, ms(cells.median("gpu-fused", "ready")), *map(ms, spent))
 
 
 def memory():
@@ -267,6 +270,7 @@ TABLES = {
     "fused-searches": fused_searches,
     "ten-million": ten_million,
     "large": large,
+    "parts": parts,
     "memory": memory,
     "commits": commits,
 }
