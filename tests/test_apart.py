@@ -172,7 +172,10 @@ def test_no_process_is_left_behind(apart, tmp_path):
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
 
 
-def test_the_processes_end_when_the_run_is_killed(session_cache, diamond):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
+@pytest.mark.parametrize("whom", ["run", "nursery"])
+def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_path, whom, number):
+    """However these die; a polite kill of the nursery it does not hear, since terminals and batch systems tell all."""
     import subprocess
     from pathlib import Path
 
@@ -181,19 +184,62 @@ def test_the_processes_end_when_the_run_is_killed(session_cache, diamond):
     toys = Path(__file__).with_name("toys.py")
     words = ["run", "--dataset", diamond, "--impl", "toy:forever", "--process", "own", "--no-fetch"]
     running = subprocess.Popen(
-        [sys.executable, str(toys), *words],
+        [sys.executable, str(toys), *words, "--out", str(tmp_path / "run")],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])},
         stdout=subprocess.DEVNULL,
     )
     watched, deadline = [], time.monotonic() + PATIENCE
-    while len(watched) < 2 and time.monotonic() < deadline:  # nursery and cell
+    while time.monotonic() < deadline and not any(child.cpu_times().user > 0.3 for child in watched[1:]):
         time.sleep(0.1)
-        watched = psutil.Process(running.pid).children(recursive=True)
-    assert len(watched) >= 2
-    running.send_signal(signal.SIGKILL)
+        watched = psutil.Process(running.pid).children(recursive=True)  # the nursery, then its cells
+    assert len(watched) == 2
+    heard = whom == "run" or number != signal.SIGTERM
+    victim = psutil.Process(running.pid) if whom == "run" else watched[0]
+    victim.send_signal(number)
+    _, alive = psutil.wait_procs(watched, timeout=PATIENCE if heard else 1)
+    assert (alive == []) == heard
+    if heard:
+        code = running.wait(PATIENCE)
+        assert code == (1 if whom == "nursery" else 130 if number == signal.SIGTERM else -number)
+    running.kill()
     running.wait()
-    _, alive = psutil.wait_procs(watched, timeout=PATIENCE)
-    assert alive == []
+    assert psutil.wait_procs(watched, timeout=PATIENCE)[1] == []
+
+
+ORPHAN = """
+import os, subprocess, sys, time
+from grailbench.bench import orphan
+if sys.argv[1:] == ["child"]:
+    orphan._tell_the_system = lambda: False
+    orphan.end_with(os.getppid())
+    print(os.getpid(), flush=True)
+    time.sleep(300)
+else:
+    subprocess.Popen([sys.executable, __file__, "child"]).wait()
+"""
+
+
+def test_where_the_system_does_not_tell_a_thread_sees_that_the_parent_is_gone(tmp_path):
+    import subprocess
+
+    import psutil
+
+    (tmp_path / "orphan.py").write_text(ORPHAN)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    parent = subprocess.Popen([sys.executable, tmp_path / "orphan.py"], stdout=subprocess.PIPE, env=env)
+    child = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.communicate()
+    assert psutil.wait_procs([child], timeout=PATIENCE)[1] == []
+
+
+def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
+    import subprocess
+
+    code = "import os; from grailbench.bench.orphan import end_with; end_with(os.getpid()); print('alive')"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
+    assert (done.returncode, done.stdout) == (1, b"")
 
 
 def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):

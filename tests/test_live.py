@@ -59,34 +59,60 @@ def test_view_tells_cell_trial_last_times_and_the_best_so_far(plan):
     ]
 
 
-def test_time_left_is_that_of_the_steps_left_at_the_pace_of_their_cell(plan):
+def take(view, clock, cell, doing, seconds):
+    view.step(cell, doing, 0)
+    clock.seconds += seconds
+    view.step(cell, doing, 1)
+
+
+def test_time_left_is_that_of_the_trials_left_at_the_pace_of_their_cell(plan):
     view, clock = view_of(plan)
-    one, other = plan.cells  # five steps each
+    one, other = plan.cells  # verified, warmed up, three trials each
+    for cell in (one, other):
+        take(view, clock, cell, "verified", 60.0)  # kernels were compiled
+        take(view, clock, cell, "warming up", 20.0)
     assert view.seconds_left() is None
-    for cell, seconds in ((one, 1.0), (other, 3.0)):
-        view.step(cell, "verifying", 0)
-        clock.seconds += seconds
-        view.step(cell, "verified", 1)
-    assert view.seconds_left() == pytest.approx(4 * 1.0 + 4 * 3.0)
-    assert (view.done, view.steps) == (2, 10)
+    take(view, clock, one, "trial 1 of 3", 1.0)
+    assert view.seconds_left() == pytest.approx(2 * 1.0 + 3 * 1.0)
+    take(view, clock, other, "trial 1 of 3", 3.0)
+    assert view.seconds_left() == pytest.approx(2 * 1.0 + 2 * 3.0)
+    assert (view.done, view.steps) == (6, 10)
+
+
+def test_what_is_verified_only_has_a_time_left_after_two_cells(diamond, toys):
+    cells = ["toy:right", "toy:other", "toy:spin"]
+    block = {"datasets": [diamond], "implementations": cells, "count": 50, "trials": 3}
+    plan, clock = make_plan(Config.model_validate({"experiment": [block]})), Clock()
+    view = View(plan, 3, clock)
+    take(view, clock, plan.cells[0], "verified", 30.0)
+    assert view.seconds_left() is None
+    take(view, clock, plan.cells[1], "verified", 2.0)
+    assert view.seconds_left() == pytest.approx(16.0)
 
 
 def test_cell_that_is_given_up_takes_no_more_time(plan):
     view, clock = view_of(plan)
     one, other = plan.cells
-    view.step(one, "verifying", 0)
-    clock.seconds += 2.0
-    view.step(one, "verified", 1)
+    take(view, clock, other, "verified", 5.0)
+    take(view, clock, other, "warming up", 2.0)
+    take(view, clock, other, "trial 1 of 3", 2.0)
+    take(view, clock, one, "verified", 5.0)
     view.rows([dict.fromkeys(FIELDS) | one.columns() | {"status": "wrong"}])
-    assert view.seconds_left() == pytest.approx(5 * 2.0)
-    assert view.done == 5
+    assert view.seconds_left() == pytest.approx(2 * 2.0)
+    assert view.done == 3 + 5
 
 
 def test_steps_done_in_an_earlier_sitting_set_no_pace(plan):
-    view, _ = view_of(plan)
-    view.step(plan.cells[0], "done before", 5)
+    view, clock = view_of(plan)
+    one, other = plan.cells
+    view.step(one, "done before", 5)
     assert view.seconds_left() is None
     assert view.done == 5
+    view.step(other, "done before", 2)
+    take(view, clock, other, "verified", 9.0)
+    take(view, clock, other, "warming up", 9.0)
+    take(view, clock, other, "trial 3 of 3", 4.0)
+    assert view.seconds_left() == 0.0
 
 
 def test_long_steps_are_drawn_before_they_begin_anew(plan):
@@ -133,6 +159,22 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
     assert "\r" not in text
     assert "best query" not in text
     assert "2 cells verified by closure" in text
+
+
+def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
+    from grailbench.bench import console, environment
+
+    for module in (console, environment):
+        monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    block = {"datasets": [diamond], "implementations": ["parallel"], "threads": [2, 64], "count": 50, "trials": 1}
+    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    text = shown(plan, tmp_path)
+    assert "64 threads on 2 cores" in text
+    assert text.index("64 threads on 2 cores") < text.index("verified by")
+    assert "64 threads on 2 cores" in shown(plan, tmp_path, verify)
+    out = io.StringIO()
+    Console(file=out, width=300).print(console.plan_table(plan, []))
+    assert ["2 cores here" in line for line in out.getvalue().splitlines() if "parallel" in line] == [False, True]
 
 
 def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):

@@ -288,6 +288,16 @@ def test_runs_are_found_by_name_beginning_and_plan(stored):
         results.latest_run("z")
 
 
+def test_a_run_that_failed_before_its_first_row_is_not_the_latest_to_show(stored):
+    with pytest.raises(InputError, match="none of the 3 stored runs has a row"):
+        results.latest_results()
+    older = stored / "20250101-000000-a-1111"
+    (older / results.ROWS).write_text(json.dumps(row(None, None, status="failed")) + "\n")
+    (stored / "20250102-000000-b-2222" / results.ROWS).write_text("")
+    assert results.latest_results() == older
+    assert results.latest_run().name == "20250102-000000-b-2222"  # that --resume goes on with
+
+
 def test_new_runs_never_share_a_folder(stored, tmp_path):
     one, two = (results.new_run("a", "123456", None) for _ in range(2))
     assert one != two

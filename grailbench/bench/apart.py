@@ -4,7 +4,8 @@ For each graph one process is started that opens it and has neither threads nor 
 once for each cell, so that a cell begins at once, with the graph in pages that all share. Cells then wait to be told
 to make one pass or another, which keeps their trials interleaved as in one process.
 
-A cell that is over its time is killed, in a kernel too. One that the system kills for want of memory is a row
+Nursery and cells end with the process that started them, however that dies (`bench.orphan`). A cell that is over its
+time is killed, in a kernel too. One that the system kills for want of memory is a row
 'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.memory`).
 """
 
@@ -26,10 +27,16 @@ from typing import Any
 
 from grailbench.bench import memory
 from grailbench.bench.guard import INTERRUPTS, Outcome, guarded
+from grailbench.bench.orphan import end_with
 from grailbench.bench.plan import Cell
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
-_START = "import sys; from grailbench.bench import apart; apart._serve(int(sys.argv[1]))"
+_START = """import sys
+from grailbench.bench.orphan import end_with
+end_with(int(sys.argv[2]), threads=False)
+from grailbench.bench import apart
+apart._serve(int(sys.argv[1]))
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Nursery:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, str(its.fileno())],
+                [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what is printed there is for people; stdout may be for machines
                 env=environment,
@@ -168,8 +175,9 @@ def _serve(handle: int) -> None:
             question = connection.recv()
             if isinstance(question, Cell):
                 _, (its,), _, _ = socket.recv_fds(ours, 16, 1)
-                pid = os.fork()
+                nursery, pid = os.getpid(), os.fork()
                 if pid == 0:
+                    end_with(nursery)
                     connection.close()
                     ours.close()
                     _live(Connection(its), question, graph, given)

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from grailbench import paths
+from grailbench.bench.environment import usable_cores
 from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
@@ -84,7 +85,7 @@ class Screen:
 
 def plan_table(plan: Plan, missing: list[str]) -> Grid:
     """The cells of a plan; graphs that are not in the cache are marked."""
-    absent = set(missing)
+    absent, cores = set(missing), usable_cores()
     title = f"{plan.name}: {_count(len(plan.cells), 'cell')} on {_count(len(plan.by_dataset()), 'graph')}"
     heads = ["dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes"]
     lines = []
@@ -95,6 +96,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
+        notes += [f"{cores} core{'s' if cores > 1 else ''} here"] if (cell.threads or 0) > cores else []
         notes += [f"{cell.devices} GPUs"] if (cell.devices or 1) > 1 else []
         notes = [cell.problem, *notes] if cell.problem != USUAL else notes
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)

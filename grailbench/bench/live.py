@@ -15,6 +15,7 @@ from rich.text import Text
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.rows import cell_of, ends_trial, sampled
 
+FIRST, TRIAL = "first", "trial"  #: kinds of steps: to verify and warm up, and to time
 DRAW_SECONDS = 0.1  #: at least between two drawings ...
 LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
 
@@ -25,11 +26,13 @@ class View:
     def __init__(self, plan: Plan, steps: int, now=monotonic):
         self._now = now
         self.steps, self.done = steps, 0
-        a_cell = steps / len(plan.cells) if plan.cells else 0
-        verifying = a_cell == 1  # one step a cell: nothing is timed
-        self._left = {cell_of(c.columns()): 1 if verifying else 1 + c.warmup + c.trials for c in plan.cells}
+        timing = steps != len(plan.cells)  # one step a cell: each is only verified
+        self._left = {
+            cell_of(c.columns()): {FIRST: 1 + timing * c.warmup, TRIAL: timing * c.trials} for c in plan.cells
+        }
         self._graph = {cell_of(c.columns()): c.dataset for c in plan.cells}
-        self._spent: dict[str, list[float]] = {}
+        self._spent: dict[tuple[str, str], list[float]] = {}  # by cell and kind of step
+        self._took: dict[str, float] = {}  # the last step of a cell
         self._best: dict[tuple, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -42,10 +45,13 @@ class View:
         key, moment = cell_of(cell.columns()), self._now()
         self.cell, self.doing = cell, doing
         self._names[key] = cell.label()
-        if steps:
-            if doing != "done before":
-                self._spent.setdefault(key, []).append((moment - self._since) / steps)
-            self._finish(key, steps)
+        if steps and doing == "done before":
+            self._finish(key, TRIAL, steps)
+        elif steps:
+            kind = TRIAL if doing.startswith(TRIAL) else FIRST
+            self._took[key] = (moment - self._since) / steps
+            self._spent.setdefault((key, kind), []).append(self._took[key])
+            self._finish(key, kind, steps)
         self._since = moment
 
     def rows(self, rows: list[dict]) -> None:
@@ -54,7 +60,7 @@ class View:
             key = cell_of(row)
             if row["phase"] is None:
                 if row["status"] != "ok":
-                    self._finish(key, self._left.get(key, 0))
+                    self._finish(key, TRIAL, sum(self._left.get(key, {}).values()))
             elif ends_trial(row):
                 top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
                 top += ["sampled"] if sampled(row["verified"]) else []
@@ -65,29 +71,41 @@ class View:
                     name = self._names.get(key, row["impl"]) + (", sampled" if sampled(row["verified"]) else "")
                     self._best[place] = (row["ms"], name, row["phase"])
 
-    def _finish(self, key: str, steps: int) -> None:
+    def _finish(self, key: str, kind: str, steps: int) -> None:
+        """Take steps off what is left of a cell, of another kind where that one has not so many."""
         self.done += steps
-        if key in self._left:
-            self._left[key] = max(0, self._left[key] - steps)
+        left = self._left.get(key, {})
+        for each in sorted(left, key=lambda name: name != kind):
+            taken = min(left[each], steps)
+            left[each] -= taken
+            steps -= taken
 
     @property
     def slow(self) -> bool:
         """True when the last step of the current cell was a long one."""
-        spent = self._spent.get(cell_of(self.cell.columns())) if self.cell else None
-        return bool(spent) and spent[-1] >= LONG_SECONDS
+        return self.cell is not None and self._took.get(cell_of(self.cell.columns()), 0.0) >= LONG_SECONDS
 
     def seconds_left(self) -> float | None:
-        """What the steps left will take: at the cell's own pace, else its graph's, else that of all; None at first."""
-        if not self._spent:
-            return None
-        graphs: dict[str, list[float]] = {}
-        for key, spent in self._spent.items():
-            graphs.setdefault(self._graph.get(key, ""), []).extend(spent)
-        everything = [each for spent in graphs.values() for each in spent]
+        """What the steps left will take, those of each kind at the cell's own pace, else its graph's, else that of all.
+
+        None until that says something: a first trial has ended, or where there are no trials, a second cell is
+        verified. What comes before trials compiles kernels and checks answers, and is no measure of them.
+        """
         total = 0.0
-        for key, left in self._left.items():
-            pace = self._spent.get(key) or graphs.get(self._graph[key]) or everything
-            total += left * sum(pace) / len(pace)
+        for kind in (FIRST, TRIAL):
+            owing = {key: left[kind] for key, left in self._left.items() if left[kind]}
+            spent = {key: own for (key, each), own in self._spent.items() if each == kind}
+            if kind == TRIAL and owing and not spent:
+                return None
+            if kind == FIRST and owing and len(spent) < 2 and not any(left[TRIAL] for left in self._left.values()):
+                return None
+            graphs: dict[str, list[float]] = {}
+            for key, own in spent.items():
+                graphs.setdefault(self._graph.get(key, ""), []).extend(own)
+            everything = [each for own in spent.values() for each in own]
+            for key, left in owing.items():
+                pace = spent.get(key) or graphs.get(self._graph[key]) or everything or [0.0]
+                total += left * sum(pace) / len(pace)
         return total
 
     def lines(self) -> list[str]:

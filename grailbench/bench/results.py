@@ -15,7 +15,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -297,11 +297,22 @@ def _began(folder: Path) -> str:
 
 
 def latest_run(digest: str | None = None) -> Path:
-    """The newest stored run, or the newest of the plan with this digest. Raises InputError if none."""
+    """The newest stored run, to go on with, or the newest of the plan with this digest. Raises InputError if none."""
     for folder in reversed(runs()):
         if digest is None or read_json(folder / PLAN).get("digest") == digest:
             return folder
     which = "no run is stored" if digest is None else "no stored run has this plan"
+    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+
+
+def latest_results() -> Path:
+    """The newest stored run that has a row, to be shown. Raises InputError if none."""
+    for folder in reversed(runs()):
+        with suppress(OSError):
+            if (folder / ROWS).stat().st_size:
+                return folder
+    found = len(runs())
+    which = "no run is stored" if not found else f"none of the {found} stored runs has a row"
     raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
 
 

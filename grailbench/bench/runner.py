@@ -158,6 +158,7 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
             watcher.began(folder, settled, sum(_steps(cell) for cell in settled.cells))
             if load := machine.busy(env):
                 watcher.note(f"{load}: other work disturbs the times")
+            _note_threads(settled, env["cores"], watcher)
             for solved, name, cells in settled.sittings():
                 sitting.graph(problem(solved), name, cells)
     except KeyboardInterrupt:
@@ -195,6 +196,7 @@ def verify(
     settled = provide(plan, fetch, watcher.note)
     sitting = _Sitting(None, env, [], watcher, checks, open_graph)
     watcher.began(None, settled, len(settled.cells))
+    _note_threads(settled, env["cores"], watcher)
     for solved, name, cells in settled.sittings():
         sitting.graph(problem(solved), name, cells)
     return Finished(None, settled, sitting.new, sitting.lacking)
@@ -212,6 +214,14 @@ def _require(plan: Plan) -> None:
             return
     if lacking is not None:
         raise lacking
+
+
+def _note_threads(plan: Plan, cores: int, watcher: Watcher) -> None:
+    """Say which cells have more threads than this process may use cores."""
+    many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
+    if many:
+        threads = " and ".join(f"{count:,}" for count in many)
+        watcher.note(f"{threads} threads on {cores} core{'s' if cores > 1 else ''}: they wait for one another")
 
 
 def _patience(plan: Plan) -> str | None:

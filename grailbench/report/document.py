@@ -106,7 +106,7 @@ def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
     """
     from grailbench.bench import results
 
-    folder = results.latest_run() if run is None else results.find_run(run)
+    folder = results.latest_results() if run is None else results.find_run(run)
     rows, environment = results.load_run(folder)
     return make(rows, environment, f"Run {folder.name}", names), folder
 

@@ -95,7 +95,7 @@ class Suite:
 def of_run(run: str | None) -> Suite | None:
     """The suite that a run is (a folder or a name; None: the latest), or None when it has rows of reachability, or of
     problems without a suite. Raises InputError when there is no such run."""
-    folder = results.latest_run() if run is None else results.find_run(run)
+    folder = results.latest_results() if run is None else results.find_run(run)
     rows, environment = results.load_run(folder)
     return make(rows, environment, folder)
 
