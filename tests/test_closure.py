@@ -12,7 +12,7 @@ from strategies import digraphs, edges_of, graph_of
 from grailbench.closure import bits as packed
 from grailbench.closure import check
 from grailbench.closure.condense import condense
-from grailbench.closure.cpu import warshall
+from grailbench.closure.cpu import sweep, warshall
 from grailbench.closure.index import Closed, NoTimer, Params, Relation, implementations
 from grailbench.closure.problem import Closure, checksum
 from grailbench.contract import Attempt
@@ -221,9 +221,24 @@ def test_the_two_references_agree(monkeypatch):
     assert np.array_equal(check.reference(relation), by_scipy)
 
 
+def test_a_wrong_sweep_is_judged_wrong_where_scipy_is_too_slow(monkeypatch):
+    """The reference of large graphs shares no code with `condense-bits`."""
+    right = sweep._spread
+
+    def wrong(reach, component):
+        found = right(reach, component)
+        found[101, 1] ^= np.uint64(1) << np.uint64(7)
+        return found
+
+    monkeypatch.setattr(check, "SCIPY_STEPS", 0)
+    monkeypatch.setattr(sweep, "_spread", wrong)
+    graph = parse_shape("erdos-renyi-200-0.01").graph()
+    assert "the first (101, 71)" in judged(graph, lambda bits, edges: (bits, None)).fault
+
+
 def test_a_wrong_reference_is_noticed(monkeypatch):
     monkeypatch.setattr(check, "SCIPY_STEPS", 0)
-    monkeypatch.setattr(check, "sweep", lambda bits, condensed: np.zeros_like(bits))
+    monkeypatch.setattr(check, "closure_rows", lambda graph: np.zeros((graph.vertices, 1), np.uint64))
     with pytest.raises(CheckFailed, match="row 0 differs"):
         check.reference(Relation(parse_shape("path-9").graph()))
 

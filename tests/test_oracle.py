@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import components, condensed_edges, reaches
-from strategies import dag_of, digraphs
+from naive import closure, components, condensed_edges, reaches
+from strategies import dag_of, digraphs, graph_of
 
-from grailbench.bench import oracle
-from grailbench.bench.oracle import closure_answers, swept_answers
+from grailbench import oracle
 from grailbench.errors import CheckFailed
+from grailbench.oracle import closure_answers, swept_answers
 
 BRAID = (3000, [(u, u + step) for u in range(2993) for step in (1, 3, 7) if u % 5])
 
@@ -108,3 +108,12 @@ def test_long_sweeps_are_announced_with_the_option_that_ends_them(monkeypatch, c
     caplog.clear()
     swept_answers(dag, *random_pairs(dag, 2_000), seconds=99, sources=64, threads=1)
     assert not caplog.text
+
+
+@given(digraphs())
+def test_closure_rows_are_the_naive_closure_without_its_diagonal(drawn):
+    n, edges = drawn
+    rows = oracle.closure_rows(graph_of(n, edges))
+    found = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little", count=n) if n else np.empty((0, 0))
+    reach = closure(n, edges)
+    assert [set(np.flatnonzero(row)) for row in found] == [reach[u] - {u} for u in range(n)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from naive import reaches
 from strategies import dag_of, digraphs
 
-from grailbench.bench import oracle
+from grailbench import oracle
 from grailbench.bench.guard import Outcome, deadline, guarded
 from grailbench.bench.queries import QuerySpec, query_set
 from grailbench.bench.verify import Checker, Checks, checksum, consult_oracle

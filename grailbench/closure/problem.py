@@ -108,7 +108,7 @@ class Whole(Workload):
     @property
     def method(self) -> str:
         """How closures are checked."""
-        return "scipy" if scipy_suffices(self._relation) else "packed sweep, rows of it by searches"
+        return "scipy" if scipy_suffices(self._relation) else "oracle, rows of it by searches"
 
     def describe(self) -> str:
         """'100 vertices, 9,900 edges in the closure'."""

@@ -21,7 +21,8 @@ import psutil
 from numba import njit
 
 from grailbench.errors import CheckFailed
-from grailbench.graph.csr import Dag
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Dag, Graph
 
 SOURCES = 1024  #: of one sweep, 16 words a vertex; fewer where memory is short
 LONG_SECONDS = 120.0  #: sweeps that will take longer still say so ...
@@ -37,6 +38,16 @@ def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     """
     position, offsets, children = _by_position(dag)
     return _look_up(_closure(offsets, children), position[u], position[v])
+
+
+def closure_rows(graph: Graph) -> np.ndarray:
+    """uint64[n, ceil(n / 64)]: bit v of row u says that u reaches v, u and v being different vertices of a raw graph.
+
+    Raises CheckFailed when the condensed graph's order is not topological.
+    """
+    dag = condense(graph)
+    position, offsets, children = _by_position(dag)
+    return _rows(offsets, children, position[dag.component])
 
 
 def swept_answers(
@@ -185,3 +196,22 @@ def _look_up(bits, u, v):
     for q in range(u.shape[0]):
         answers[q] = (bits[u[q], v[q] >> 6] >> np.uint64(v[q] & 63)) & np.uint64(1) != 0
     return answers
+
+
+@njit(cache=True, nogil=True)
+def _rows(offsets, children, place):
+    """Bits of the vertices that each vertex reaches, its own left out; place int32[vertices]: its component, numbered
+    in topological order as `offsets` and `children` are."""
+    n, count = place.shape[0], offsets.shape[0] - 1
+    reached = np.zeros((count, (n + 63) // 64), np.uint64)
+    for v in range(n):
+        reached[place[v], v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+    for u in range(count - 1, -1, -1):
+        for k in range(offsets[u], offsets[u + 1]):
+            for w in range(reached.shape[1]):
+                reached[u, w] |= reached[children[k], w]
+    rows = np.empty((n, reached.shape[1]), np.uint64)
+    for v in range(n):
+        rows[v] = reached[place[v]]
+        rows[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
+    return rows
