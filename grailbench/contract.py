@@ -265,6 +265,7 @@ class Problem(ABC):
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
+    from_edges: ClassVar[bool] = True  #: False where edges are what it gives, so that no way begins at them
 
     @abstractmethod
     def params(self, **axes) -> Params:

@@ -24,6 +24,7 @@ MIRROR = os.environ.get("GRAILBENCH_MIRROR")
 
 # A shell has its background jobs ignore SIGINT, and what they start: then nothing that a test interrupts would hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ.pop("COLUMNS", None)  # a terminal's width is no test's, but those that set it
 
 
 def pytest_collection_modifyitems(items):

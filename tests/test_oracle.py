@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from naive import closure, components, condensed_edges, reaches
 from strategies import dag_of, digraphs, graph_of
 
-from grailbench import oracle
 from grailbench.errors import CheckFailed
-from grailbench.oracle import closure_answers, swept_answers
+from grailbench.graph import oracle
+from grailbench.graph.oracle import closure_answers, swept_answers
 
 BRAID = (3000, [(u, u + step) for u in range(2993) for step in (1, 3, 7) if u % 5])
 

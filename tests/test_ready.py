@@ -16,7 +16,7 @@ from grailbench.bench.runner import run
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import implementations
 from grailbench.device import gateway
-from grailbench.errors import MachineLacks
+from grailbench.errors import InputError, MachineLacks
 from grailbench.reachability.index import Params
 
 gateway.require()
@@ -129,9 +129,16 @@ def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path)
     blocks = [
         {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": process}
         for name in NAMES
+        if problem(name).from_edges
     ]
     plan = make_plan(Config.model_validate({"experiment": blocks}))
     done = run(plan, Silent(), out=tmp_path / "run", fetch=False)
     done.check()
     ready = Counter((row["problem"], row["impl"]) for row in done.rows if (row["under"], row["phase"]) == ("", "ready"))
     assert ready == {(cell.problem, cell.impl): 2 for cell in plan.cells}
+
+
+def test_what_ends_with_edges_is_not_timed_from_them(diamond):
+    block = {"problem": "read", "datasets": [diamond], "from_edges": True}
+    with pytest.raises(InputError, match="not timed from them"):
+        make_plan(Config.model_validate({"experiment": [block]}))

@@ -172,7 +172,8 @@ def test_run_that_checks_a_sample_says_so_in_rows_lines_and_table(toys, large, t
     assert all(sampled(row["verified"]) for row in rows)
     assert "their times are sampled" in err
     line = next(line for line in out.splitlines() if "toy:chains" in line)
-    assert line.rstrip().endswith("sampled")
+    assert line.rstrip().endswith("sampled [1]")
+    assert out.count("answers checked") == 1
     code, out, err = call(capsys, "run", *words, "--out", tmp_path / "again")
     assert code == 0
     assert "verified by sweep" in err

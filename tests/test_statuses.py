@@ -1,15 +1,13 @@
 """A cell has one status, whoever reads its rows and whatever its problem."""
 
-import io
 import json
 
 import pytest
 from commands import call
-from rich.console import Console
 from stored import row, store
 
 from grailbench.bench import results
-from grailbench.bench.console import summary_table
+from grailbench.bench.console import summary_tables
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.rows import STATUSES, standing
 from grailbench.bench.runner import Finished
@@ -38,15 +36,15 @@ def readers(folder, problem):
     own = suite(problem).cells(frame)
     own = own[0] if problem == "reachability" else next(own.itertuples())
     config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
-    screen = Console(file=io.StringIO(), width=500)
-    screen.print(summary_table(make_plan(config), rows))
-    shown = screen.file.getvalue().rstrip().splitlines()[-1].split("  ")[-1].strip()
+    table, *notes = summary_tables(make_plan(config), rows)
+    shown = table.lines[0][-1].removesuffix(" [1]")
+    reason = notes[0].removeprefix("[1] ") if notes else ""
     done = Finished(folder, None, rows)
     (listed,) = [name for name, count in inventory._run(folder)["statuses"].items() if count]
     return {
         "compare": (compared.status, compared.reason),
         "report": (own.status, own.reason),
-        "terminal": tuple(shown.split(": ", 1)) if ": " in shown else (shown, ""),
+        "terminal": (shown, reason),
         "exit code": next(iter(done.statuses)),
         "list runs": listed,
     }

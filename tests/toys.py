@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import MachineLacks, TooLittleMemory
-from grailbench.oracle import closure_answers
+from grailbench.graph.oracle import closure_answers
 from grailbench.reachability.index import Implementation, Index, register
 
 CALLS: list[str] = []  #: what was built, in order, by name and label pairs

@@ -280,6 +280,8 @@ def _expand(experiment: Experiment):
     if not names:
         raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
     solved = problem(experiment.problem)
+    if experiment.from_edges and not solved.from_edges:
+        raise InputError(f"{solved.name} ends with edges, so it is not timed from them", remedy="leave out from_edges")
     for name in names if solved.most_vertices is not None else ():
         solved.require_few(name, expected_vertices(name))  # now, and not when it was fetched or generated
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]

@@ -1,4 +1,4 @@
-"""Every answer against an oracle that shares no code with the implementations (`grailbench.oracle`).
+"""Every answer against an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
 Up to `CLOSURE_LIMIT` vertices the oracle is the whole transitive closure, beyond it a sweep from the sources of the
 queries; either answers every query. Where it was told to answer a sample only, or ran out of the seconds that it was
@@ -16,7 +16,7 @@ from grailbench.bench.queries import UNKNOWN, QuerySet
 from grailbench.contract import Attempt, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
-from grailbench.oracle import closure_answers, swept_answers
+from grailbench.graph.oracle import closure_answers, swept_answers
 from grailbench.reachability.index import Index
 
 CLOSURE_LIMIT = 50_000

@@ -11,7 +11,7 @@ from grailbench import memory
 from grailbench.closure import bits as packed
 from grailbench.closure.index import Relation
 from grailbench.errors import CheckFailed, TooLittleMemory
-from grailbench.oracle import closure_rows
+from grailbench.graph.oracle import closure_rows
 
 SCIPY_STEPS = 2 * 10**8  #: vertices times edges up to which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that are searched one by one

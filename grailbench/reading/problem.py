@@ -24,6 +24,7 @@ class Reading(Problem):
     usual = ("gra", "edges", "mtx", "pandas")
     rate = "MB/s"
     answer = "edges"
+    from_edges = False
 
     def params(self, **axes) -> Params:
         """Nothing but the seed."""

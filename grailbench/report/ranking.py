@@ -105,8 +105,10 @@ def grid(ranking: Ranking) -> tuple[list[str], list[list[str]], list[str]]:
         partly |= not whole
         lost = max(lost, place.mean.missing if place.mean else 0)
         mean = "" if place.mean is None else f"{_short(place.mean.value)}{'' if whole else '*'}"
+        mean += _sampled(place.cells.values()) if mean else ""
         lines.append([str(number), place.name, mean, *(_shown(ranking, place, graph) for graph in ranking.best)])
-    lines.append(["", "best, ms", "", *map(ms, ranking.best.values())])
+    on = {graph: [p.cells[graph] for p in ranking.places if graph in p.cells] for graph in ranking.best}
+    lines.append(["", "best, ms", "", *(ms(best) + _sampled(on[graph]) for graph, best in ranking.best.items())])
     notes = ["Times over the best of the graph; all: their geometric mean.", NOTES[ranking.phase]]
     notes += ["*: over the graphs that it was run on."] if partly else []
     notes += [f"A graph without a sound time counts as {PENALTY:g} times the best, or as the worst of the "
@@ -121,8 +123,12 @@ def right(ranking: Ranking) -> tuple[str, ...]:
 
 def _shown(ranking: Ranking, place: Place, graph: str) -> str:
     if (ratio := ranking.ratio(place, graph)) is not None:
-        return _short(ratio)
+        return _short(ratio) + _sampled([place.cells[graph]])
     return place.cells[graph].status if graph in place.cells else ""
+
+
+def _sampled(cells: Iterable[Cell]) -> str:
+    return " (sampled)" if any(cell.status == "sampled" for cell in cells) else ""
 
 
 def _short(value: float) -> str:
