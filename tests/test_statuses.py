@@ -73,7 +73,7 @@ def test_a_whole_cell_is_ok_for_every_reader(tmp_path, problem):
 
 
 def test_the_gravest_status_stands_whatever_the_order():
-    assert STATUSES[::-1] == ("wrong", "failed", "out of memory", "timeout", "skipped", "incomplete", "ok")
+    assert STATUSES[::-1] == ("wrong", "failed", "out of memory", "timeout", "skipped", "incomplete", "sampled", "ok")
     lost = ["timeout", "wrong", "skipped", "failed"]
     for turn in range(len(lost)):
         turned = lost[turn:] + lost[:turn]
