@@ -6,6 +6,7 @@ import hashlib
 import json
 
 SUM = "sum"
+DEEPEST = 32  #: levels of objects and lists that a record may have
 CHANGED = "its checksum does not fit it: it was changed after it was written"
 
 
@@ -32,6 +33,8 @@ def opened(text: bytes) -> tuple[dict, bool]:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair cannot be printed
         if not isinstance(value, dict):
             raise ValueError("is no JSON object")
+        if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+            raise ValueError("nested too deep")
         had = SUM in value
         if had and value[SUM] != digest(value):
             raise ValueError(CHANGED)
@@ -39,6 +42,15 @@ def opened(text: bytes) -> tuple[dict, bool]:
         raise ValueError("nested too deep") from None
     value.pop(SUM, None)
     return value, had
+
+
+def _depth(value: object) -> int:
+    """Levels of objects and lists, counted without recursion."""
+    levels, at = 0, [value]
+    while at := [each for each in at if isinstance(each, dict | list)]:
+        levels += 1
+        at = [inner for each in at for inner in (each.values() if isinstance(each, dict) else each)]
+    return levels
 
 
 def _no_number(text: str):

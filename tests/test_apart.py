@@ -13,11 +13,11 @@ from toys import GREED, TOYS
 from watchers import Silent
 
 from grailbench.bench import memory, results
-from grailbench.bench.guard import Outcome, guarded
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.bench.verify import Checks
 from grailbench.errors import TooLittleMemory
+from grailbench.guard import Outcome, guarded
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc"),
@@ -208,7 +208,7 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
 
 ORPHAN = """
 import os, subprocess, sys, time
-from grailbench.bench import orphan
+from grailbench import orphan
 if sys.argv[1:] == ["child"]:
     orphan._tell_the_system = lambda: False
     orphan.end_with(os.getppid())
@@ -236,7 +236,7 @@ def test_where_the_system_does_not_tell_a_thread_sees_that_the_parent_is_gone(tm
 def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
     import subprocess
 
-    code = "import os; from grailbench.bench.orphan import end_with; end_with(os.getpid()); print('alive')"
+    code = "import os; from grailbench.orphan import end_with; end_with(os.getpid()); print('alive')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
     assert (done.returncode, done.stdout) == (1, b"")

@@ -14,8 +14,8 @@ import pytest
 from commands import NO_GPU, ROOT, in_python
 
 from grailbench.bench import results
-from grailbench.bench.guard import TimeLimit, guarded, prompt_interrupts
 from grailbench.bench.results import read_rows
+from grailbench.guard import TimeLimit, guarded, prompt_interrupts
 
 #: compiled functions that hear a signal while they run, and return what numba makes Python objects of
 COMPILED = """
@@ -24,7 +24,7 @@ import numpy as np
 from collections import namedtuple
 from numba import njit
 from numba.typed import List
-from grailbench.bench.guard import guarded, prompt_interrupts
+from grailbench.guard import guarded, prompt_interrupts
 send = ctypes.CDLL(None)["raise"]
 send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
 wait = ctypes.CDLL(None).usleep

@@ -107,6 +107,7 @@ def test_unknown_name_is_an_error_with_a_remedy(block, words):
         ("[[experiment]]\nsearch = 'ids'\n", "key 'search': .*'dfs' or 'bfs'.* got 'ids'"),
         ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree, hubs"),
         ("[[experiment]]\ndim = []\n", "key 'dim'"),
+        ("[[experiment]]\nfilters = [['level']]\n", "key 'filters': filters are named in a string"),
         ("[[experiment]]\ntrials = 'many'\n", "key 'trials'"),
         ("experiments = 3\n", "key 'experiments': unknown key, did you mean 'experiment'"),
         ("name = 'x'\n", "key 'experiment': missing"),

@@ -202,6 +202,24 @@ def test_what_is_no_plain_json_is_no_row(tmp_path, text):
         results.read_json(tmp_path / results.PLAN)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"cores": "2"}, {"gpus": [["H200"]]}, {"memory_bytes": 2**70}, {"packages": []}, {"earlier": [{"cpu": 3}]},
+     {"dirty": "no"}, {"load_average": [None]}, {"command": [{}]}],
+)  # fmt: skip
+def test_an_environment_of_other_types_is_an_error_that_names_the_field(run, odd):
+    results.write_json(run / results.ENVIRONMENT, odd)
+    with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is no environment's"):
+        load_run(run)
+
+
+def test_a_record_nested_deeper_than_any_is_refused(run):
+    deep = "[" * 40 + "]" * 40
+    (run / results.ENVIRONMENT).write_text(f'{{"more": {deep}}}')
+    with pytest.raises(InputError, match="nested too deep"):
+        load_run(run)
+
+
 def test_full_disk_leaves_no_torn_trial(run, monkeypatch):
     writer, real = Writer(run), os.write
     monkeypatch.setattr(results.os, "write", lambda file, text: real(file, text[:30]))

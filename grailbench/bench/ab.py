@@ -23,10 +23,10 @@ from time import monotonic
 
 from grailbench import paths
 from grailbench.bench import results
-from grailbench.bench.guard import INTERRUPTS, prompt_interrupts
 from grailbench.bench.plan import FLAG_NAMES, config_from_flags, config_path, make_plan
 from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
+from grailbench.guard import INTERRUPTS, prompt_interrupts
 
 LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")
@@ -231,7 +231,7 @@ def _environment(tree: Path) -> dict[str, str]:
 
 def _check_origin(side: Revision) -> None:
     """Make sure that the package that ran is that of the tree. Raises InputError when another one was imported."""
-    ran = results.read_json(side.run / results.ENVIRONMENT).get("commit")
+    ran = results.read_environment(side.run).get("commit")
     if ran is not None and ran != side.commit:
         raise InputError(f"{side}: the package of commit {ran[:12]} was imported instead", path=side.run)
 

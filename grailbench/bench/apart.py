@@ -4,7 +4,7 @@ For each graph one process is started that opens it and has neither threads nor 
 once for each cell, so that a cell begins at once, with the graph in pages that all share. Cells then wait to be told
 to make one pass or another, which keeps their trials interleaved as in one process.
 
-Nursery and cells end with the process that started them, however that dies (`bench.orphan`). A cell that is over its
+Nursery and cells end with the process that started them, however that dies (`orphan`). A cell that is over its
 time is killed, in a kernel too. One that the system kills for want of memory is a row
 'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.memory`).
 """
@@ -26,13 +26,13 @@ from time import perf_counter_ns
 from typing import Any
 
 from grailbench.bench import memory
-from grailbench.bench.guard import INTERRUPTS, Outcome, guarded
-from grailbench.bench.orphan import end_with
 from grailbench.bench.plan import Cell
+from grailbench.guard import INTERRUPTS, Outcome, guarded
+from grailbench.orphan import end_with
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
 _START = """import sys
-from grailbench.bench.orphan import end_with
+from grailbench.orphan import end_with
 end_with(int(sys.argv[2]), threads=False)
 from grailbench.bench import apart
 apart._serve(int(sys.argv[1]))

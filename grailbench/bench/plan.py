@@ -44,7 +44,9 @@ def _listed(value):
 
 
 def _filter_names(value: str) -> str:
-    """'level, tree' in the one order and spelling of `FILTERS`; 'none' for no filter."""
+    """'level, tree' in the one order and spelling of `FILTERS`; 'none' for no filter. Raises ValueError for others."""
+    if not isinstance(value, str):
+        raise ValueError("filters are named in a string, such as 'level,tree'")
     asked = {part.strip() for part in value.split(",")} - {"", "none"}
     unknown = sorted(asked - set(FILTERS))
     if unknown:

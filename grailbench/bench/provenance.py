@@ -142,7 +142,7 @@ def manifest() -> dict[str, dict]:
 
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
     """Code version -> commits, of every sitting of a run. Raises InputError unless all were clean."""
-    environment = results.read_json(folder / results.ENVIRONMENT)
+    environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
     for sitting in (*environment.get("earlier", []), environment):
         if not sitting.get("commit") or sitting.get("dirty") is not False:

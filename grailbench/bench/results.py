@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from grailbench import paths
 from grailbench.bench.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all, standing
@@ -31,6 +33,7 @@ from grailbench.records import opened, sealed
 if TYPE_CHECKING:
     import pandas
 
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
 FSYNC_SECONDS = 1.0
 
@@ -146,6 +149,47 @@ def read_json(path: Path) -> dict:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     except ValueError as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
+
+
+class _Environment(BaseModel):
+    """What readers of an environment rely on; `bench.environment` says what it has."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    grailbench: str | None = None
+    code: str | None = None
+    commit: str | None = None
+    dirty: bool | None = None
+    fingerprint: str | None = None
+    at: str | None = None
+    cpu: str | None = None
+    os: str | None = None
+    python: str | None = None
+    governor: str | None = None
+    cores: _Count | None = None
+    cores_physical: _Count | None = None
+    cores_logical: _Count | None = None
+    memory_bytes: _Count | None = None
+    caches: dict[str, str | None] | None = None
+    packages: dict[str, str] | None = None
+    threads: dict[str, str | None] | None = None
+    gpus: list[dict[str, str | _Count | None]] | None = None
+    load_average: list[FiniteFloat] | None = None
+    command: list[str] | None = None
+    earlier: list[_Environment] = []
+
+
+def read_environment(folder: Path) -> dict:
+    """What a run ran on. Raises InputError when there is none, or naming a field that cannot be what it is."""
+    path = folder / ENVIRONMENT
+    found = read_json(path)
+    try:
+        _Environment.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"field {where!r} is no environment's: {first['msg']}", path=path) from None
+    return found
 
 
 def has_sums(folder: Path) -> bool:
@@ -267,7 +311,7 @@ def load_run(run: str | os.PathLike) -> tuple[pandas.DataFrame, dict]:
     whole = ("dim", "threads", "devices", "trial", "planned", "positives", "queries", "seed", "index_bytes", "roots")
     for name in (*whole, *MEMORY):
         frame[name] = frame[name].astype("Int64")
-    return frame, read_json(folder / ENVIRONMENT)
+    return frame, read_environment(folder)
 
 
 def find_run(run: str | os.PathLike) -> Path:

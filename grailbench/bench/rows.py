@@ -95,7 +95,7 @@ def sampled(verified: str | None) -> str:
 
 
 def parse(line: bytes) -> tuple[dict, bool]:
-    """A row without its checksum, and whether it had one. Raises ValueError with what is wrong with it."""
+    """A row with every field, without its checksum, and whether it had one. Raises ValueError with what is wrong."""
     row, had = opened(line)
     for name in (*_CELL, "status", "key", "phase"):
         if name not in row:
@@ -105,8 +105,7 @@ def parse(line: bytes) -> tuple[dict, bool]:
             raise ValueError(f"field {name!r} cannot be {_shown(row[name])}")
     if row["phase"] is not None and None in (row.get("trial"), row.get("ms")):
         raise ValueError(f"phase {row['phase']!r} without a trial or a time")
-    row.setdefault("under", "")
-    return row, had
+    return dict.fromkeys(FIELDS) | {"under": ""} | row, had
 
 
 def _fits(name: str, value) -> bool:

@@ -28,7 +28,6 @@ from grailbench import device, paths
 from grailbench.bench import environment as machine
 from grailbench.bench import passes, provenance, results
 from grailbench.bench.apart import Apart, Nursery
-from grailbench.bench.guard import Outcome, guarded, prompt_interrupts
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import problem
@@ -39,6 +38,7 @@ from grailbench.bench.verify import Checks
 from grailbench.contract import Input, Problem, Verdict, Workload, implementation
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
+from grailbench.guard import Outcome, guarded, prompt_interrupts
 
 PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
 
@@ -269,7 +269,7 @@ def _recorder(folder: Path, plan: Plan, same: bool) -> tuple[dict, Callable[[], 
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
     path = folder / results.ENVIRONMENT
     if path.exists():
-        before = results.read_json(path)
+        before = results.read_environment(folder)
         env["earlier"] = before.pop("earlier", [])
         if [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]:
             env["earlier"].append(before)

@@ -10,9 +10,9 @@ from contextlib import suppress
 import click
 
 from grailbench import __version__, kernelcache
-from grailbench.bench.guard import prompt_interrupts
 from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
+from grailbench.guard import prompt_interrupts
 
 COMMANDS = {
     "fetch": "fetch",

@@ -48,7 +48,7 @@ def of_run(
 
     Raises InputError for a recorded run without `file` or `out`, else as `write`.
     """
-    environment = results.read_json(folder / results.ENVIRONMENT)
+    environment = results.read_environment(folder)
     where = place(folder, FOLDER, out)
     if not file and where is None:
         raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")

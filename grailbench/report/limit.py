@@ -18,7 +18,7 @@ import pandas
 from grailbench.bench import limits as ceilings_of_machines
 from grailbench.bench.environment import fingerprint
 from grailbench.bench.limits import last_level_bytes
-from grailbench.bench.results import ENVIRONMENT, read_json
+from grailbench.bench.results import read_environment, read_json
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
 from grailbench.report import render
@@ -99,7 +99,7 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
         if "cpu" not in document or "machine" not in document:
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
-    if read_json(run / ENVIRONMENT).get("fingerprint") != fingerprint(ceilings_of_machines.env.environment()):
+    if read_environment(run).get("fingerprint") != fingerprint(ceilings_of_machines.env.environment()):
         raise InputError(
             f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
         )

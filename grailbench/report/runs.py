@@ -112,7 +112,7 @@ def gpus(environment: Mapping) -> list[str]:
 def load(run: str | os.PathLike) -> Run:
     """Read a run: a folder, or the name of one. Raises InputError when it is none, or a row is not of this version."""
     folder = results.find_run(run)
-    environment = results.read_json(folder / results.ENVIRONMENT)
+    environment = results.read_environment(folder)
     rows, _ = results.read_rows(folder)
     try:
         cells = _cells(results.current(rows))
