@@ -107,7 +107,7 @@ for kernel in (*kernels, search.peek_kernel(), search.explore_late_kernel()):
 _TWICE = """
 from numba import njit
 from grailbench import kernelcache
-from grailbench.bench.guard import guarded
+from grailbench.guard import guarded
 
 @njit(cache=True)
 def doubled(x):
