@@ -168,9 +168,9 @@ def _serve(handle: int) -> None:
     opening: _Opening = connection.recv()
     outcome = guarded(lambda: _open(opening))
     graph, given, read_ms = outcome.value or (None, None, None)
-    connection.send(replace(outcome, value=read_ms))
     children: set[int] = set()
     try:
+        connection.send(replace(outcome, value=read_ms))  # to nobody, where the run was interrupted meanwhile
         while outcome.status == "ok":
             question = connection.recv()
             if isinstance(question, Cell):
