@@ -31,7 +31,9 @@ from grailbench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.orphan import end_with
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
-_START = """import sys
+# Interrupts are the run's to hear, who then ends us: even one that comes as Python starts.
+_START = f"""import signal, sys
+for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
 from grailbench.orphan import end_with
 end_with(int(sys.argv[2]), threads=False)
 from grailbench.bench import apart
@@ -74,7 +76,11 @@ class Nursery:
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[Apart] = []
         named = tuple((cls.name, cls.__module__, cls.__qualname__) for cls in classes)
-        outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
+        try:
+            outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
+        except BaseException:  # an interrupt
+            self.close()
+            raise
         if outcome.status != "ok":
             self.close()
             raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
@@ -161,16 +167,14 @@ def _fate(status: int, peak: int) -> Outcome:
 
 def _serve(handle: int) -> None:
     """The nursery's life: open the graph, fork when told, say what became of whom; ends with its socket."""
-    for number in INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)  # the run hears it, and ends us
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
-    opening: _Opening = connection.recv()
-    outcome = guarded(lambda: _open(opening))
-    graph, given, read_ms = outcome.value or (None, None, None)
     children: set[int] = set()
     try:
-        connection.send(replace(outcome, value=read_ms))  # to nobody, where the run was interrupted meanwhile
+        opening: _Opening = connection.recv()
+        outcome = guarded(lambda: _open(opening))
+        graph, given, read_ms = outcome.value or (None, None, None)
+        connection.send(replace(outcome, value=read_ms))
         while outcome.status == "ok":
             question = connection.recv()
             if isinstance(question, Cell):
