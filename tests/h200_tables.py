@@ -253,6 +253,34 @@ def memory():
             yield line(dataset, *values, f"{row.index_bytes / row.vertices:.0f}")
 
 
+def whole_way(problem, phase, names):
+    """A line a graph: one core, then another implementation, `phase` and the way from edges; both medians in ms."""
+    frame = sound("from-edges")
+    cells = frame[frame.problem == problem].groupby(["dataset", "impl", "phase"]).ms.median()
+    for dataset in dict.fromkeys(frame[frame.problem == problem].dataset):
+        cpu, gpu = ([cells.get((dataset, name, each), float("nan")) for each in (phase, "ready")] for name in names)
+        yield line(dataset, *map(ms, (cpu[0], gpu[0])), ratio(cpu[0], gpu[0]), *map(ms, (cpu[1], gpu[1])),
+                   ratio(cpu[1], gpu[1]))  # fmt: skip
+
+
+def traversals_from_edges():
+    """All 16 searches, the graph on the device, and the same from edges in memory to distances on the host."""
+    columns = ("16 searches", "GPU", "ratio", "from edges", "GPU", "ratio")
+    yield from heads("BFS: one core, `fused`", *columns)
+    yield from whole_way("bfs", "solve", ("sequential", "fused"))
+    yield line("**SSSP: `dijkstra`, `near-far`**", *[""] * len(columns))
+    yield from whole_way("sssp", "solve", ("dijkstra", "near-far"))
+
+
+def closures_from_edges():
+    """The closure from a matrix on the host to one, and from edges."""
+    columns = ("host to host", "GPU", "ratio", "from edges", "GPU", "ratio")
+    yield from heads("first, second implementation", *columns)
+    for names in (("tiled", "warshall-bits-gpu"), ("condense-bits", "warshall-bits-gpu")):
+        for found in whole_way("closure", "solve", names):
+            yield found.replace("| erdos", f"| `{names[0]}`, `{names[1]}`: erdos", 1)
+
+
 def commits():
     """Which commit each run comes from."""
     words = {"commit": "named by the run", "code": "by the hash of the code in its rows", "none": "cannot be found"}
@@ -272,6 +300,8 @@ TABLES = {
     "large": large,
     "parts": parts,
     "memory": memory,
+    "traversals-from-edges": traversals_from_edges,
+    "closures-from-edges": closures_from_edges,
     "commits": commits,
 }
 _PLACE = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
