@@ -17,9 +17,9 @@ from threading import local
 from time import monotonic
 
 import numpy as np
-import psutil
 from numba import njit
 
+from grailbench import memory
 from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
@@ -106,7 +106,7 @@ def swept_answers(
 
 def _fitting(vertices: int) -> tuple[int, int]:
     """Sources of one sweep, and sweeps at once, that half of the free memory has room for; one at least."""
-    cores, room = len(os.sched_getaffinity(0)), psutil.virtual_memory().available // 2
+    cores, room = len(os.sched_getaffinity(0)), memory.available() // 2
     sources = SOURCES
     while sources > 64 and vertices * (sources // 8 + 4) > room:
         sources //= 2
