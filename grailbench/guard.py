@@ -29,6 +29,7 @@ class TimeLimit(Exception):
 _LATE = "the cell's time limit was reached"
 _heard = threading.Event()  # an interrupt, in a block of `prompt_interrupts`
 _postponed: threading.Timer | None = None  # sends a signal again
+_taking = threading.Lock()  # held by who takes it: its timer, or the main thread
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def _interrupt(number: int, frame: FrameType | None):
     """The handler of signals that interrupt: raises KeyboardInterrupt, a moment later where that would do harm."""
     global _postponed
     if _delicate(frame):
-        _postponed = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (threading.main_thread().ident, number))
+        _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
         _postponed.daemon = True
         _postponed.start()
         return
@@ -207,14 +208,28 @@ def _interrupt(number: int, frame: FrameType | None):
     raise KeyboardInterrupt
 
 
+def _send_again(number: int) -> None:
+    """Send the main thread a postponed signal, unless it was taken meanwhile: it is heard once."""
+    if _taken(threading.current_thread()):
+        signal.pthread_kill(threading.main_thread().ident, number)
+
+
 def _take_postponed() -> bool:
     """Whether a signal waits to be sent again; it will not be."""
+    timer = _postponed
+    return timer is not None and _taken(timer)
+
+
+def _taken(timer: threading.Timer | threading.Thread) -> bool:
+    """Whether the signal that this timer is to send was still waiting; whoever takes it first has it."""
     global _postponed
-    timer, _postponed = _postponed, None
-    if timer is None or not timer.is_alive():
-        return False
-    timer.cancel()
-    return True
+    with _taking:
+        waited = _postponed is timer
+        if waited:
+            _postponed = None
+    if waited and isinstance(timer, threading.Timer):
+        timer.cancel()
+    return waited
 
 
 def _raise_what_was_heard() -> None:

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 from commands import NO_GPU, ROOT, in_python
 
+from grailbench import guard
 from grailbench.bench import results
 from grailbench.bench.results import read_rows
+from grailbench.cli import main
 from grailbench.guard import TimeLimit, guarded, prompt_interrupts
 
 #: compiled functions that hear a signal while they run, and return what numba makes Python objects of
@@ -249,3 +252,26 @@ def test_rows_are_json_to_the_end_of_an_interrupted_json_run(begin, tmp_path):
     printed, rows = [json.loads(line) for line in out.splitlines()], read_rows(folder)[0]
     assert printed == rows[: len(printed)]
     assert {row["trial"] for row in rows[len(printed) :]} <= {rows[-1]["trial"]}  # what came between disk and stdout
+
+
+@pytest.mark.parametrize("late", ["timer", "main thread"])
+def test_a_postponed_signal_is_heard_once_whoever_comes_late(monkeypatch, late):
+    sent = []
+    timer = threading.Timer(1000, guard._send_again, (signal.SIGTERM,))
+    monkeypatch.setattr(guard, "_postponed", timer)
+    monkeypatch.setattr(guard.signal, "pthread_kill", lambda thread, number: sent.append(number))
+    monkeypatch.setattr(guard.threading, "current_thread", lambda: timer)
+    first = (guard._take_postponed(),) if late == "timer" else ()
+    guard._send_again(signal.SIGTERM)
+    assert [*first, *sent] == ([True] if late == "timer" else [signal.SIGTERM])
+    assert not guard._take_postponed()
+
+
+def test_another_interrupt_while_the_first_is_told_is_130_too(monkeypatch):
+    def interrupted_again(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "_run", interrupted_again)
+    with pytest.raises(SystemExit) as exit_:
+        main.main(["list"])
+    assert exit_.value.code == 130

@@ -72,7 +72,10 @@ def main(argv: list[str] | None = None) -> None:
     does its work, says so and exits with 2.
     """
     with streams.guarded() as outputs:
-        code = _run(argv)
+        try:
+            code = _run(argv)
+        except KeyboardInterrupt:  # another, while the first was told
+            code = INTERRUPTED
         if (failure := outputs.failure) is not None:
             click.echo(f"error: the output cannot be written: {failure.strerror}", err=True)
             code = code or InputError.exit_code
