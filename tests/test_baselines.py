@@ -77,6 +77,7 @@ def test_recorded_runs_come_from_commits_that_can_be_named(name):
         assert name.startswith("h200/"), "only runs from before copies carried their commit are matched by code"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_history(), reason="a source archive has no history to look commits up in")
 @pytest.mark.parametrize("name", MANIFEST)
 def test_commits_of_the_manifest_have_the_code_of_the_rows(name):
@@ -85,6 +86,7 @@ def test_commits_of_the_manifest_have_the_code_of_the_rows(name):
             assert code_of(commit) == code.partition("+")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, entry in MANIFEST.items() if entry["found"] == "code"])
 def test_keys_of_rows_follow_from_the_code_of_the_manifest(name):
     """A key is a hash over cell, graph, code and machine, so it proves with which code each row was measured."""

@@ -622,6 +622,7 @@ def plain():
     return _planted(lambda base, *given: _Wrapped(base.build(*given)))
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_its_work_over_and_over_is_caught_by_its_time_alone(measured, plain):
     slower = _planted(lambda base, dag, params, timer: _Tenfold(
         base.build(dag, params, timer), _Wrapped(base.build(dag, index.Params(dim=params.dim), timer))
@@ -633,6 +634,7 @@ def test_a_kernel_that_does_its_work_over_and_over_is_caught_by_its_time_alone(m
     assert found.exit_code == 1
 
 
+@pytest.mark.slow
 def test_more_edges_scanned_are_caught_by_the_counters_alone(measured, plain, capsys):
     worse = _planted(lambda base, dag, params, timer: _Wrapped(
         base.build(dag, index.Params(dim=1, count=params.count), timer)

@@ -125,6 +125,7 @@ def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_matplotlib
 @pytest.mark.parametrize("number", range(4, 9))
 def test_figures_are_drawn_the_same_each_time(tmp_path, number):

@@ -171,6 +171,7 @@ def test_home_made_dags_have_the_printed_sizes_and_there_is_no_dag_07():
     assert "dag_07-like" not in generate.look_alikes()
 
 
+@pytest.mark.slow
 def test_every_set_of_pairs_is_as_likely():
     # 3 vertices, 2 of 3 pairs: 3 sets; 3 standard deviations of 3000 / 3 are 77
     sets = [0, 0, 0]
@@ -397,6 +398,9 @@ def test_the_command_makes_citations_that_open_by_name():
     assert open_graph(named).dag.offsets.tolist() == open_graph("papers").dag.offsets.tolist()
     assert (paths.cache_dir() / "generated" / f"{named}.npz").is_file()
     assert open_graph("papers").dag.vertices == 201
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3, 4, 5)])
 def test_a_network_has_the_printed_size_both_ways_and_no_edge_twice(name):
     model, graph = generate.NETWORKS[name], generate.like(name, 3)

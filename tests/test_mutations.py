@@ -158,6 +158,7 @@ def stored(toys, diamond, tmp_path, monkeypatch):
     return home, new, old, store(tmp_path / "others", others)
 
 
+@pytest.mark.slow
 def test_no_mutation_of_a_runs_files_ends_in_a_traceback(stored, capsys, monkeypatch):
     """400 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
     home, *whole = stored

@@ -38,6 +38,7 @@ def plant(monkeypatch, name, read):
     monkeypatch.setitem(contract._registry["read"], name, type("Planted", (right,), {"read": spoiled}))
 
 
+@pytest.mark.slow
 def test_every_reader_gives_what_was_written(measured):
     done = measured()
     done.check()
@@ -61,6 +62,7 @@ def test_a_reader_that_gives_another_graph_is_wrong(measured, monkeypatch, spoil
     assert status == {"gra": "ok", "edges": "wrong", "mtx": "ok", "pandas": "ok"}
 
 
+@pytest.mark.slow
 def test_a_reader_that_became_slow_fails_the_gate_and_no_other_does(measured, monkeypatch):
     def slowly(right, *given):
         CLOCK.sleep(0.003)

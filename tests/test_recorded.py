@@ -1,16 +1,19 @@
 """The page of recorded GPU runs has the tables that its rows make, and the documents the bytes that graphs take."""
 
 import h200_tables
+import pytest
 from recorded import FOLDER, TEXT
 
 from grailbench.device.leveled import leveled_bytes
 
 
+@pytest.mark.slow
 def test_making_the_tables_of_the_page_anew_changes_nothing():
     assert sorted(h200_tables.placed(TEXT)) == sorted(h200_tables.TABLES)
     assert h200_tables.rendered(TEXT) == TEXT
 
 
+@pytest.mark.slow
 def test_a_changed_number_of_a_table_shows():
     line = next(line for line in h200_tables.fused_labels() if line.startswith("| kegg "))
     assert h200_tables.rendered(TEXT.replace(line, line.replace("| kegg |", "| kegg | 9"))) == TEXT

@@ -93,6 +93,7 @@ def test_a_broken_line_is_an_error_at_its_line(run):
         assert "is no measurement row" in said
 
 
+@pytest.mark.slow
 def test_no_character_of_a_row_can_be_changed_unseen(run):
     path = run / results.ROWS
     content = path.read_bytes()

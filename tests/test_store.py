@@ -114,6 +114,7 @@ def test_numpy_alone_opens_a_stored_graph(tmp_path):
         assert arrays["sources"].tolist() == some_graph().sources.tolist()
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_a_stored_graph_is_found_or_harmless(tmp_path):
     path = tmp_path / "g.npz"
     meta = store.save_graph(path, some_graph(), {"seed": 1})
@@ -370,6 +371,7 @@ def _write_often(path, seed, times):
         store.save_graph(path, some_graph(seed, edges=20_000), {"seed": seed})
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_leave_one_whole_file_at_every_moment(tmp_path):
     path = tmp_path / "g.npz"
     _write_often(path, 0, 1)
