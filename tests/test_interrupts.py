@@ -275,3 +275,19 @@ def test_another_interrupt_while_the_first_is_told_is_130_too(monkeypatch):
     with pytest.raises(SystemExit) as exit_:
         main.main(["list"])
     assert exit_.value.code == 130
+
+
+def test_an_interrupt_that_was_told_is_130_for_python_m_too(tmp_path):
+    (tmp_path / "told.py").write_text(
+        "from grailbench.cli import main\n"
+        "def run(argv):\n"
+        "    try:\n"
+        "        exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt:\n"
+        "        return 130\n"
+        "main._run = run\n"
+        "main.main([])\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run([sys.executable, "-m", "told"], env={**os.environ, **NO_GPU, "PYTHONPATH": path})
+    assert done.returncode == 130

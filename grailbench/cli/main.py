@@ -79,6 +79,9 @@ def main(argv: list[str] | None = None) -> None:
         if (failure := outputs.failure) is not None:
             click.echo(f"error: the output cannot be written: {failure.strerror}", err=True)
             code = code or InputError.exit_code
+    # Where an interrupt passed through exec of a text (imports do that), 'python -m' ends by SIGINT whatever is caught
+    # later, until another exec went well.
+    exec("")
     sys.exit(code)
 
 
