@@ -52,6 +52,15 @@ def session_cache(tmp_path_factory):
         yield folder
 
 
+@pytest.fixture(scope="module")
+def module_cache(tmp_path_factory):
+    """Path: a cache for one module, whose imports nobody else sees."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = tmp_path_factory.mktemp("cache")
+        patch.setenv("GRAILBENCH_CACHE", str(path))
+        yield path
+
+
 @pytest.fixture
 def mirror(monkeypatch):
     """Path of the folder with the real graphs' archives, set as GRAILBENCH_MIRROR; skips when none."""

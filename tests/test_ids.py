@@ -28,19 +28,12 @@ from grailbench.graph.readers import read, read_graph
 K3 = "% asym unweighted\n% 3 5 5\n1 2\n3 4\n5 1\n"  # 3 is not reachable from 2; inside, 2 -> 3 is an edge
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
+pytestmark = pytest.mark.usefixtures("module_cache")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("ids")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """Path: a cache for this module, whose imports nobody else sees."""
-    with pytest.MonkeyPatch.context() as patch:
-        path = tmp_path_factory.mktemp("cache")
-        patch.setenv("GRAILBENCH_CACHE", str(path))
-        yield path
 
 
 def lines(labels, edges):

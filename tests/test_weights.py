@@ -30,19 +30,12 @@ from grailbench.traversal.index import FAR
 
 FEW = settings(max_examples=20)
 
+pytestmark = pytest.mark.usefixtures("module_cache")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("weights")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """Path: a cache for this module, whose imports nobody else sees."""
-    with pytest.MonkeyPatch.context() as patch:
-        path = tmp_path_factory.mktemp("cache")
-        patch.setenv("GRAILBENCH_CACHE", str(path))
-        yield path
 
 
 def rows(edges, first=0):

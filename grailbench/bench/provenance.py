@@ -171,13 +171,13 @@ def _stamp(root: Path) -> dict | None:
 
 def _changed(root: Path, blobs: dict[str, str]) -> bool:
     """Whether a listed file is missing or another one, or a source is there that is not listed."""
-    for path, blob in blobs.items():
-        try:
-            content = (root / path).read_bytes()
-        except OSError:
+    from grailbench.datasets.sources import git_blob
+
+    try:
+        if any(git_blob(root / path) != blob for path, blob in blobs.items()):
             return True
-        if hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() != blob:
-            return True
+    except OSError:
+        return True
     sources = (path for folder in _WATCHED for kind in ("*.py", "*.toml") for path in (root / folder).rglob(kind))
     return any(path.relative_to(root).as_posix() not in blobs for path in sources)
 

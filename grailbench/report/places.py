@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from grailbench import paths
+from grailbench.bench import provenance
 
 WHY = "a recorded run, into which nothing is written unasked"
 
@@ -19,8 +19,7 @@ def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
 
 def recorded(run: Path) -> bool:
     """True for a run in results/baselines of the checkout, and for one that has files which git tracks."""
-    root, run = paths.checkout(), Path(run).resolve()
-    if root is not None and run.is_relative_to((root / "results" / "baselines").resolve()):
+    if provenance.is_recorded(run := Path(run).resolve()):
         return True
     try:
         done = subprocess.run(["git", "-C", str(run), "ls-files", "--", "."], capture_output=True, timeout=10)
