@@ -7,10 +7,12 @@ import shlex
 
 import numpy as np
 import pytest
+import yaml
 from commands import ROOT, call_apart
 from naive import closure
 
-from grailbench import contract
+from grailbench import __version__, contract
+from grailbench.bench.rows import STATUSES
 from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
@@ -71,10 +73,54 @@ def test_every_command_shown_is_one_that_parses(page):
         command.make_context(name, words)
 
 
-def test_links_of_the_readme_lead_somewhere():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+PAGES = ("README.md", "CHANGELOG.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),
+         *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("results/**/README.md")))  # fmt: skip
+
+
+def prose(path):
+    """A page without its code, whose brackets are no links."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = []
+    for heading in re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+        found.append(slug if slug not in found else f"{slug}-{found.count(slug)}")
+    return found
+
+
+def broken(page):
+    """The relative links of a page that lead to no file, or to no heading of one."""
+    for link in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", prose(page)):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_a_file_and_a_heading_of_it(page):
+    assert list(broken(ROOT / page)) == []
+
+
+def test_a_link_to_nowhere_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One `x`: two\n\n[a](#one-x-two) [b](#one) [c](page.md#one-x-two) [d](none.md) [e](https://x.org#y)\n"
+    )
+    assert list(broken(page)) == ["#one", "none.md"]
+
+
+def test_words_that_tables_show_stand_in_the_glossary():
+    defined = anchors(ROOT / "docs" / "glossary.md")
+    assert {"cell", "super-root", "hub", "filter", "look-alike", "label-pair-and-d", "sampled", "ready"} <= set(defined)
+    assert {"from-edges", "device-alone", "oracle", "batch", "positive-query", "row", "run"} <= set(defined)
+    said = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert [status for status in STATUSES if f"`{status}`" not in said] == []
 
 
 def test_the_readme_names_every_extra_that_an_error_asks_for():
@@ -82,3 +128,16 @@ def test_the_readme_names_every_extra_that_an_error_asks_for():
     asked = set(re.findall(r"grailbench\[(\w+)\]", code))
     shown = re.findall(r"pip install -e '\.\[([\w,]+)\]'", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert {"gpu", "cupy"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
+
+
+def test_the_citation_names_this_version_and_the_works_that_are_reproduced():
+    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (found["cff-version"], found["type"], found["title"]) == ("1.2.0", "software", "grailbench")
+    assert found["version"] == __version__
+    assert found["message"]
+    assert found["license"] == "MIT"
+    assert found["authors"]
+    assert {work["authors"][0]["family-names"] for work in found["references"]} == {"Caiazza", "Quer"}
+    for work in found["references"]:
+        assert set(work) >= {"type", "title", "authors", "year"}
+        assert work["type"] in ("thesis", "article")

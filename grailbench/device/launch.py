@@ -2,7 +2,7 @@
 
 A kernel with barriers of the whole grid takes the grid once, `grid = cuda.cg.this_grid()`, and calls `grid.sync()`
 in its loops; numba then launches it cooperatively. Taking the grid anew for each makes a barrier 1.4
-to 2.3 times as dear (docs/measuring.md). All threads must arrive at every one.
+to 2.3 times as dear (docs/notebook.md). All threads must arrive at every one.
 """
 
 from __future__ import annotations
