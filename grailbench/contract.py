@@ -261,7 +261,7 @@ class Problem(ABC):
     count: ClassVar[int]  #: how many of them, unless told
     counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
     most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
-    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`bench.rows.LAST_PHASES`)
+    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`runs.rows.LAST_PHASES`)
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
@@ -300,7 +300,7 @@ class Problem(ABC):
 
     @abstractmethod
     def workload(self, spec: Any, graph: Any, data: Any, checks: Any) -> Workload:
-        """The workload on an opened graph; `checks` as `bench.verify.Checks`. Raises InputError for a bad one."""
+        """The workload on an opened graph; `checks` as `reachability.verify.Checks`. Raises InputError."""
 
     @abstractmethod
     def attempt(

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from grailbench.bench.results import load_run
+from grailbench.runs.folder import load_run
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "h200"
 TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")

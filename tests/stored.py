@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from grailbench.bench import results
+from grailbench.runs import folder as results
 
 WEIGHTS = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
 

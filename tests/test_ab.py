@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from commands import PATIENCE
 
-from grailbench.bench import results
 from grailbench.bench.ab import LOG, ab, commit_of, repository
 from grailbench.errors import InputError
 from grailbench.report import compare
 from grailbench.report.gate import Gate
+from grailbench.runs import folder as results
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ("grailbench", "configs", "datasets", "pyproject.toml", ".gitignore")

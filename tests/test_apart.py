@@ -12,12 +12,13 @@ from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
 
-from grailbench.bench import memory, results
+from grailbench.bench import memory
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
-from grailbench.bench.verify import Checks
 from grailbench.errors import TooLittleMemory
 from grailbench.guard import Outcome, guarded
+from grailbench.reachability.verify import Checks
+from grailbench.runs import folder as results
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc"),
@@ -124,8 +125,8 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     """What is compiled is told by numba's own count of what it compiled or loaded."""
     from grailbench.bench import passes
     from grailbench.bench.plan import Cell
-    from grailbench.bench.queries import QuerySpec
     from grailbench.reachability.cpu import search, traverse
+    from grailbench.reachability.queries import QuerySpec
 
     params = {"dim": 7, "search": "dfs", "filters": "none", "threads": None, "order": "random", "seed": 1}
     cell = Cell("none", "sequential", queries=QuerySpec("random", 5, 1), **params)

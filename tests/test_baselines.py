@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grailbench.bench import provenance, results
+from grailbench.bench import provenance
+from grailbench.runs import folder as results
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"

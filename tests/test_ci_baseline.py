@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from strategies import dag_of
 
-from grailbench.bench import results
 from grailbench.bench.plan import load_config, make_plan
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.report import compare
 from grailbench.report.gate import load_gate
 from grailbench.report.runs import load
+from grailbench.runs import folder as results
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "ci"
 AGAIN = "record it anew: results/baselines/ci/README.md"

@@ -8,10 +8,10 @@ from click.testing import CliRunner
 from commands import call, call_apart, in_python
 from stored import store
 
-from grailbench.bench import results
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets import generating
 from grailbench.datasets.registry import registry
+from grailbench.runs import folder as results
 
 # ------------------------------------------------------------------ help
 

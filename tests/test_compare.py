@@ -11,14 +11,16 @@ from stored import store
 from watchers import Silent
 
 from grailbench import contract
-from grailbench.bench import results, runner, timing
+from grailbench.bench import runner, timing
 from grailbench.bench.plan import Config, make_plan
+from grailbench.cli.views import compare as compare_view
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.graph.generate import random_dag
 from grailbench.graph.store import save_graph
 from grailbench.reachability import index
-from grailbench.report import compare, compare_view
+from grailbench.report import compare
 from grailbench.report.gate import Gate, load_gate
+from grailbench.runs import folder as results
 
 HERE, THERE = "a" * 16, "b" * 16
 

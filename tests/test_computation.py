@@ -7,11 +7,11 @@ import pandas
 import pytest
 from stored import evaluation, everything, lost, store, trials
 
-from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.report import computation, document, plots, stalls
 from grailbench.report.render import table_markdown
-from grailbench.report.summary import cells
+from grailbench.runs import folder as results
+from grailbench.runs.cells import cells
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 GPU = {"impl": "gpu-path", "search": None, "filters": None}

@@ -11,10 +11,11 @@ import sys
 import pytest
 from commands import call, call_apart
 
-from grailbench.bench import limits, results
-from grailbench.datasets import held
+from grailbench.datasets import cache as held
 from grailbench.errors import InputError
 from grailbench.graph import store
+from grailbench.limits import measure as limits
+from grailbench.runs import folder as results
 
 GRA = "4\n0: 1 #\n1: 2 #\n2: #\n3: #\n"
 RUN = ("run", "--dataset", "diamond", "--impl", "dfs", "--count", "20", "--trials", "3")

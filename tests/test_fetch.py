@@ -26,7 +26,8 @@ from commands import PATIENCE
 
 from grailbench import paths
 from grailbench.cli.fetch import command
-from grailbench.datasets import held, library, registry, sources
+from grailbench.datasets import cache as held
+from grailbench.datasets import library, registry, sources
 from grailbench.datasets.extract import Limits, unpack
 from grailbench.datasets.fetch import fetch, local_file
 from grailbench.datasets.registry import Archive, Dataset

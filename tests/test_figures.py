@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stored import HOSTILE, everything, lost, row, trials, unguided
 
-from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.report import figures, tables
 from grailbench.report import figures_style as style
-from grailbench.report.summary import cells
+from grailbench.runs import folder as results
+from grailbench.runs.cells import cells
 
 
 def made(*rows):

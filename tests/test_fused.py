@@ -192,9 +192,7 @@ def test_a_level_as_deep_as_a_parents_is_found():
 
 def test_a_dag_of_two_roots_is_refused():
     dag = dag_of(2, [])
-    torn = Dag(
-        dag.offsets[:-1], dag.children[:0], np.zeros(2, np.int32), np.arange(2, dtype=np.int32), dag.component
-    )
+    torn = Dag(dag.offsets[:-1], dag.children[:0], np.zeros(2, np.int32), np.arange(2, dtype=np.int32), dag.component)
     with pytest.raises(InputError, match="2 vertices have no parent"):
         implementation("gpu-fused").build(torn, Params(), NoTimer())
 

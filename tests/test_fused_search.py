@@ -149,8 +149,8 @@ def test_without_the_level_filter_a_source_may_lie_below_its_target():
 @pytest.mark.mirror
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
 def test_real_graphs_are_answered_as_the_cpu_does(real_graphs):
-    from grailbench.bench.queries import QuerySpec, query_set
     from grailbench.datasets.library import open_graph
+    from grailbench.reachability.queries import QuerySpec, query_set
 
     for name in real_graphs:
         opened = open_graph(name)

@@ -4,11 +4,11 @@ import pandas
 import pytest
 from stored import lost, trials
 
-from grailbench.bench import results
 from grailbench.report import document, figures, render, runs, tables
 from grailbench.report.feeds import WEIGHTS
 from grailbench.report.render import table_markdown
-from grailbench.report.summary import cells
+from grailbench.runs import folder as results
+from grailbench.runs.cells import cells
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
 GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}

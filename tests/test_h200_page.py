@@ -12,7 +12,7 @@ from grailbench.bench.plan import config_from_flags, make_plan
 from grailbench.report import traversal
 from grailbench.report.feeds import WEIGHTS
 from grailbench.report.published import table
-from grailbench.report.statistics import geometric_mean
+from grailbench.runs.statistics import geometric_mean
 
 PAGE = re.sub(r"\s+", " ", TEXT)
 

@@ -13,9 +13,10 @@ from commands import call
 from stored import ENVIRONMENT, HOSTILE, everything, lost, store, trials, unguided
 
 from grailbench.errors import InputError
-from grailbench.report import document, figures, html, html_tables, summary
+from grailbench.report import document, figures, html, html_tables
 from grailbench.report import figures_style as style
 from grailbench.report.html_markup import Safe, safe, tag
+from grailbench.runs import cells as summary
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,6 @@ from strategies import digraphs, edges_of, graph_of
 from test_readers import as_gra, as_metis, as_mtx
 
 from grailbench import paths
-from grailbench.bench.queries import QuerySpec, query_set
-from grailbench.bench.reachability import Reachability
-from grailbench.bench.verify import Checks
 from grailbench.contract import Attempt, implementation
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.library import open_graph, open_raw
@@ -24,6 +21,9 @@ from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.ids import Counted, Listed, from_stored, ids_from
 from grailbench.graph.readers import read, read_graph
+from grailbench.reachability.problem import Reachability
+from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.reachability.verify import Checks
 
 K3 = "% asym unweighted\n% 3 5 5\n1 2\n3 4\n5 1\n"  # 3 is not reachable from 2; inside, 2 -> 3 is an edge
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -285,7 +285,7 @@ def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
 
 
 def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():
-    from grailbench.datasets import held
+    from grailbench.datasets import cache as held
     from grailbench.datasets.registry import find
 
     dataset = find("cit-patents")

@@ -15,10 +15,10 @@ import pytest
 from commands import NO_GPU, ROOT, in_python
 
 from grailbench import guard
-from grailbench.bench import results
-from grailbench.bench.results import read_rows
 from grailbench.cli import main
 from grailbench.guard import TimeLimit, guarded, prompt_interrupts
+from grailbench.runs import folder as results
+from grailbench.runs.folder import read_rows
 
 #: compiled functions that hear a signal while they run, and return what numba makes Python objects of
 COMPILED = """
@@ -75,7 +75,10 @@ tell.compile(())
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_within_compiled_code_is_an_interrupt_whatever_is_returned(number):
-    code = f"import sys; sys.argv[1:] = ['0', '{int(number)}']\n" + COMPILED + """
+    code = (
+        f"import sys; sys.argv[1:] = ['0', '{int(number)}']\n"
+        + COMPILED
+        + """
 for way in WAYS:
     for guard in (guarded, lambda work: work()):
         try:
@@ -86,6 +89,7 @@ for way in WAYS:
         except KeyboardInterrupt:
             print(way.__name__, "interrupted")
 """
+    )
     code, said = in_python(code)
     ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
     assert said.splitlines() == [f"{way} interrupted" for way in ways for _ in range(2)]
@@ -93,10 +97,14 @@ for way in WAYS:
 
 
 def test_a_time_limit_within_compiled_code_is_a_timeout_whatever_is_returned():
-    code = "import sys; sys.argv[1:] = ['300000', '0']\n" + COMPILED + """
+    code = (
+        "import sys; sys.argv[1:] = ['300000', '0']\n"
+        + COMPILED
+        + """
 for way in WAYS:
     print(way.__name__, guarded(way, 0.02).status)
 """
+    )
     code, said = in_python(code)
     ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
     assert said.splitlines() == [f"{way} timeout" for way in ways]

@@ -35,9 +35,7 @@ def test_labels_are_those_of_the_recursion_with_the_same_child_order(order, grap
     records = index.labels.lanes.reshape(dag.vertices, -1)
     for pair in range(dim):
         expected = grail_labels(visiting_order(dag, params, pair), dag.super_root)
-        found = {
-            v: (starts[pair, v], ends[pair, v], records[v, 2 * dim + 1 + pair]) for v in range(dag.vertices)
-        }
+        found = {v: (starts[pair, v], ends[pair, v], records[v, 2 * dim + 1 + pair]) for v in range(dag.vertices)}
         assert found == expected
     assert records[:, 2 * dim].tolist() == dag.levels.tolist()
 

@@ -7,8 +7,8 @@ import pytest
 
 from grailbench.bench import environment
 from grailbench.errors import InputError, MachineLacks
-from grailbench.report import limit
-from grailbench.report.summary import cells
+from grailbench.report import ceilings as limit
+from grailbench.runs.cells import cells
 
 DOCUMENT = {
     "machine": {"caches": {"L1d": "32K", "L3": "1024K"}},

@@ -9,11 +9,14 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
-from grailbench.bench import environment, limits, limits_cpu, limits_scale
-from grailbench.bench.results import read_json
+from grailbench.bench import environment
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
-from grailbench.report import limits as show
+from grailbench.limits import cpu as limits_cpu
+from grailbench.limits import measure as limits
+from grailbench.limits import scale as limits_scale
+from grailbench.limits import view as show
+from grailbench.runs.folder import read_json
 
 SMALL = dataclasses.replace(limits_scale.TINY, cpu_copy=1 << 18)
 
@@ -89,8 +92,8 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
 
 @pytest.mark.parametrize("operation", ["gather", "atomic add"])
 def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypatch, operation):
-    from grailbench.bench import limits_gpu
     from grailbench.device.describe import describe
+    from grailbench.limits import gpu as limits_gpu
 
     walk = limits_gpu._walk
     monkeypatch.setattr(limits_gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
@@ -102,7 +105,7 @@ def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypat
 @pytest.mark.gpu
 @pytest.mark.skipif(simulated, reason="needs a GPU")
 def test_gpu_ceilings_are_plausible():
-    from grailbench.bench import limits_gpu
+    from grailbench.limits import gpu as limits_gpu
 
     rows = limits_gpu.measure(limits_scale.QUICK, lambda text: None)
     assert limits.doubts({"gpu": {"measurements": rows}}) == []

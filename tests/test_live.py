@@ -7,11 +7,11 @@ import re
 import pytest
 from rich.console import Console
 
-from grailbench.bench.console import Screen
-from grailbench.bench.live import View, duration
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.results import FIELDS
 from grailbench.bench.runner import run, verify
+from grailbench.cli.views.live import View, duration
+from grailbench.cli.views.run import Screen
+from grailbench.runs.folder import FIELDS
 
 
 @pytest.fixture
@@ -162,7 +162,8 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
-    from grailbench.bench import console, environment
+    from grailbench.bench import environment
+    from grailbench.cli.views import run as console
 
     for module in (console, environment):
         monkeypatch.setattr(module, "usable_cores", lambda: 2)

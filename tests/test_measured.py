@@ -7,7 +7,7 @@ import pytest
 from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 
 from grailbench.report import document, measured, ranking
-from grailbench.report.summary import cells
+from grailbench.runs.cells import cells
 from grailbench.screen import Grid
 
 GRAIL, BFL = "peer:pyreachability-grail", "peer:pyreachability-bfl"

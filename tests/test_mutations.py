@@ -10,9 +10,10 @@ from commands import call
 from stored import row, store
 
 from grailbench import paths
-from grailbench.bench import results, runner
+from grailbench.bench import runner
 from grailbench.bench.plan import Config, make_plan
 from grailbench.records import SUM, sealed
+from grailbench.runs import folder as results
 
 FILES = (results.ROWS, results.ENVIRONMENT, results.PLAN)
 ODD = [

@@ -122,7 +122,7 @@ def test_an_encrypted_array_is_told(reading):
 def test_an_array_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(reading, monkeypatch):
     bomb = packed(offsets=np.zeros(1_000_001, np.int64), targets=np.zeros(0, np.int64))
     with monkeypatch.context() as patch:
-        patch.setattr("grailbench.graph.readers_npz.SLACK", 1 << 20)
+        patch.setattr("grailbench.graph.readers.npz.SLACK", 1 << 20)
         with pytest.raises(InputError, match="unpacks to 8,000,008 bytes, too many"):
             reading(bomb)
     assert files.SLACK > 8_000_008

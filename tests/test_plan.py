@@ -233,8 +233,8 @@ def test_thesis_config_has_every_column_of_its_tables():
 
 
 def test_devices_are_cells_of_their_own_only_where_an_implementation_obeys_them(monkeypatch):
-    from grailbench.bench.rows import cell_of
     from grailbench.reachability.cpu.grail import Sequential
+    from grailbench.runs.rows import cell_of
 
     one = planned({"implementations": ["sequential"], "devices": [1, 2]})
     assert [cell.devices for cell in one.cells] == [None]

@@ -9,12 +9,12 @@ from commands import call
 from watchers import Notes
 
 from grailbench import contract
-from grailbench.bench import results
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.problems import NAMES, problem
-from grailbench.bench.rows import LAST_PHASES, cell_of
 from grailbench.bench.runner import run
 from grailbench.errors import InputError
+from grailbench.runs import folder as results
+from grailbench.runs.rows import LAST_PHASES, cell_of
 from grailbench.traversal.index import FAR, Implementation, Solver
 
 
@@ -91,9 +91,9 @@ def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, watch
 
 
 def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_path, watcher):
-    blocks = [
-        {"problem": name, "datasets": [diamond], "trials": 1, "count": 3} for name in ("bfs", "sssp", "apsp")
-    ] + [{"datasets": [diamond], "trials": 1, "count": 50}]
+    blocks = [{"problem": name, "datasets": [diamond], "trials": 1, "count": 3} for name in ("bfs", "sssp", "apsp")] + [
+        {"datasets": [diamond], "trials": 1, "count": 50}
+    ]
     plan = make_plan(Config.model_validate({"experiment": blocks}))
     done = run(plan, watcher, out=tmp_path / "run", fetch=False)
     done.check()

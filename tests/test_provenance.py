@@ -10,8 +10,9 @@ from commands import call
 from stored import trials
 
 from grailbench import paths
-from grailbench.bench import provenance, results
+from grailbench.bench import provenance
 from grailbench.errors import InputError
+from grailbench.runs import folder as results
 
 
 def git(folder, *arguments):

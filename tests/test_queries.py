@@ -11,10 +11,10 @@ from naive import closure
 from strategies import dag_of, digraphs
 
 from grailbench import memory
-from grailbench.bench import queries
-from grailbench.bench.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.ids import Counted
+from grailbench.reachability import queries
+from grailbench.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
 

@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from grailbench.bench import results
-from grailbench.bench.results import FIELDS, Writer, current, find_run, finished, load_run, read_rows, repair
 from grailbench.errors import InputError
 from grailbench.records import sealed
+from grailbench.runs import folder as results
+from grailbench.runs.folder import FIELDS, Writer, current, find_run, finished, load_run, read_rows, repair
 
 
 def row(phase="query", trial=0, key="k", status="ok", under="", **more):

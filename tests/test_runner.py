@@ -16,12 +16,13 @@ from clock import Clock
 from commands import PATIENCE
 from watchers import Notes
 
-from grailbench.bench import environment, provide, results, runner
+from grailbench.bench import environment, provide, runner
 from grailbench.bench.plan import Config, config_from_flags, make_plan
-from grailbench.bench.results import read_rows
 from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import cell_key, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
+from grailbench.runs import folder as results
+from grailbench.runs.folder import read_rows
 
 TOYS = Path(__file__).with_name("toys.py")
 

@@ -8,12 +8,12 @@ import pytest
 from commands import call
 from stored import ENVIRONMENT, evaluation, store, trials
 
-from grailbench.bench import results
-from grailbench.bench.live import View
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.rows import sampled
+from grailbench.cli.views.live import View
 from grailbench.report import computation, document, figures, html, plots, sheet
-from grailbench.report.summary import cells
+from grailbench.runs import folder as results
+from grailbench.runs.cells import cells
+from grailbench.runs.rows import sampled
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 PEER = {"impl": "peer:pyreachability-grail", "search": None, "filters": None, "threads": 1}
@@ -164,8 +164,20 @@ def test_live_view_says_sampled(toys, diamond):
 
 @pytest.mark.parametrize("asked", [("--sample", "500"), ("--oracle-seconds", "0")])
 def test_run_that_checks_a_sample_says_so_in_rows_lines_and_table(toys, large, tmp_path, asked, capsys):
-    words = ("--dataset", large, "--impl", "toy:chains", "--count", "3000", "--trials", "1", "--warmup", "0",
-             "--seed", str(7 + len(asked[0])))
+    words = (
+        "--dataset",
+        large,
+        "--impl",
+        "toy:chains",
+        "--count",
+        "3000",
+        "--trials",
+        "1",
+        "--warmup",
+        "0",
+        "--seed",
+        str(7 + len(asked[0])),
+    )
     code, out, err = call(capsys, "run", *words, *asked, "--out", tmp_path / "run")
     assert code == 0
     rows, _ = results.read_rows(tmp_path / "run")

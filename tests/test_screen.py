@@ -12,8 +12,8 @@ from commands import NO_GPU, ROOT, call
 from rich.console import Console
 from rich.text import Text
 
-from grailbench.bench import results
-from grailbench.bench.console import Screen
+from grailbench.cli.views.run import Screen
+from grailbench.runs import folder as results
 from grailbench.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000

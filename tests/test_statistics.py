@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
-from grailbench.report import statistics
-from grailbench.report.statistics import (
+from grailbench.runs import statistics
+from grailbench.runs.statistics import (
     PENALTY,
     Interval,
     drift,

@@ -6,12 +6,13 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.bench import results
-from grailbench.bench.console import summary_tables
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.rows import STATUSES, standing
 from grailbench.bench.runner import Finished
-from grailbench.report import closure, inventory, runs, summary, traversal
+from grailbench.cli.views.run import summary_tables
+from grailbench.report import closure, inventory, runs, traversal
+from grailbench.runs import cells as summary
+from grailbench.runs import folder as results
+from grailbench.runs.rows import STATUSES, standing
 
 LAST = {"reachability": "query", "closure": "solve", "bfs": "solve", "sssp": "solve", "apsp": "solve"}
 

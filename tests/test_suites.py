@@ -12,12 +12,12 @@ from commands import call
 from stored import row
 from watchers import Notes
 
-from grailbench.bench import results
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
 from grailbench.cli.plot import SUITES
 from grailbench.errors import NothingMeasured
 from grailbench.report import closure, document, suites
+from grailbench.runs import folder as results
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 

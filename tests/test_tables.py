@@ -9,7 +9,7 @@ import pytest
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.report import document, html, peers, render, tables
 from grailbench.report.render import table_markdown
-from grailbench.report.summary import Stats, cells, detail
+from grailbench.runs.cells import Stats, cells, detail
 
 KEGG = {"vertices": 3618, "edges": 5576}
 
@@ -332,9 +332,7 @@ def test_a_peer_is_set_against_ours_with_as_many_label_pairs_and_no_others():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("threads", "said"), [(None, "one thread each"), (4, "ours on one thread, theirs on 4")]
-)
+@pytest.mark.parametrize(("threads", "said"), [(None, "one thread each"), (4, "ours on one thread, theirs on 4")])
 def test_the_heading_says_queries_and_threads(threads, said):
     (found,) = peers.compare(cells(pandas.DataFrame(rows() + peer("bfl", dim=None, threads=threads))))
     assert f"(random-100000-s1, {said};" in render.peer_heading(found)

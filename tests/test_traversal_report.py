@@ -5,9 +5,9 @@ import pandas
 import pytest
 from commands import call
 
-from grailbench.bench import results
-from grailbench.bench.results import FIELDS
 from grailbench.report import suites, traversal
+from grailbench.runs import folder as results
+from grailbench.runs.folder import FIELDS
 
 SOURCES = 4
 

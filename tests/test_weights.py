@@ -15,7 +15,6 @@ from naive import distances_from
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.bench.problems import problem as problem_of
-from grailbench.bench.queries import read_query_file
 from grailbench.contract import implementation
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.library import open_raw
@@ -24,8 +23,9 @@ from grailbench.graph import store
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
 from grailbench.graph.readers import guess_format, read
-from grailbench.graph.readers_tuwien import write_tuwien
+from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.weights import MOST_WEIGHT, of_values, weight_at
+from grailbench.reachability.queries import read_query_file
 from grailbench.traversal.index import FAR
 
 FEW = settings(max_examples=20)

@@ -22,11 +22,11 @@ from pathlib import Path
 from time import monotonic
 
 from grailbench import paths
-from grailbench.bench import results
 from grailbench.bench.plan import FLAG_NAMES, config_from_flags, config_path, make_plan
 from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
 from grailbench.guard import INTERRUPTS, prompt_interrupts
+from grailbench.runs import folder as results
 
 LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")

@@ -32,11 +32,11 @@ from pydantic import (
 
 from grailbench import paths
 from grailbench.bench.problems import USUAL, problem
-from grailbench.bench.queries import QuerySpec
 from grailbench.contract import Params, Spec, implementation, implementations
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.reachability.index import FILTERS
+from grailbench.reachability.queries import QuerySpec
 
 
 def _listed(value):
@@ -291,10 +291,7 @@ def _expand(experiment: Experiment):
     axes["threads"] = [Params(threads=count).workers for count in experiment.threads]
     for name, impl in itertools.product(names, experiment.implementations):
         chosen = implementation(impl, solved.name)
-        collapsed = [
-            values if axis in chosen.axes else [chosen.fixed.get(axis)]
-            for axis, values in axes.items()
-        ]
+        collapsed = [values if axis in chosen.axes else [chosen.fixed.get(axis)] for axis, values in axes.items()]
         for dim, search, filters, threads, order, devices, spec in itertools.product(*collapsed, specs):
             yield Cell(
                 dataset=name,

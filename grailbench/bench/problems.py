@@ -12,7 +12,7 @@ from grailbench.errors import InputError
 NAMES: tuple[str, ...] = tuple(HOMES)
 USUAL = "reachability"
 _WHERE = {
-    "reachability": ("grailbench.bench.reachability", "Reachability"),
+    "reachability": ("grailbench.reachability.problem", "Reachability"),
     "bfs": ("grailbench.traversal.problem", "Bfs"),
     "sssp": ("grailbench.traversal.problem", "Sssp"),
     "apsp": ("grailbench.traversal.problem", "Apsp"),

@@ -22,9 +22,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from grailbench import paths
-from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
+from grailbench.runs import folder as results
 
 STAMP = "COMMIT.json"
 MANIFEST = "manifest.json"

@@ -15,7 +15,7 @@ FETCH_JOBS = 4
 
 def missing(plan: Plan) -> list[str]:
     """Names of the plan's published graphs that are not in the cache."""
-    from grailbench.datasets.held import local_file
+    from grailbench.datasets.cache import local_file
     from grailbench.datasets.registry import registry
 
     known = registry()
@@ -76,7 +76,7 @@ def raw_edges(graph: BenchGraph | RawGraph) -> Graph:
     if isinstance(graph, RawGraph):
         return graph.graph
     from grailbench import paths
-    from grailbench.datasets.held import held
+    from grailbench.datasets.cache import held
     from grailbench.datasets.registry import registry
     from grailbench.graph.readers import read_graph
     from grailbench.graph.store import load_graph

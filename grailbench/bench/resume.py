@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from grailbench.bench import results
 from grailbench.bench.plan import FLAG_NAMES, Cell, Config, Plan, config_from_flags, make_plan
 from grailbench.errors import InputError
+from grailbench.runs import folder as results
 
 _SHOWN = 4  #: differences that an error lists
 

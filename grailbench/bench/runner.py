@@ -26,19 +26,20 @@ import numpy as np
 
 from grailbench import device, paths
 from grailbench.bench import environment as machine
-from grailbench.bench import passes, provenance, results
+from grailbench.bench import passes, provenance
 from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
-from grailbench.bench.rows import FORMAT, SOUND
-from grailbench.bench.verify import Checks
 from grailbench.contract import Input, Problem, Verdict, Workload, implementation
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded, prompt_interrupts
+from grailbench.reachability.verify import Checks
+from grailbench.runs import folder as results
+from grailbench.runs.rows import FORMAT, SOUND
 
 PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
 
@@ -384,9 +385,7 @@ class _Sitting:
                     self.watcher.step(cell, "done before", len(done))
         return tasks
 
-    def _checkers(
-        self, solved: Problem, graph: Input, tasks: list[Task]
-    ) -> tuple[dict[str, Workload], list[Task]]:
+    def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
         """The workload of each query set, and the tasks whose query set could be had."""
         checkers: dict[str, Workload] = {}
 
@@ -583,4 +582,3 @@ class _Sitting:
             | ({"rate": measured.rate} if (under, phase) == last else dict.fromkeys(("counters", *results.MEMORY)))
             for under, phase in phases
         ]
-

@@ -34,7 +34,8 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
       grailbench ab v0.1.0 HEAD --config ci --format markdown
     """
     from grailbench.bench.ab import ab
-    from grailbench.report import compare, compare_view
+    from grailbench.cli.views import compare as compare_view
+    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
     runs = ab((rev_a, rev_b), options.fields(flags), rounds, compare_view.note, out=out, fetch=not no_fetch)

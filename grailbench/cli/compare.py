@@ -49,7 +49,8 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare LAST NEW --require-all --times none
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
     """
-    from grailbench.report import compare, compare_view
+    from grailbench.cli.views import compare as compare_view
+    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times,
                            require_all=require_all)  # fmt: skip

@@ -33,7 +33,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
     """
     from rich.console import Console
 
-    from grailbench.datasets import view
+    from grailbench.cli.views import datasets as view
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.registry import choose
     from grailbench.screen import put

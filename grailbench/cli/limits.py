@@ -37,8 +37,9 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.bench import limits, limits_scale
-    from grailbench.report import limits as show
+    from grailbench.limits import measure as limits
+    from grailbench.limits import scale as limits_scale
+    from grailbench.limits import view as show
 
     document = limits.measure(
         parts=(only,) if only else None,

@@ -15,9 +15,7 @@ def _many(flag: str, kind=str, metavar: str | None = None, text: str = ""):
 
 _MATRIX = (
     click.option("--config", metavar="NAME-or-FILE", help="A shipped config, or a TOML file; flags replace its keys."),
-    click.option(
-        "--problem", metavar="NAME", help="reachability, bfs, sssp, apsp or closure. [default: reachability]"
-    ),
+    click.option("--problem", metavar="NAME", help="reachability, bfs, sssp, apsp or closure. [default: reachability]"),
     _many("--dataset", metavar="NAME", text="A graph; may repeat."),
     _many("--set", metavar="SET", text="A set of graphs, as small-sparse; may repeat. 'all' is every set."),
     _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel, or the like]"),

@@ -21,9 +21,9 @@ def command(as_json, **flags):
       grailbench plan --config quickstart
       grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
     """
-    from grailbench.bench.console import plan_table
     from grailbench.bench.provide import missing
     from grailbench.bench.resume import plan_of
+    from grailbench.cli.views.run import plan_table
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))

@@ -98,7 +98,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         from grailbench.report import html
 
         files.append(html.of_run(report, folder, page, reference, out))
-    from grailbench.report import limit
+    from grailbench.report import ceilings as limit
     from grailbench.report.places import place
 
     frames = {}

@@ -40,9 +40,10 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
       grailbench run --dataset kegg --impl gpu --simulate --count 100
       grailbench run --resume
     """
-    from grailbench.bench import console, runner
+    from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
-    from grailbench.bench.verify import Checks
+    from grailbench.cli.views import run as console
+    from grailbench.reachability.verify import Checks
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):

@@ -27,9 +27,10 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
       grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
-    from grailbench.bench import console, runner
+    from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
-    from grailbench.bench.verify import Checks
+    from grailbench.cli.views import run as console
+    from grailbench.reachability.verify import Checks
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))

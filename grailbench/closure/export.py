@@ -10,7 +10,7 @@ from grailbench.closure.condense import condense
 from grailbench.closure.cpu.sweep import sweep
 from grailbench.errors import InputError
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers_tuwien import write_tuwien
+from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.writers import write_edges
 
 #: format -> what it is

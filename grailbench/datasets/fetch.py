@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grailbench import paths
-from grailbench.datasets import held as cache
+from grailbench.datasets import cache
+from grailbench.datasets.cache import Held, local_file
 from grailbench.datasets.extract import LIMITS, Limits, unpack
-from grailbench.datasets.held import Held, local_file
 from grailbench.datasets.registry import Archive, Dataset, Form
 from grailbench.datasets.sources import (
     HOSTS,

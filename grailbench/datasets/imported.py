@@ -80,7 +80,7 @@ def import_graph(
     the name is taken or no name, and when the file is at fault (file, line, remedy); TooLittleMemory.
     """
     from grailbench.graph.readers import read_source
-    from grailbench.graph.readers_text import check_memory
+    from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from grailbench import paths
-from grailbench.datasets import held as cache
-from grailbench.datasets.held import Held
+from grailbench.datasets import cache
+from grailbench.datasets.cache import Held
 from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.bench.footnotes import Footnotes
-from grailbench.bench.rows import SOUND, STANDS_ON, standing
 from grailbench.graph.generate import parse_shape
 from grailbench.report import measured, render
 from grailbench.report.figures import Figure
-from grailbench.report.summary import NOT_FROM_EDGES, plain
+from grailbench.runs.cells import NOT_FROM_EDGES, plain
+from grailbench.runs.rows import SOUND, STANDS_ON, standing
 
 if TYPE_CHECKING:
     import pandas

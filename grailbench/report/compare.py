@@ -13,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from grailbench.bench.rows import LAST_PHASES
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
-from grailbench.report import statistics
 from grailbench.report.gate import Gate, load_gate
 from grailbench.report.runs import Measured, Run, load
-from grailbench.report.statistics import Interval
+from grailbench.runs import statistics
+from grailbench.runs.rows import LAST_PHASES
+from grailbench.runs.statistics import Interval
 
 ABSENT = "absent"
 MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
@@ -360,6 +360,7 @@ class _Clock:
             return None, f"no {self.gate.reference} of the same graph and queries in both runs"
         faults = [fault for cell in best if (fault := _untimed(cell, cell, _last(cell)))]
         return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
+
 
 def _unit_phase(pair: tuple[Measured, Measured], phase: str) -> str:
     """The reference's same phase where it has labels to build, else the last of its trials."""

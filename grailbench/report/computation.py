@@ -14,11 +14,12 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.bench.rows import SOUND
-from grailbench.report import published, stalls, statistics
+from grailbench.report import published, stalls
 from grailbench.report.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.report.summary import NOT_FROM_EDGES, Cell, together
+from grailbench.runs import statistics
+from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
+from grailbench.runs.rows import SOUND
 
 if TYPE_CHECKING:
     import pandas
@@ -356,7 +357,7 @@ class Check:
 
     ours      geometric mean of the ratio over graphs and d; None when nothing can be compared
     graphs    how many graphs are in it; cells: how many ratios, lost ones counted
-    lost      cells that only `sequential` managed, each counted as `statistics.geometric_mean` says
+    lost      cells that only `sequential` managed, each counted as `runs.statistics.geometric_mean` says
     sampled   how many ratios have a time in them that is sampled
     unmatched cells that only the GPU managed, or that `sequential` did not run: in no mean
     """

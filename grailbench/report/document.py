@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from grailbench.bench.environment import busy
 from grailbench.bench.footnotes import Footnotes
-from grailbench.bench.rows import STATUSES
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import computation, measured, published, ranking, render, runs, tables
 from grailbench.report.peers import Comparison, compare, unpaired
 from grailbench.report.places import place
-from grailbench.report.summary import Cell, cells, detail, plain
 from grailbench.report.tables import COUNT_TABLES, Table
+from grailbench.runs.cells import Cell, cells, detail, plain
+from grailbench.runs.rows import STATUSES
 
 if TYPE_CHECKING:
     import pandas
@@ -104,7 +104,7 @@ def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
 
     Raises InputError when there is no such run, else as `make`.
     """
-    from grailbench.bench import results
+    from grailbench.runs import folder as results
 
     folder = results.latest_results() if run is None else results.find_run(run)
     rows, environment = results.load_run(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grailbench.report.summary import Cell, Stats
+from grailbench.runs.cells import Cell, Stats
 
 #: the implementation whose columns tables 6.1-6.6 print
 THESIS_GPU = "gpu"

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.bench.rows import SOUND
 from grailbench.errors import InputError
-from grailbench.report import computation, statistics
+from grailbench.report import computation
 from grailbench.report.feeds import CPU, FEEDS, THESIS_GPU, WEIGHTS
 from grailbench.report.peers import PREFIX
-from grailbench.report.summary import NOT_FROM_EDGES, Cell
 from grailbench.report.tables import GPU_TABLES, TIME_TABLES, Table, others
+from grailbench.runs import statistics
+from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.runs.rows import SOUND
 
 if TYPE_CHECKING:
     import pandas
@@ -236,8 +237,7 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
         for part in parts:
             share = part.ms / total if total else 0.0
             out.append(
-                head
-                | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms, "share": share}
+                head | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms, "share": share}
             )
         if not parts:
             out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
@@ -328,9 +328,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
             | {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
             | {"speedup": ratio}
         )
-    return _frame(
-        out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup")
-    )
+    return _frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
 
 
 def _beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
@@ -364,7 +362,7 @@ class MeanSpeedup:
 def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
     """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
 
-    What a missing time costs is said at `statistics.geometric_mean`; a graph on which a configuration was never to
+    What a missing time costs is said at `runs.statistics.geometric_mean`; a graph on which a configuration was never to
     run costs nothing, but makes its mean one over fewer graphs. Take generated graphs, and query sets, apart.
     """
     found = []

@@ -13,18 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 
 from grailbench import __version__
-from grailbench.bench import results
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, figures, html_svg, html_tables, render, stalls, statistics
+from grailbench.report import computation, figures, html_svg, html_tables, render, stalls
 from grailbench.report import figures_style as style
 from grailbench.report.document import CLAIMS, FOLDER, Report
 from grailbench.report.feeds import THESIS_GPU
 from grailbench.report.figures import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
 from grailbench.report.places import WHY, place
-from grailbench.report.summary import NOT_FROM_EDGES, detail
 from grailbench.report.tables import COUNT_TABLES
+from grailbench.runs import folder as results
+from grailbench.runs import statistics
+from grailbench.runs.cells import NOT_FROM_EDGES, detail
 
 FILE = "report.html"
 _PAGES = {

@@ -235,9 +235,7 @@ def heat_map(cells: pandas.DataFrame, chosen: pandas.DataFrame) -> Safe:
     """
     configs = list(dict.fromkeys(chosen.config))
     phases = [phase for phase in figures.TOP_PHASES if phase in set(cells.phase)]
-    medians = {
-        (row.dataset, row.queries, row.config, row.phase): row.median for row in cells.itertuples() if row.phase
-    }
+    medians = {(row.dataset, row.queries, row.config, row.phase): row.median for row in cells.itertuples() if row.phase}
     reference, phase = chosen.reference.iloc[0], chosen.phase.iloc[0]
     body = []
     for (generated, queries), part in chosen.groupby(["generated", "queries"], sort=False):

@@ -109,7 +109,7 @@ def configs() -> Iterator[dict]:
 
 def runs() -> Iterator[dict]:
     """Every run in the default folder, latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
-    from grailbench.bench import results
+    from grailbench.runs import folder as results
 
     for folder in reversed(results.runs()):
         try:
@@ -120,8 +120,8 @@ def runs() -> Iterator[dict]:
 
 
 def _run(folder: Path) -> dict:
-    from grailbench.bench import results
-    from grailbench.report.summary import cells
+    from grailbench.runs import folder as results
+    from grailbench.runs.cells import cells
 
     rows, environment = results.load_run(folder)
     statuses = [cell.status for cell in cells(rows)]
@@ -215,7 +215,7 @@ def _made_info(name: str) -> dict:
 
 
 def _run_info(name: str) -> dict:
-    from grailbench.bench import results
+    from grailbench.runs import folder as results
 
     try:
         folder = results.find_run(name)

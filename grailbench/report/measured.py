@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.bench.footnotes import Footnotes
 from grailbench.report.render import ms
-from grailbench.report.summary import Cell
+from grailbench.runs.cells import Cell
 
 if TYPE_CHECKING:
     import pandas
@@ -164,4 +164,3 @@ def records(cells: list[Cell]) -> Iterator[dict]:
             "positives": cell.positives, "verified": cell.verified, "status": cell.status,
             "reason": cell.reason or None,
         }  # fmt: skip
-

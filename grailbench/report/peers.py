@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grailbench.report.statistics import geometric_mean
-from grailbench.report.summary import Cell, Stats
+from grailbench.runs.cells import Cell, Stats
+from grailbench.runs.statistics import geometric_mean
 
 PREFIX = "peer:"
 OURS = "sequential"
@@ -46,7 +46,7 @@ class Comparison:
     def geometric_mean(self, phase: str) -> tuple[float | None, int]:
         """The geometric mean of ours / theirs over the graphs that have both, and their number.
 
-        A graph that the peer managed and we did not counts against us, as `statistics.geometric_mean` says; one that
+        A graph that the peer managed and we did not counts against us, as `geometric_mean` says; one that
         only we managed is left out.
         """
         ratios = [pair.ratio(phase) for pair in self.pairs if pair.theirs[phase] and pair.ratio(phase) != 0]

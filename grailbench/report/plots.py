@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.bench.rows import SOUND
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import document, figures, plots_computation, stalls, suites
@@ -35,6 +34,7 @@ from grailbench.report.sheet import (
     rendered,
     styled,
 )
+from grailbench.runs.rows import SOUND
 
 if TYPE_CHECKING:
     import pandas

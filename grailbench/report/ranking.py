@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from grailbench.report.measured import median
 from grailbench.report.peers import PREFIX
 from grailbench.report.render import ms
-from grailbench.report.statistics import PENALTY, Mean, geometric_mean
-from grailbench.report.summary import Cell
+from grailbench.runs.cells import Cell
+from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
 
 NOTES = {
     "query": "",
@@ -27,7 +27,7 @@ _TITLES = {"query": "queries", "ready": "edges to ready index", "label": "buildi
 @dataclass(frozen=True)
 class Place:
     """A configuration: its cell on each graph that it was run on, and the geometric mean of its times over the best of
-    each graph. A graph on which it has no sound time counts as `statistics.geometric_mean` says; `mean` is None when
+    each graph. A graph on which it has no sound time counts as `geometric_mean` says; `mean` is None when
     it has none at all."""
 
     name: str

@@ -10,8 +10,8 @@ from tabulate import tabulate
 
 from grailbench.bench.footnotes import Footnotes
 from grailbench.report.peers import PHASES, Comparison
-from grailbench.report.summary import Cell
 from grailbench.report.tables import COUNT_TABLES, PAPER_TABLES, Entry, Table
+from grailbench.runs.cells import Cell
 from grailbench.screen import Grid
 
 BLANK = "–"

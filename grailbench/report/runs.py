@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from grailbench.bench import results
-from grailbench.bench.rows import SOUND, standing
 from grailbench.errors import InputError
-from grailbench.report.summary import whole_ready
+from grailbench.runs import folder as results
+from grailbench.runs.cells import whole_ready
+from grailbench.runs.rows import SOUND, standing
 
 
 @dataclass

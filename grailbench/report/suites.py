@@ -14,13 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.bench import results
-from grailbench.bench.rows import SOUND, STANDS_ON
 from grailbench.errors import NothingMeasured
 from grailbench.report import render
 from grailbench.report.figures import Figure
 from grailbench.report.places import place
-from grailbench.report.summary import plain
+from grailbench.runs import folder as results
+from grailbench.runs.cells import plain
+from grailbench.runs.rows import SOUND, STANDS_ON
 
 if TYPE_CHECKING:
     import pandas

@@ -16,7 +16,7 @@ from grailbench.report import published
 from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.peers import PREFIX
 from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.report.summary import NOT_FROM_EDGES, ON_DEVICE, Cell, batches, together
+from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell, batches, together
 
 PAPER_TABLES = ("computation-1", "computation-2")
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)

@@ -28,9 +28,7 @@ def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
     return None if distances.shape == shape else f"{distances.shape} distances, not {shape}"
 
 
-def fault(
-    network: Network, source: int, distances: np.ndarray, name: Callable[[int], int | str] = int
-) -> str | None:
+def fault(network: Network, source: int, distances: np.ndarray, name: Callable[[int], int | str] = int) -> str | None:
     """Why int32[n] are not the distances from `source`; None when they are. `name` gives a vertex its name."""
     weights = network.weights if network.weights is not None else np.empty(0, np.int32)
     v, kind = _certified(network.offsets, network.targets, weights, source, distances)

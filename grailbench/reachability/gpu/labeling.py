@@ -76,9 +76,7 @@ def common_bytes(dag: Dag, dim: int, method_bytes: int, searching_bytes: int) ->
     return 2 * rows_bytes(dag.vertices, dag.edges) + 8 * dim * dag.vertices + max(method_bytes, searching_bytes)
 
 
-def label_by(
-    make: Callable[[], Method], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise
-) -> Built:
+def label_by(make: Callable[[], Method], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise) -> Built:
     """Label `dag` with `params.dim` pairs in the child orders of `sequential`, by the method that `make` makes.
 
     Raises MachineLacks without a device, TooLittleMemory when fewer than `need` bytes are free there, before anything

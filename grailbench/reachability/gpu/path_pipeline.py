@@ -37,9 +37,7 @@ class Work:
         n, m = dag.vertices, max(dag.edges, 1)
         self.vertices, self.edges = n, m
         self.frontier = Frontier(n, shape)
-        self.down, self.everyone, self.up = (
-            Schedule(self.frontier, n) if dim > 1 else self.frontier for _ in range(3)
-        )
+        self.down, self.everyone, self.up = (Schedule(self.frontier, n) if dim > 1 else self.frontier for _ in range(3))
         self.status = cuda.device_array(n, np.uint8)
         self.visited = cuda.device_array(n, np.int32)
         self.parent = cuda.device_array(n, np.int32)

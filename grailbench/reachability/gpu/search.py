@@ -155,9 +155,7 @@ class Searcher:
 
     def start(self, first: int, queries: tuple) -> None:
         """Begin the group whose first query is number `first`, in `starts` launches."""
-        self._start[1, self.size](
-            first, queries, self.pairs, self.goals, self.goal_labels, self.status, self.results
-        )
+        self._start[1, self.size](first, queries, self.pairs, self.goals, self.goal_labels, self.status, self.results)
 
     def explore(self, level: int) -> None:
         """Go on from the frontier, which is `level` steps from the sources."""

@@ -132,9 +132,7 @@ def _search(asked, starts, targets, weights, distances, queues, marks, waiting, 
             if cuda.blockIdx.x == 0:
                 began = turn
                 while 0 < edges <= alone:
-                    _near(
-                        cuda.threadIdx.x, cuda.blockDim.x, turn, listed, limit, pile, rows, lists, counters, chunk
-                    )
+                    _near(cuda.threadIdx.x, cuda.blockDim.x, turn, listed, limit, pile, rows, lists, counters, chunk)
                     turn += 1
                     cuda.syncthreads()
                     now = worklist.slot(turn)

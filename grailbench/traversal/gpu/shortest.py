@@ -126,5 +126,3 @@ def _keep(asked, costs, matrix):
     """matrix[asked[0]] = costs."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
         matrix[asked[0], v] = costs[v]
-
-

@@ -23,7 +23,7 @@ from grailbench.files import RATIO, REFETCH, SLACK, Bytes
 from grailbench.graph import npy
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers_text import Found, check_memory
+from grailbench.graph.readers.text import Found, check_memory
 from grailbench.graph.weights import of_values
 
 _REMEDY = "arrays 'offsets' and 'targets', or scipy.sparse.save_npz"

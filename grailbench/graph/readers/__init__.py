@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +16,7 @@ from grailbench.errors import InputError, TooLittleMemory
 from grailbench.files import Source, opened
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
-from grailbench.graph.readers_text import BOM, refuse_wide, without_bom
+from grailbench.graph.readers.text import BOM, refuse_wide, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
@@ -110,7 +109,7 @@ def read_source(
         asked = {"told": told, "vertices": vertices, "renumber": renumber} if format == "edges" else {}
         if not asked and (vertices is not None or renumber):
             raise InputError(f"--vertices and --renumber are for edge lists; this is {format}", path=source.path)
-        module = importlib.import_module(f"grailbench.graph.readers_{_MODULES[format]}")
+        module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")
         began = perf_counter()
         found = getattr(module, f"read_{format}")(source.path, text, **asked)
     except MemoryError as error:
@@ -157,9 +156,3 @@ def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 
         f"{best.text_bytes / 1e6:.1f} MB in {1e3 * (best.load_seconds + best.parse_seconds):.1f} ms: "
         f"{best.mb_per_s:.0f} MB/s (parsing alone {best.text_bytes / 1e6 / max(best.parse_seconds, 1e-9):.0f})"
     )
-
-
-if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python -m grailbench.graph.readers FILE [FORMAT]")
-    sys.stdout.write(benchmark(*sys.argv[1:]) + "\n")

@@ -12,12 +12,12 @@ from time import perf_counter
 
 import numpy as np
 
-from grailbench.bench.limits_scale import Note, Scale, row
 from grailbench.device.describe import Device, describe
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Shape, cooperative_shape
 from grailbench.device.timers import Span
 from grailbench.errors import CheckFailed
+from grailbench.limits.scale import Note, Scale, row
 
 _SEED = 1
 _AT_ONCE = 4  # independent places a thread asks for before it uses the first

@@ -21,7 +21,7 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers_text import (
+from grailbench.graph.readers.text import (
     AFTER_END,
     COLON,
     COUNT,

@@ -21,8 +21,8 @@ import numpy as np
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers_edges import both_ways, parse_edges
-from grailbench.graph.readers_text import (
+from grailbench.graph.readers.edges import both_ways, parse_edges
+from grailbench.graph.readers.text import (
     DONE,
     LINE,
     REFETCH,

@@ -17,11 +17,11 @@ from rich.markup import escape
 from grailbench import paths
 from grailbench.bench.environment import usable_cores
 from grailbench.bench.footnotes import Footnotes
-from grailbench.bench.live import LiveView
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.problems import USUAL, problem
-from grailbench.bench.rows import cell_of, sampled, standing
+from grailbench.cli.views.live import LiveView
 from grailbench.contract import Input, Problem, Workload
+from grailbench.runs.rows import cell_of, sampled, standing
 from grailbench.screen import Grid, fold
 
 

@@ -14,8 +14,8 @@ import psutil
 from numba import njit
 
 from grailbench import kernelcache
-from grailbench.bench.limits_scale import Note, Scale, row
 from grailbench.errors import CheckFailed
+from grailbench.limits.scale import Note, Scale, row
 
 kernelcache.adopt()  # nothing of another room with kernels is imported here
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from time import perf_counter
 
 from grailbench.bench import environment as env
-from grailbench.bench.limits_scale import FIELDS, FULL, TINY, Note, Scale
-from grailbench.bench.results import read_json, write_json
 from grailbench.errors import InputError, MachineLacks
+from grailbench.limits.scale import FIELDS, FULL, TINY, Note, Scale
 from grailbench.paths import cache_dir
+from grailbench.runs.folder import read_json, write_json
 
 FORMAT = 1  # raise it when a measurement changes its meaning: older caches are then never read
 PARTS = ("cpu", "gpu")
@@ -120,7 +120,7 @@ def _new(recorded: dict, quick: bool) -> dict:
 
 
 def _measure_cpu(scale: Scale, note: Note) -> dict:
-    from grailbench.bench import limits_cpu
+    from grailbench.limits import cpu as limits_cpu
 
     began = perf_counter()
     measurements = limits_cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note)
@@ -139,8 +139,8 @@ def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
     gateway.require()
     if gateway.simulated and not simulate:
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no ceilings (unset it, or give --simulate)")
-    from grailbench.bench import limits_gpu
     from grailbench.device.describe import describe
+    from grailbench.limits import gpu as limits_gpu
 
     began = perf_counter()
     measurements = limits_gpu.measure(scale, note)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from grailbench.bench.rows import SOUND, sampled, standing
-from grailbench.report.statistics import summarise
+from grailbench.runs.rows import SOUND, sampled, standing
+from grailbench.runs.statistics import summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +27,7 @@ _LONGEST_REASON = 240  # an exception may speak for pages
 @dataclass(frozen=True)
 class Stats:
     """Of one phase over the trials of a cell, in ms. `low` and `high` bound the mean, `median_low` and `median_high`
-    the median (95 % bootstrap); `outliers` and `drift` as in `grailbench.report.statistics.Summary`."""
+    the median (95 % bootstrap); `outliers` and `drift` as in `grailbench.runs.statistics.Summary`."""
 
     trials: int
     mean: float
@@ -64,7 +64,7 @@ class Cell:
     says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
     itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
     those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
-    `read_ms`, None where they were not measured, and `index_bytes` are as in `grailbench.bench.rows.FIELDS`.
+    `read_ms`, None where they were not measured, and `index_bytes` are as in `grailbench.runs.rows.FIELDS`.
     `devices`: GPUs that shared the queries, None where the implementation has no such choice.
     """
 
@@ -180,7 +180,7 @@ def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
     """Group rows into cells, in the order in which they first appear.
 
     `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads,
-    phase, ms, status` and, where known, the others of `grailbench.bench.rows.FIELDS`. `planned` is the
+    phase, ms, status` and, where known, the others of `grailbench.runs.rows.FIELDS`. `planned` is the
     number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
     """
     grouped: dict[tuple, list[dict]] = {}

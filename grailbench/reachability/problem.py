@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from grailbench.bench.queries import QuerySpec, query_set
-from grailbench.bench.verify import Checker, Checks, checksum, label_fault
 from grailbench.contract import Attempt, NoTimer, Problem, Trial
 from grailbench.datasets.library import BenchGraph
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Dag, Graph
 from grailbench.reachability.index import Implementation, Params
+from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.reachability.verify import Checker, Checks, checksum, label_fault
 
 Pairs = tuple[np.ndarray, np.ndarray]
 

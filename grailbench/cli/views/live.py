@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.rows import cell_of, ends_trial, sampled
+from grailbench.runs.rows import cell_of, ends_trial, sampled
 
 FIRST, TRIAL = "first", "trial"  #: kinds of steps: to verify and warm up, and to time
 DRAW_SECONDS = 0.1  #: at least between two drawings ...

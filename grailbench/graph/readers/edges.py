@@ -34,7 +34,7 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted, Ids, ids_from
-from grailbench.graph.readers_text import (
+from grailbench.graph.readers.text import (
     COLUMNS,
     COUNT,
     DONE,

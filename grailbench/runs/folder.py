@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from grailbench import paths
-from grailbench.bench.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all, standing
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
+from grailbench.runs.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all, standing
 
 if TYPE_CHECKING:
     import pandas

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.bench.queries import UNKNOWN, QuerySet
 from grailbench.contract import Attempt, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.oracle import closure_answers, swept_answers
 from grailbench.reachability.index import Index
+from grailbench.reachability.queries import UNKNOWN, QuerySet
 
 CLOSURE_LIMIT = 50_000
 _SHOWN = 3

@@ -35,7 +35,7 @@ from grailbench.files import Bytes, opened
 from grailbench.graph import npy
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids
-from grailbench.graph.readers_text import refuse_wide
+from grailbench.graph.readers.text import refuse_wide
 from grailbench.graph.store import atomic_file
 
 FORMAT_VERSION = 2
@@ -184,9 +184,7 @@ def _sha256(*parts: bytes | np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def query_set(
-    spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Ids] | None = None
-) -> QuerySet:
+def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Ids] | None = None) -> QuerySet:
     """The queries of `spec` on a graph: from the cache when they are there and whole, else drawn and stored.
 
     `ids` gives the ids of the graph's file, of which `graph_sha256` knows; None where they are the original vertices.

@@ -22,8 +22,8 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.ids import ids_from
-from grailbench.graph.readers_edges import ranks
-from grailbench.graph.readers_text import (
+from grailbench.graph.readers.edges import ranks
+from grailbench.graph.readers.text import (
     COUNT,
     CURRENT,
     DONE,

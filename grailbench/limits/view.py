@@ -6,7 +6,7 @@ from itertools import groupby
 
 import click
 
-from grailbench.bench.limits import PARTS
+from grailbench.limits.measure import PARTS
 from grailbench.screen import Grid
 
 _NOISY = 1.5  # most over least, from which a figure is marked

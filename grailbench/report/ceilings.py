@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pandas
 
-from grailbench.bench import limits as ceilings_of_machines
 from grailbench.bench.environment import fingerprint
-from grailbench.bench.limits import last_level_bytes
-from grailbench.bench.results import read_environment, read_json
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
+from grailbench.limits import measure as ceilings_of_machines
+from grailbench.limits.measure import last_level_bytes
 from grailbench.report import render
-from grailbench.report.summary import ON_DEVICE, Cell
+from grailbench.runs.cells import ON_DEVICE, Cell
+from grailbench.runs.folder import read_environment, read_json
 
 PHASES = ("label", "query")
 _WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart

@@ -1,0 +1,1 @@
+"""The ceilings that this machine sets: measured, stored, and shown beside times."""
