@@ -140,6 +140,13 @@ def manifest() -> dict[str, dict]:
     return results.read_json(path) if path.exists() else {}
 
 
+def entry(folder: Path) -> dict | None:
+    """A recorded run's entry of the manifest; None of any other run."""
+    if not is_recorded(folder):
+        return None
+    return manifest().get(folder.resolve().relative_to(baselines().resolve()).as_posix())
+
+
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
     """Code version -> commits, of every sitting of a run. Raises InputError unless all were clean."""
     environment = results.read_environment(folder)

@@ -51,7 +51,16 @@ import click
 )
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
-def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json):
+@click.option(
+    "--into",
+    "pages",
+    multiple=True,
+    metavar="PAGE",
+    type=click.Path(path_type=Path),
+    help="Renew the marked tables and sentences of this Markdown page, from the runs that it names; may repeat.",
+)
+@click.option("--check", is_flag=True, help="Of --into: write nothing, fail when a page is not what its runs say.")
+def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json, pages, check):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. A run with peers opens with
@@ -60,6 +69,26 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     recorded run (one in results/baselines, or that git tracks) nothing is written: name a folder with --out. A ratio
     of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
     read on a phone.
+
+    With --into, a Markdown page keeps its numbers from runs. What is marked is made anew, the rest stays:
+
+    \b
+      <!-- grailbench
+      run = "fused"                                 # beside the page; else a path or name
+      where = {dim = 2, queries = "random-100000"}  # of all cells; also filters, threads, ...
+      graphs = ["small-sparse", "uniprotenc_22"]    # sets and names; else those of the run
+      [columns]                                     # header = "IMPLEMENTATION PHASE key=value ..."
+      "one core" = "sequential ready filters=none"
+      "GPU" = "gpu-fused ready"
+      "ratio" = "one core / GPU"
+      -->
+      <!-- end -->
+
+    A column may also be a field (vertices, index_bytes, ...), a counter, or 'printed COLUMN table=6': the papers'
+    number. 'say = "... {ratio} ... {ratio.mean}"' makes a sentence of the columns instead of a table (also .least,
+    .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph); 'groups' a line of geometric means a group
+    of graphs; 'mean = true' one over all; 'statistic' is median, mean or least; 'problem' is bfs, closure, ... 'runs =
+    [...]' lists runs with commit and command.
 
     \b
     Examples:
@@ -70,12 +99,16 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --counters
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report results/runs/2025-01-31-quickstart --out reports
+      grailbench report --into results/baselines/h200/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.errors import InputError
     from grailbench.report import document, suites
     from grailbench.screen import put
 
+    if pages:
+        _renew(pages, check, click.get_current_context())
+        return
     if (suite := suites.of_run(run)) is not None:
         if tables or page is not None or ceilings is not None or with_counters or details or reference:
             raise InputError(
@@ -120,6 +153,23 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
             put(limit.show(name, limit.work(frame) if name == "counters" else frame))
         _say(files, folder)
     document.check_measured(report)
+
+
+def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None:
+    """Renew pages, or check that it would change nothing."""
+    from grailbench.errors import CheckFailed, InputError
+    from grailbench.report.pages import Page
+
+    given = [each for each in context.command.params if context.get_parameter_source(each.name).name == "COMMANDLINE"]
+    if other := [each.human_readable_name.upper() if each.name == "run" else each.opts[0] for each in given
+                 if each.name not in ("pages", "check")]:  # fmt: skip
+        raise InputError(f"--into goes without {' and '.join(other)}", remedy="the page says which runs and tables")
+    pages = [Page(path) for path in paths]
+    changed = [page.path for page in pages if page.renewed != page.text]
+    if check and changed:
+        raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")
+    for page in pages:
+        click.echo(f"{'written' if page.write() else 'unchanged'}: {page.path}", err=True)
 
 
 def _say(files: list[Path], run: Path) -> None:

@@ -1,0 +1,221 @@
+"""Markdown pages whose numbers are made from runs: `grailbench report --into PAGE.md` renews every marked block.
+
+A block begins with a comment that says, in TOML, what is to stand there, and ends with `<!-- end -->`:
+
+    <!-- grailbench
+    run = "fused"                        # a run beside the page, or any other by path or name; or several
+    where = {dim = 2, queries = "random-100000"}      # of all cells
+    graphs = ["small-sparse", "uniprotenc_22"]        # sets and names; without it, those of the run
+    [columns]                            # headers, and expressions as `grailbench.report.values` reads them
+    "one core" = "sequential ready"
+    "GPU" = "gpu-fused ready"
+    "ratio" = "one core / GPU"
+    -->
+    (a table is put here)
+    <!-- end -->
+
+With `say` the block becomes that text instead, in which `{ratio}` (least to most over the graphs), `{ratio.least}`,
+`{ratio.most}`, `{ratio.mean}` (geometric), `{ratio.least_graph}`, `{ratio.most_graph}`, `{ratio.count}` and
+`{ratio@kegg}` stand for the columns' values. `groups` makes a line of each group of graphs, of geometric means;
+`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials. `runs = [...]` lists
+runs: their cells, commits, and how to repeat them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from grailbench.bench.footnotes import Footnotes
+from grailbench.datasets.registry import sets
+from grailbench.errors import InputError
+from grailbench.files import read_text
+from grailbench.graph.store import atomic_file
+from grailbench.report import recorded
+from grailbench.report.values import Expression, Value, together
+from grailbench.runs.cells import Cell, cells
+from grailbench.runs.folder import find_run, load_run
+
+NONE = "–"
+_MARKED = re.compile(r"^(<!-- grailbench\n(.*?)-->\n)(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
+_PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
+
+
+class Block(BaseModel):
+    """What is to stand in a marked place; see the module."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    run: str | list[str] = []
+    where: dict[str, str | int] = {}
+    graphs: list[str] = []
+    groups: dict[str, list[str]] = {}
+    columns: dict[str, str] = {}
+    statistic: Literal["median", "mean", "least"] = "median"
+    problem: str = "reachability"
+    mean: bool = False
+    head: str = "graph"
+    say: str | None = None
+    runs: list[str] = []
+
+    @model_validator(mode="after")
+    def _whole(self) -> Block:
+        if bool(self.runs) == bool(self.columns):
+            raise ValueError("a block has either 'columns' or 'runs'")
+        if self.columns and not self.run:
+            raise ValueError("'columns' need a 'run'")
+        return self
+
+
+class Page:
+    """A Markdown page and the runs that its blocks name, each read once."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._cells: dict[tuple[str, str], list[Cell]] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """The page as it stands. Raises InputError when it cannot be read."""
+        try:
+            return read_text(self.path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot be read: {error}", path=self.path) from None
+
+    @cached_property
+    def renewed(self) -> str:
+        """The page with every block made anew. Raises InputError naming the line of a block that cannot be made, and
+        when there is none."""
+        text, count = _MARKED.subn(self._again, self.text)
+        if not count:
+            raise InputError("no marked block", path=self.path, remedy="'grailbench report --help' shows one")
+        return text
+
+    def write(self) -> bool:
+        """Put the renewed page in place, atomically; whether that changed it."""
+        if self.renewed == self.text:
+            return False
+        with atomic_file(self.path) as file:
+            file.write(self.renewed.encode())
+        return True
+
+    def _again(self, found: re.Match) -> str:
+        line = self.text.count("\n", 0, found.start()) + 1
+        try:
+            block = Block.model_validate(tomllib.loads(found[2]))
+            body = self._made(block)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"the block is not TOML: {error}", path=self.path, line=line) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "".join(f"key {'.'.join(map(str, first['loc']))!r}: " for _ in first["loc"][:1])
+            raise InputError(f"{where}{first['msg']}", path=self.path, line=line) from None
+        except InputError as error:
+            raise InputError(str(error), path=self.path, line=line) from None
+        return f"{found[1]}{body.rstrip()}\n<!-- end -->"
+
+    def _made(self, block: Block) -> str:
+        if block.runs:
+            return compact(*recorded.overview([self._folder(name) for name in block.runs]), right=0)
+        made = _Values(block, self._measured(block))
+        return made.table() if block.say is None else made.said()
+
+    def _measured(self, block: Block) -> list[Cell]:
+        names = [block.run] if isinstance(block.run, str) else block.run
+        return [cell for name in names for cell in self._run(name, block.problem)]
+
+    def _run(self, name: str, problem: str) -> list[Cell]:
+        if (name, problem) not in self._cells:
+            rows, _ = load_run(self._folder(name))
+            self._cells[name, problem] = cells(rows[rows.problem.fillna("reachability") == problem])
+        return self._cells[name, problem]
+
+    def _folder(self, name: str) -> Path:
+        places = (self.path.parent / name, Path(name))
+        return next((place for place in places if place.is_dir()), None) or find_run(name)
+
+
+class _Values:
+    """The values of a block's columns on its graphs."""
+
+    def __init__(self, block: Block, measured: list[Cell]):
+        self.block = block
+        there = list(dict.fromkeys(cell.dataset for cell in measured))
+        self.groups = {name: _graphs(names, there) for name, names in block.groups.items()}
+        self.graphs = _graphs(block.graphs, there) or [*dict.fromkeys(g for own in self.groups.values() for g in own)]
+        self.graphs = self.graphs or there
+        where = {key: str(value) for key, value in block.where.items()}
+        self.of: dict[str, dict[str, Value | None]] = {}
+        for name, text in block.columns.items():
+            expression = Expression.parse(text, block.columns)
+            found = {graph: expression.of(measured, graph, where, block.statistic) for graph in self.graphs}
+            if not any(found.values()):
+                raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
+            self.of[name] = found
+
+    def table(self) -> str:
+        """A Markdown table with a line a graph or group, its notes below."""
+        foot = Footnotes()
+        groups = self.groups or {graph: [graph] for graph in self.graphs}
+        if self.block.mean:
+            groups["geometric mean"] = self.graphs
+        lines = [[name, *(_cell(self._together(column, own), foot) for column in self.of)]
+                 for name, own in groups.items()]  # fmt: skip
+        return compact([self.block.head, *self.of], lines, foot.lines(), right=len(self.of))
+
+    def _together(self, column: str, graphs: list[str]) -> Value | None:
+        values = [self.of[column][graph] for graph in graphs]
+        return values[0] if len(values) == 1 else together(values)
+
+    def said(self) -> str:
+        """The block's text, its places filled."""
+        notes: list[str] = []
+        text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
+        return text + "".join(f" ({note})" for note in dict.fromkeys(notes))
+
+    def _word(self, name: str, what: str | None, graph: str | None, notes: list[str]) -> str:
+        if name not in self.of:
+            raise InputError(f"'say' has {{{name}}}", remedy=f"columns are {', '.join(self.of)}")
+        found = {key: value for key, value in self.of[name].items() if value is not None}
+        if graph is not None:
+            if graph not in found:
+                raise InputError(f"'say' has {{{name}@{graph}}}, which was not measured")
+            found = {graph: found[graph]}
+        notes += (note for value in found.values() for note in value.notes)
+        least, most = (pick(found, key=lambda key: found[key].number) for pick in (min, max))
+        if what in (None, "span"):
+            ends = dict.fromkeys(str(found[end]) for end in (least, most))
+            return " to ".join(ends)
+        words = {"least": found[least], "most": found[most], "mean": together(found.values()), "count": len(found),
+                 "least_graph": least, "most_graph": most}  # fmt: skip
+        if what not in words:
+            raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(words)}")
+        return str(words[what])
+
+
+def compact(headers: list[str], lines: list[list[str]], notes: Iterable[str], right: int) -> str:
+    """A Markdown table whose last `right` columns are right-aligned, its notes below. Unpadded: a changed number
+    changes one line."""
+    rule = ["---"] * (len(headers) - right) + ["---:"] * right
+    body = "".join(f"| {' | '.join(line)} |\n" for line in (headers, rule, *lines))
+    return body + "".join(f"\n{note}  " for note in notes)
+
+
+def _cell(value: Value | None, foot: Footnotes) -> str:
+    return NONE if value is None else f"{value}{foot.mark(value.notes)}"
+
+
+def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
+    """The graphs of names and sets that were measured, in that order. Raises InputError for what is neither."""
+    found: list[str] = []
+    for name in names:
+        if name not in there and name not in sets():
+            raise InputError(f"no graph or set {name!r}", remedy=f"the run has {', '.join(there)}")
+        found += [name] if name in there else [each.name for each in sets()[name] if each.name in there]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,75 @@
+"""A table of runs: machine, cells, commit, and the command that repeats each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from grailbench.bench import provenance
+from grailbench.bench.footnotes import Footnotes
+from grailbench.bench.plan import shipped_configs
+from grailbench.report.runs import gpus
+from grailbench.runs import folder as results
+from grailbench.runs.rows import SOUND
+
+_UNKNOWN = "recorded from code that no commit has"
+_BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
+#: options of `grailbench run` that say where a run lies or goes on, not what it is; the first one takes a value
+_ELSEWHERE = ("--out", "--resume", "--no-fetch")
+
+
+def overview(folders: Iterable[Path]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Headers, a line a run, and notes. Raises InputError where there is no run."""
+    foot = Footnotes()
+    lines = []
+    for folder in folders:
+        environment = results.read_environment(folder)
+        machine = ", ".join([*gpus(environment), f"{environment['cores']} cores"])
+        day = (environment.get("at") or "")[:10]
+        lines.append([f"`{folder.name}/`", machine, _cells(folder), day, _commits(folder, environment, foot),
+                      f"`{repeated(folder, environment)}`"])  # fmt: skip
+    return ["run", "machine", "cells", "on", "commit", "to repeat it"], lines, foot.lines()
+
+
+def _cells(folder: Path) -> str:
+    """'170', '540, 31 timeout': how many there are, and those without a time by status."""
+    rows = results.current(results.read_rows(folder)[0])
+    found = list(results.statuses(rows).values())
+    if not found:
+        return ""
+    rest = [f"{found.count(status)} {status}" for status in dict.fromkeys(found) if status not in SOUND]
+    rest += [f"{found.count('sampled')} sampled"] if "sampled" in found else []
+    return ", ".join([str(len(found)), *rest])
+
+
+def _commits(folder: Path, environment: dict, foot: Footnotes) -> str:
+    entry = provenance.entry(folder)
+    if entry is None:
+        named = [environment["commit"]] if environment.get("commit") else []
+        notes = ["the run's own word; it is not recorded"] if named else [_UNKNOWN]
+    else:
+        named = [commit for some in entry["codes"].values() for commit in some]
+        notes = {"commit": [], "code": [_BY_CODE], "none": [_UNKNOWN]}[entry["found"]]
+    return (", ".join(f"`{commit[:9]}`" for commit in named) or "–") + foot.mark(notes)
+
+
+def repeated(folder: Path, environment: dict) -> str:
+    """The command that measures a run again, by the name of its config where that is shipped."""
+    words = list(_lasting((environment.get("command") or [""])[1:]))
+    plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
+    if plan.get("name") in shipped_configs():
+        if "--config" in words:
+            at = words.index("--config")
+            del words[at : at + 2]
+        words[1:1] = ["--config", plan["name"]]
+    return " ".join(["grailbench", *words])
+
+
+def _lasting(words: list[str]) -> Iterator[str]:
+    """The words of a command without those that say where the run lies."""
+    skip = False
+    for word in words:
+        if skip or word.partition("=")[0] in _ELSEWHERE:
+            skip = word == _ELSEWHERE[0]
+        else:
+            yield word

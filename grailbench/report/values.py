@@ -1,0 +1,193 @@
+"""Values of a run by description: 'sequential label', 'printed Total table=6', 'sequential ready / gpu-fused ready'.
+
+An expression is one selector, or two with ' / ' between them; in its place the name of another column may stand that is
+one. A selector is words in the manner of a shell: an
+implementation, what is asked of it, and any number of `key=value` that its cell must have. What is asked is a phase
+('query', 'label/on_device'), a field of the cell (`FIELDS`) or one of its counters. A field of the graph, such as
+`vertices`, needs no implementation. `printed COLUMN` is the number that the papers have for the graph, in a table whose
+name begins with `table=`; a look-alike has none.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from grailbench.errors import InputError
+from grailbench.report import published
+from grailbench.runs.cells import Cell
+from grailbench.runs.statistics import geometric_mean
+
+#: fields of a cell that may be asked for, and their units
+FIELDS = {
+    "vertices": "count", "edges": "count", "queries": "count", "positives": "count",
+    "index_bytes": "bytes", "host_peak_bytes": "bytes", "device_peak_bytes": "bytes",
+}  # fmt: skip
+#: keys of a selector and of a block's `where`: attributes of a cell
+KEYS = {
+    "dim": "dim", "search": "search", "filters": "filtering", "threads": "threads", "order": "order",
+    "queries": "query_set", "devices": "devices",
+}  # fmt: skip
+STATISTICS = ("median", "mean", "least")
+PRINTED = "printed"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' of a ratio of like units, or '' of any other; `notes`
+    say what is to be known of it."""
+
+    number: float
+    unit: str
+    notes: tuple[str, ...] = ()
+
+    def over(self, other: Value) -> Value:
+        """Their quotient. Raises ValueError where it has no unit."""
+        if self.unit == other.unit:
+            unit, number = "x", self.number / other.number
+        elif (self.unit, other.unit) == ("count", "ms"):
+            unit, number = "/s", 1000 * self.number / other.number
+        elif (self.unit, other.unit) == ("bytes", "count"):
+            unit, number = "", self.number / other.number
+        else:
+            raise ValueError(f"{self.unit} over {other.unit} is no unit")
+        return Value(number, unit, tuple(dict.fromkeys(self.notes + other.notes)))
+
+    def __str__(self) -> str:
+        if self.unit == "x":
+            places = 2 if self.number < 1 else 1 if self.number < 100 else 0
+            return f"{self.number:,.{places}f}x"
+        if self.unit == "count":
+            return f"{self.number:,.0f}"
+        if self.unit == "bytes":
+            return f"{self.number / 1e6:,.0f} MB"
+        if self.unit == "/s":
+            scale, letter = (1e9, "G") if self.number >= 1e9 else (1e6, "M")
+            return f"{self.number / scale:.1f} {letter}/s"
+        return three_digits(self.number)
+
+
+def three_digits(number: float) -> str:
+    """Three significant digits, at most three decimals, thousands with a comma."""
+    places = next((places for least, places in ((100, 0), (10, 1), (1, 2)) if number >= least), 3)
+    return f"{number:,.{places}f}"
+
+
+@dataclass(frozen=True)
+class Selector:
+    """One value a graph: `what` of the implementation's cell whose attributes are those of `keys`."""
+
+    text: str
+    impl: str | None
+    what: str
+    keys: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> Selector:
+        """A selector from its words. Raises InputError when it is none."""
+        words = shlex.split(text)
+        keys = dict(word.split("=", 1) for word in words if "=" in word)
+        names = [word for word in words if "=" not in word]
+        if len(names) == 1 and names[0] in FIELDS:
+            names = ["", *names]
+        if len(names) != 2:
+            raise InputError(f"{text!r} is no value", remedy="such as 'sequential label dim=2', or 'vertices'")
+        return cls(text, names[0] or None, names[1], keys)
+
+    def of(self, cells: Iterable[Cell], dataset: str, where: Mapping[str, str], statistic: str) -> Value | None:
+        """Its value on a graph, or None when that was not measured. Raises InputError when it is not one cell's."""
+        if self.impl == PRINTED:
+            return self._printed(dataset)
+        found = [cell for cell in cells if cell.dataset == dataset and self._fits(cell, where)]
+        values = [value for cell in found if (value := self._value(cell, statistic)) is not None]
+        if self.impl is None:
+            return values[0] if values else None
+        if len(values) > 1:
+            differing = [key for key, name in KEYS.items() if len({getattr(cell, name) for cell in found}) > 1]
+            remedy = f"they differ in {', '.join(differing)}: name it, as in {differing[0]}=..." if differing else None
+            raise InputError(f"{len(values)} cells on {dataset} have {self.text!r}", remedy=remedy)
+        return values[0] if values else None
+
+    def _fits(self, cell: Cell, where: Mapping[str, str]) -> bool:
+        if not cell.sound or self.impl not in (None, cell.impl):
+            return False
+        return all(_has(cell, key, wanted, key in self.keys) for key, wanted in {**where, **self.keys}.items())
+
+    def _value(self, cell: Cell, statistic: str) -> Value | None:
+        notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
+        under, _, phase = self.what.rpartition("/")
+        if (stats := cell.phases.get((under, phase))) is not None:
+            return Value(getattr(stats, statistic), "ms", notes)
+        if self.what in FIELDS:
+            number = getattr(cell, self.what)
+            return None if number is None else Value(number, FIELDS[self.what])
+        number = (cell.counters or {}).get(self.what)
+        return None if number is None else Value(number, "count")
+
+    def _printed(self, dataset: str) -> Value | None:
+        for name in published.names():
+            table = published.table(name)
+            if name.startswith(self.keys.get("table", "")) and self.what in table.rows.get(dataset, {}):
+                unit = "ms" if "ms" in table.caption and "Queries" not in self.what else "count"
+                notes = tuple(f"print: {note}" for note in table.notes(dataset, self.what))
+                return Value(table.number(dataset, self.what), unit, notes)
+        return None
+
+
+def _has(cell: Cell, key: str, wanted: str, own: bool) -> bool:
+    """Whether a cell has a key's value. What a block asks of all its cells (not `own`) does not count where the
+    implementation has no such choice; a set of queries may be named without its seed."""
+    if key not in KEYS:
+        raise InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
+    value = getattr(cell, KEYS[key])
+    if not own and value in (None, "", 0):
+        return True
+    return str(value) == wanted or (key == "queries" and str(value).startswith(f"{wanted}-s"))
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A selector, or one over another."""
+
+    text: str
+    parts: tuple[Selector, ...]
+
+    @classmethod
+    def parse(cls, text: str, named: Mapping[str, str]) -> Expression:
+        """An expression from its text, in which names of other selectors may stand. Raises InputError when it is
+        none."""
+        parts = tuple(Selector.parse(named.get(part, part)) for part in text.split(" / "))
+        if len(parts) > 2:
+            raise InputError(f"{text!r} divides more than once")
+        return cls(text, parts)
+
+    def of(self, cells: Iterable[Cell], dataset: str, where: Mapping[str, str], statistic: str) -> Value | None:
+        """Its value on a graph, None where a part of it was not measured."""
+        values = [part.of(cells, dataset, where, statistic) for part in self.parts]
+        if None in values:
+            return None
+        try:
+            return values[0] if len(values) == 1 else values[0].over(values[1])
+        except ValueError as error:
+            raise InputError(f"{self.text!r}: {error}") from None
+
+    def unmet(self, cells: Iterable[Cell]) -> str:
+        """Why no graph has a value, as far as names tell."""
+        cells = list(cells)
+        impls = {cell.impl for cell in cells}
+        for part in self.parts:
+            if part.impl not in (None, PRINTED, *impls):
+                near = get_close_matches(part.impl, impls, 1)
+                return f"no cell of {part.impl!r}" + (f", did you mean {near[0]!r}?" if near else "")
+        return "no cell has it"
+
+
+def together(values: Iterable[Value | None]) -> Value | None:
+    """The geometric mean of the values that there are, None without any."""
+    found = [value for value in values if value is not None]
+    if not found:
+        return None
+    notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
+    return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes)

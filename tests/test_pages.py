@@ -1,0 +1,206 @@
+"""Markdown pages keep their numbers from runs: what is marked is made anew, and nothing of it may differ."""
+
+import re
+
+import pytest
+from commands import ROOT, call
+from stored import store, trials
+
+from grailbench.errors import InputError
+from grailbench.report.pages import Page
+from grailbench.report.values import Value
+
+#: every page with marked blocks
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path
+    for folder in (ROOT, ROOT / "docs", *sorted((ROOT / "results" / "baselines").rglob("")))
+    for path in sorted(folder.glob("*.md"))
+    if "<!-- grailbench\n" in path.read_text(encoding="utf-8")
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_making_a_page_anew_changes_nothing(name):
+    page = Page(PAGES[name])
+    assert page.renewed == page.text, f"grailbench report --into {name}"
+
+
+def test_no_mark_of_a_page_is_misspelled():
+    for name, path in PAGES.items():
+        text = path.read_text(encoding="utf-8")
+        marks = re.findall(r"^<!-- (?:grailbench|end).*$", text, re.MULTILINE)
+        assert marks == ["<!-- grailbench", "<!-- end -->"] * (len(marks) // 2), name
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Makes a page of one block, beside a run of two implementations on kegg, human and kegg-like."""
+    gpu = {"search": None, "filters": "level,tree", "impl": "gpu-fused", "apart": {"ready": 40.0}}
+    rows = [
+        *trials(label=4.0, query=20.0, counters={"searches": 300}, apart={"ready": 8.0}, index_bytes=36180),
+        *trials(label=4.0, query=30.0, dim=1, apart={"ready": 8.0}),
+        *trials(label=9.0, query=10.0, dataset="human", verified="sample of 1,000", apart={"ready": 20.0}),
+        *trials(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu),
+        *trials(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu),
+        *trials(label=3.0, dataset="kegg-like", apart={"ready": 9.0}),
+    ]
+    store(tmp_path / "run", rows)
+
+    def make(body, where="where = {dim = 2}"):
+        path = tmp_path / "page.md"
+        path.write_text(f'# Page\n\n<!-- grailbench\nrun = "run"\n{where}\n{body}\n-->\nold\n<!-- end -->\n\nEnd.\n')
+        return path
+
+    return make
+
+
+def made(path):
+    """What stands in the one block of a page."""
+    return re.search(r"-->\n(.*?)\n<!-- end -->", Page(path).renewed, re.DOTALL)[1]
+
+
+TABLE = """graphs = ["human", "kegg"]
+[columns]
+"one core" = "sequential label"
+"device" = "gpu-fused label/on_device"
+"device alone" = "one core / device"
+"from edges" = "sequential ready / gpu-fused ready"
+"""
+
+
+def test_a_table_has_a_line_a_graph_and_ratios_of_its_columns(page):
+    assert made(page(TABLE)).splitlines() == [
+        "| graph | one core | device | device alone | from edges |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| human | 9.04 [1] | 0.502 | 18.0x [1] | 0.50x [1] |",
+        "| kegg | 4.02 | 0.251 | 16.0x | 0.20x |",
+        "",
+        "[1] sampled: not every answer was checked",
+    ]
+
+
+def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
+    body = 'mean = true\n[columns]\nlabel = "sequential label"\nratio = "label / gpu-fused label"'
+    assert made(page(body)).splitlines()[2:6] == [
+        "| kegg | 4.02 | 4.0x |",
+        "| human | 9.04 [1] | 9.0x [1] |",
+        "| kegg-like | 3.02 | – |",
+        "| geometric mean | 4.79 [1] | 6.0x [1] |",
+    ]
+
+
+def test_groups_are_geometric_means_over_sets_and_names(page):
+    body = 'groups = {small = ["small-sparse"], one = ["kegg"]}\n[columns]\n'
+    printed = '"label" = "sequential label"\n"over print" = "label / printed \'Sequential DFS\' table=2"'
+    assert made(page(body + printed)).splitlines()[2:4] == [
+        "| small | 6.03 [1] | 0.44x [1] |",
+        "| one | 4.02 | 0.14x |",
+    ]
+
+
+def test_a_look_alike_has_no_printed_number(page):
+    body = 'graphs = ["kegg", "kegg-like"]\n[columns]\n"print" = "printed \'Index CT\' table=2"'
+    assert made(page(body)).splitlines()[2:] == ["| kegg | 0.160 |", "| kegg-like | – |"]
+
+
+def test_fields_counters_and_statistics(page):
+    body = 'graphs = ["kegg"]\nstatistic = "least"\n[columns]\nn = "vertices"\nwork = "sequential searches"\n'
+    body += 'label = "sequential label"\na = "sequential index_bytes / vertices"\nrate = "sequential queries / '
+    assert made(page(body + 'gpu-fused query"')).splitlines()[2:] == [
+        "| kegg | 3,618 | 300 | 4.00 | 10.0 | 200.0 M/s |"
+    ]
+
+
+def test_sentences_have_the_span_the_mean_and_single_graphs(page):
+    body = (
+        'say = """- From {r.least} ({r.least_graph}) to {r.most}, mean {r.mean} of {r.count}: {r}; kegg {r@kegg}."""\n'
+    )
+    body += 'graphs = ["kegg", "human"]\ncolumns = {r = "sequential ready / gpu-fused ready"}'
+    assert made(page(body)) == (
+        "- From 0.20x (kegg) to 0.50x, mean 0.32x of 2: 0.20x to 0.50x; kegg 0.20x."
+        " (sampled: not every answer was checked)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "said"),
+    [
+        ("[columns", "", "not TOML"),
+        ("", "", "either 'columns' or 'runs'"),
+        ('columns = {a = "sequential label"}\nrows = 1', "", "key 'rows'"),
+        ('columns = {a = "sequentail label"}', "", "did you mean 'sequential'?"),
+        ('columns = {a = "sequential lable"}', "", "no cell has it"),
+        ('columns = {a = "sequential label"}', "", "differ in dim: name it, as in dim=..."),
+        ('columns = {a = "sequential label color=red"}', "", "no key 'color' (there are dim, "),
+        ('columns = {a = "label"}', "", "'label' is no value"),
+        ('columns = {a = "gpu-fused ready / sequential query / vertices"}', "", "divides more than once"),
+        ('columns = {a = "gpu-fused ready / vertices"}\ngraphs = ["kegg"]', "", "ms over count is no unit"),
+        ('columns = {a = "gpu-fused ready"}\ngraphs = ["nokegg"]', "", "no graph or set 'nokegg'"),
+        ('columns = {a = "gpu-fused ready"}\nsay = "{b}"', "", "'say' has {b} (columns are a)"),
+        ('columns = {a = "gpu-fused ready"}\nsay = "{a.best}"', "", "'say' has {a.best} (there are least"),
+        ('columns = {a = "gpu-fused ready"}\nsay = "{a@kegg-like}"', "", "{a@kegg-like}, which was not measured"),
+        ('columns = {a = "gpu-fused ready"}\nproblem = "bfs"', "", "no cell of 'gpu-fused'"),
+    ],
+)
+def test_what_cannot_be_made_is_named_with_its_line(page, body, where, said):
+    with pytest.raises(InputError) as error:
+        _ = Page(page(body, where)).renewed
+    assert said in str(error.value)
+    assert "page.md, line 3: " in str(error.value)
+
+
+def test_a_page_without_a_block_is_an_error(tmp_path):
+    (tmp_path / "page.md").write_text("# Page\n")
+    with pytest.raises(InputError, match="no marked block"):
+        _ = Page(tmp_path / "page.md").renewed
+
+
+def test_the_command_writes_a_page_and_checks_it(page, capsys):
+    path = page(TABLE)
+    code, _, err = call(capsys, "report", "--into", path, "--check")
+    assert (code, "not what the runs say" in err) == (1, True)
+    assert "old" in path.read_text()
+    assert call(capsys, "report", "--into", path)[0] == 0
+    good = path.read_text()
+    assert good.startswith("# Page\n\n<!-- grailbench\n")
+    assert good.endswith("<!-- end -->\n\nEnd.\n")
+    assert call(capsys, "report", "--into", path, "--check")[0] == 0
+    path.write_text(good.replace("| kegg | 4.02", "| kegg | 4.03"))
+    assert call(capsys, "report", "--into", path, "--check")[0] == 1
+    assert call(capsys, "report", "--into", path)[0] == 0
+    assert path.read_text() == good
+
+
+def test_the_page_says_which_run_so_the_command_takes_none(page, capsys):
+    code, _, err = call(capsys, "report", "some-run", "--into", page(TABLE), "--json")
+    assert (code, "--into goes without RUN and --json" in err) == (2, True)
+
+
+def test_runs_are_listed_with_commit_and_command(tmp_path):
+    home = ROOT / "results" / "baselines"
+    names = [str(home / name) for name in ("h200/from-edges", "h200/closure-50000", "h200/limits")]
+    path = tmp_path / "page.md"
+    path.write_text(f"<!-- grailbench\nruns = {names}\n-->\n<!-- end -->\n")
+    assert made(path).splitlines()[2:] == [
+        "| `from-edges/` | NVIDIA H200, 16 cores | 21 | 2026-11-22 | `cb2cd9484` | "
+        "`grailbench run --config from-edges` |",
+        "| `closure-50000/` | NVIDIA H200, 16 cores | 3 | 2026-11-21 | `c8ca9c667` [1] | `grailbench run --problem "
+        "closure --dataset scale-free-50000 --impl warshall-bits-gpu --impl condense-bits --impl condense-bits-gpu "
+        "--trials 2 --warmup 0` |",
+        "| `limits/` | NVIDIA H200, 16 cores |  |  | – [2] | `grailbench limits --again` |",
+        "",
+        "[1] by the hash of the code in the rows' keys; the run itself names an older commit or none  ",
+        "[2] recorded from code that no commit has",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Value(0.0634, "x"), "0.06x"), (Value(1383.4, "x"), "1,383x"), (Value(99.94, "x"), "99.9x"),
+        (Value(12.34, "ms"), "12.3"), (Value(2.5e6, "bytes"), "2 MB"), (Value(3.39e10, "/s"), "33.9 G/s"),
+    ],
+)  # fmt: skip
+def test_values_are_words_with_three_digits(value, text):
+    assert str(value) == text
