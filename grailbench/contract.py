@@ -1,10 +1,10 @@
-"""What the problems and the harness agree on: parameters, timers, implementations and their registry, and what a
-problem must supply to be planned, verified, timed and reported.
+"""What the problems and the harness agree on: parameters, timers, implementations, and what a problem must supply to be
+planned, verified, timed and reported; with the registry of both.
 
-A problem is a package (`reachability`, `traversal`, `closure`). It never imports the harness nor another problem; the
-harness knows nothing of it beyond this file. Third parties register implementations through the entry-point group
-`grailbench.implementations`: an entry point loads a class that satisfies `Implementation`, or a module whose import
-registers some.
+A problem is a package (`reachability`, `traversal`, `closure`, `reading`) and one line in `PROBLEMS`. It never imports
+the harness nor another problem; the harness knows nothing of it beyond this file. Third parties register
+implementations through the entry-point group `grailbench.implementations`: an entry point loads a class that satisfies
+`Implementation`, or a module whose import registers some.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grailbench.errors import InputError
@@ -24,6 +26,16 @@ from grailbench.errors import InputError
 if TYPE_CHECKING:
     from grailbench.graph.ids import Ids
 
+#: every problem by the name a user types: the module and the class of its `Problem`, imported when first asked for
+PROBLEMS = {
+    "reachability": ("grailbench.reachability.problem", "Reachability"),
+    "bfs": ("grailbench.traversal.problem", "Bfs"),
+    "sssp": ("grailbench.traversal.problem", "Sssp"),
+    "apsp": ("grailbench.traversal.problem", "Apsp"),
+    "closure": ("grailbench.closure.problem", "Closure"),
+    "read": ("grailbench.reading.problem", "Reading"),
+}
+USUAL = "reachability"  #: the problem of flags, configs and rows that name none
 ENTRY_POINTS = "grailbench.implementations"
 
 
@@ -92,16 +104,7 @@ class Implementation(ABC):
         return None
 
 
-#: problem -> the module whose OURS names the modules that register its implementations
-HOMES = {
-    "reachability": "grailbench.reachability.index",
-    "bfs": "grailbench.traversal.index",
-    "sssp": "grailbench.traversal.index",
-    "apsp": "grailbench.traversal.index",
-    "closure": "grailbench.closure.index",
-    "read": "grailbench.reading.index",
-}
-_registry: dict[str, dict[str, type[Implementation]]] = {problem: {} for problem in HOMES}
+_registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
 _loaded: set[str] = set()
 
 
@@ -112,21 +115,20 @@ def register(cls: type[Implementation]) -> type[Implementation]:
     """
     if cls.name != cls.name.lower():
         raise ValueError(f"{cls.name!r}: names of implementations are lower-case")
-    if cls.problem not in HOMES:
+    if cls.problem not in PROBLEMS:
         raise ValueError(f"{cls.name!r}: no problem is named {cls.problem!r}")
-    filed = _registry[cls.problem]
+    filed = _registry.setdefault(cls.problem, {})
     if cls.name in filed and filed[cls.name] is not cls:
         raise ValueError(f"two implementations of {cls.problem} are named {cls.name!r}")
     filed[cls.name] = cls
     return cls
 
 
-def implementations(problem: str = "reachability") -> dict[str, type]:
+def implementations(solved: str = USUAL) -> dict[str, type]:
     """The implementations of a problem by name: our own, the peers that are installed, and third parties'."""
-    home = HOMES[problem]
-    if home not in _loaded:
-        _loaded.add(home)
-        for module in import_module(home).OURS:
+    if solved not in _loaded:
+        _loaded.add(solved)
+        for module in problem(solved).modules:
             import_module(module)
     if ENTRY_POINTS not in _loaded:
         _loaded.add(ENTRY_POINTS)
@@ -134,24 +136,55 @@ def implementations(problem: str = "reachability") -> dict[str, type]:
             found = point.load()
             if isinstance(found, type):
                 register(found)
-    return dict(_registry[problem])
+    return dict(_registry.setdefault(solved, {}))
 
 
-def implementation(name: str, problem: str = "reachability") -> type:
+def implementation(name: str, solved: str = USUAL) -> type:
     """The implementation of that name. Raises InputError with the nearest names when there is none."""
-    known = implementations(problem)
+    known = implementations(solved)
     if name.lower() in known:
         return known[name.lower()]
     near = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(near)}?" if near else "'grailbench list implementations' shows them"
-    elsewhere = [other for other in HOMES if other != problem and name.lower() in implementations(other)]
+    elsewhere = [other for other in PROBLEMS if other != solved and name.lower() in implementations(other)]
     if elsewhere:
         hint = f"it belongs to --problem {' or '.join(elsewhere)}"
-    what = "" if problem == "reachability" else f" of {problem}"
+    what = "" if solved == USUAL else f" of {solved}"
     raise InputError(f"no implementation{what} is named {name!r}", remedy=hint)
 
 
 # ------------------------------------------------------------------ problems
+
+
+def problem(name: str) -> Problem:
+    """The problem of that name. Raises InputError when there is none."""
+    if name not in PROBLEMS:
+        near = difflib.get_close_matches(name, PROBLEMS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose among {', '.join(PROBLEMS)}"
+        raise InputError(f"no problem is named {name!r}", remedy=hint)
+    return _made(*PROBLEMS[name])
+
+
+@cache
+def _made(module: str, name: str) -> Problem:
+    return getattr(import_module(module), name)()
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How thoroughly answers are checked, as far as a problem can check less than all of them.
+
+    sample          answers that are checked on a graph of more than `closure_limit` vertices; None for all of them
+    oracle_seconds  what the oracle may take for the questions on one graph; None for as long as it needs
+    closure_limit   vertices up to which all answers are checked, whatever else is said
+    jobs            cells in processes of their own that make the pass that is verified at once; those on a GPU one at a
+                    time
+    """
+
+    sample: int | None = None
+    oracle_seconds: float | None = None
+    closure_limit: int = 50_000
+    jobs: int = 1
 
 
 @dataclass(frozen=True)
@@ -261,11 +294,21 @@ class Problem(ABC):
     count: ClassVar[int]  #: how many of them, unless told
     counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
     most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
-    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it (`runs.rows.LAST_PHASES`)
+    modules: ClassVar[tuple[str, ...]]  #: those whose import registers our own implementations
+    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it, and its row the trial's rows
     usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
     from_edges: ClassVar[bool] = True  #: False where edges are what it gives, so that no way begins at them
+    exact: ClassVar[bool] = False  #: True where every pass of a cell counts the same work
+
+    def value(self, axis: str, value: Any) -> Any:
+        """A value of an axis in the one spelling that rows have. Raises InputError for one that means nothing."""
+        return value
+
+    def beside(self, folder: Path, text: str) -> str:
+        """What `spec` is given, with a file that is named relative to `folder` by its absolute path."""
+        return text
 
     @abstractmethod
     def params(self, **axes) -> Params:
@@ -299,8 +342,8 @@ class Problem(ABC):
         would pay for it. from_edges: those of the way from edges too."""
 
     @abstractmethod
-    def workload(self, spec: Any, graph: Any, data: Any, checks: Any) -> Workload:
-        """The workload on an opened graph; `checks` as `reachability.verify.Checks`. Raises InputError."""
+    def workload(self, spec: Any, graph: Any, data: Any, checks: Checks) -> Workload:
+        """The workload on an opened graph. Raises InputError."""
 
     @abstractmethod
     def attempt(
@@ -322,7 +365,8 @@ class Problem(ABC):
 
 @dataclass(frozen=True)
 class Spec:
-    """Which workload a cell has, for problems whose workload is drawn from a seed ('random') or is 'all'."""
+    """Which workload a cell has: drawn from a seed ('random'), 'all' there is, or what else the problem knows; the kind
+    'file' is that of a user's file, whose faults end the run."""
 
     kind: str
     count: int = 0

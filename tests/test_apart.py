@@ -15,9 +15,9 @@ from watchers import Silent
 from grailbench.bench import memory
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
+from grailbench.contract import Checks
 from grailbench.errors import TooLittleMemory
 from grailbench.guard import Outcome, guarded
-from grailbench.reachability.verify import Checks
 from grailbench.runs import folder as results
 
 pytestmark = [

@@ -591,6 +591,9 @@ class _Wrapped(index.Index):
         CLOCK.sleep(0.001)
         return self.inside.query_batch(sources, targets, timer)
 
+    def check_labels(self, dag):
+        return self.inside.check_labels(dag)
+
     @property
     def counters(self):
         return self.inside.counters

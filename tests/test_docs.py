@@ -12,11 +12,11 @@ from commands import ROOT, call_apart
 from naive import closure
 
 from grailbench import __version__, contract
-from grailbench.bench.rows import STATUSES
 from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.reachability import index
+from grailbench.runs.rows import STATUSES
 
 PAGE = ROOT / "docs" / "adding-an-implementation.md"
 

@@ -14,7 +14,7 @@ from strategies import digraphs, edges_of, graph_of
 from test_readers import as_gra, as_metis, as_mtx
 
 from grailbench import paths
-from grailbench.contract import Attempt, implementation
+from grailbench.contract import Attempt, Checks, implementation
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.library import open_graph, open_raw
 from grailbench.errors import InputError
@@ -23,7 +23,6 @@ from grailbench.graph.ids import Counted, Listed, from_stored, ids_from
 from grailbench.graph.readers import read, read_graph
 from grailbench.reachability.problem import Reachability
 from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.reachability.verify import Checks
 
 K3 = "% asym unweighted\n% 3 5 5\n1 2\n3 4\n5 1\n"  # 3 is not reachable from 2; inside, 2 -> 3 is an edge
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -149,8 +148,8 @@ def test_a_wrong_answer_is_told_by_the_ids_of_the_file(tmp_path):
 
 
 def test_wrong_distances_and_closures_are_told_by_the_ids_of_the_file(tmp_path):
-    from grailbench.bench.problems import problem as problem_of
     from grailbench.closure import bits as packed
+    from grailbench.contract import problem as problem_of
 
     made(tmp_path, K3)
     opened = open_raw("k3")

@@ -84,11 +84,10 @@ def test_super_root_reaches_everything_and_only_itself_reaches_it(name, data):
 
 @ours
 @given(data=st.data())
-def test_labels_that_the_index_offers_to_check_hold(name, data):
+def test_labels_hold(name, data):
     dag = dag_of(*data.draw(digraphs()))
     index = build(name, dag, data.draw(params_of(name)))
-    if hasattr(index, "check_labels"):
-        assert index.check_labels(dag) is None
+    assert index.check_labels(dag) is None
 
 
 @ours

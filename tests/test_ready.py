@@ -10,11 +10,10 @@ from strategies import dag_of, graph_of
 from watchers import Silent
 
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.problems import NAMES, problem
 from grailbench.bench.provide import raw_edges
 from grailbench.bench.runner import run
 from grailbench.bench.timing import PhaseTimer
-from grailbench.contract import implementations
+from grailbench.contract import PROBLEMS, implementations, problem
 from grailbench.device import gateway
 from grailbench.errors import InputError, MachineLacks
 from grailbench.reachability.index import Params
@@ -128,7 +127,7 @@ def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(
 def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path):
     blocks = [
         {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": process}
-        for name in NAMES
+        for name in PROBLEMS
         if problem(name).from_edges
     ]
     plan = make_plan(Config.model_validate({"experiment": blocks}))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, graph_of
 
-from grailbench.bench.problems import problem as problem_of
 from grailbench.contract import implementation, implementations
+from grailbench.contract import problem as problem_of
 from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise
 from grailbench.errors import InputError

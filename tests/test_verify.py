@@ -9,11 +9,12 @@ from hypothesis import given
 from naive import reaches
 from strategies import dag_of, digraphs
 
+from grailbench.contract import Checks
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import oracle
 from grailbench.guard import Outcome, deadline, guarded
 from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.reachability.verify import Checker, Checks, checksum, consult_oracle
+from grailbench.reachability.verify import Checker, checksum, consult_oracle
 
 SWEPT = Checks(closure_limit=0)
 FEW = Checks(sample=20, closure_limit=0)

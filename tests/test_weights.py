@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, edges_of, graph_of
 
-from grailbench.bench.problems import problem as problem_of
 from grailbench.contract import implementation
+from grailbench.contract import problem as problem_of
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.library import open_raw
 from grailbench.errors import InputError

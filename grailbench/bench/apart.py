@@ -201,8 +201,7 @@ def _serve(handle: int) -> None:
 
 def _open(opening: _Opening):
     """The graph, what cells are given of it by workload, and the ms that it took to come from the cache."""
-    from grailbench.bench.problems import problem
-    from grailbench.contract import implementations, register
+    from grailbench.contract import implementations, problem, register
     from grailbench.errors import GrailbenchError, InputError
 
     for name, module, attribute in opening.classes:

@@ -16,9 +16,10 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,32 +27,27 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from grailbench import paths
-from grailbench.bench.problems import USUAL, problem
-from grailbench.contract import Params, Spec, implementation, implementations
+from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.errors import InputError
 from grailbench.files import read_text
-from grailbench.reachability.index import FILTERS
-from grailbench.reachability.queries import QuerySpec
 
 
 def _listed(value):
     return value if isinstance(value, list) else [value]
 
 
-def _filter_names(value: str) -> str:
-    """'level, tree' in the one order and spelling of `FILTERS`; 'none' for no filter. Raises ValueError for others."""
-    if not isinstance(value, str):
-        raise ValueError("filters are named in a string, such as 'level,tree'")
-    asked = {part.strip() for part in value.split(",")} - {"", "none"}
-    unknown = sorted(asked - set(FILTERS))
-    if unknown:
-        raise ValueError(f"no filter is named {unknown[0]!r}: choose among {', '.join(FILTERS)}, or none")
-    return ",".join(name for name in FILTERS if name in asked) or "none"
+def _of_problem(value, info: ValidationInfo):
+    """A value of an axis as the experiment's problem spells it."""
+    try:
+        return problem(info.data.get("problem", USUAL)).value(info.field_name, value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 MOST_CELLS = 100_000  #: of a plan
@@ -59,20 +55,21 @@ MOST_CELLS = 100_000  #: of a plan
 AXES = ("dim", "search", "filters", "threads", "order", "devices")
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
+_Word = Annotated[Any, AfterValidator(_of_problem)]
 
 
 class Experiment(BaseModel):
     """One block of a config: a matrix of cells. Every axis may be one value or a list.
 
-    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `bench.problems`)
+    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
     datasets, sets    names of graphs, and of sets of the registry ('all': every set)
     implementations   names as typed on the command line; the problem says which are the usual
     dim, search, order  see `reachability.index.Params`
     filters           'level,tree,hubs', some of them, or 'none'
     threads           0 is all cores
     devices           GPUs of this host that share the queries
-    queries, count    'random', 'balanced' or a file of `u v [0|1]`; `count` pairs of the first two (sources, for
-                      problems that have some); as many as the problem says, unless told
+    queries, count    'random', or what else the problem knows (reachability: 'balanced', or a file of `u v [0|1]`);
+                      `count` of them, pairs or sources; as many as the problem says, unless given
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
     seed              of query sets, child orders and the order of trials
     from_edges        time the whole way too, edges in memory to an index or to all answers (phase `ready`)
@@ -90,9 +87,9 @@ class Experiment(BaseModel):
     sets: Annotated[list[str], BeforeValidator(_listed)] = []
     implementations: _Many[str]
     dim: _Many[PositiveInt] = [2]
-    search: _Many[Literal["dfs", "bfs"]] = ["dfs"]
-    filters: _Many[Annotated[str, BeforeValidator(_filter_names)]] = ["none"]
-    order: _Many[Literal["lexicographic", "random"]] = ["random"]
+    search: _Many[_Word] = ["dfs"]
+    filters: _Many[_Word] = ["none"]
+    order: _Many[_Word] = ["random"]
     threads: _Many[Annotated[int, Field(ge=0)]] = [0]
     devices: _Many[PositiveInt] = [1]
     queries: _Many[str] = ["random"]
@@ -152,7 +149,7 @@ class Cell:
     threads: int | None
     order: str | None
     seed: int
-    queries: QuerySpec | Spec
+    queries: Spec
     trials: int = 20
     warmup: int = 1
     from_edges: bool = False
@@ -382,7 +379,7 @@ def load_config(where: str) -> Config:
     blocks = raw.get("experiment")
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, dict) and "queries" in block:
-            block["queries"] = [_beside(path.parent, value) for value in _listed(block["queries"])]
+            block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
@@ -393,12 +390,12 @@ def load_config(where: str) -> Config:
     return config
 
 
-def _beside(folder: Path, queries):
-    """The absolute path of a query file named relative to `folder`: a run may be continued from elsewhere."""
-    if not isinstance(queries, str) or queries in QuerySpec.DRAWN:
-        return queries
-    path = folder / queries
-    return str(path.resolve() if path.is_file() else path)
+def _beside(folder: Path, queries, named: str) -> list:
+    """Workloads as the problem of that name takes them, their files relative to `folder`; what is wrong stays as it
+    is."""
+    if named not in PROBLEMS:
+        return _listed(queries)
+    return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _listed(queries)]
 
 
 def shipped_configs() -> list[str]:
@@ -415,8 +412,6 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
     given = {name: value for name, value in given.items() if value is not None and value != []}
-    if "queries" in given:
-        given["queries"] = [_beside(Path(), value) for value in given["queries"]]
     if "datasets" in given or "sets" in given:
         given = {"datasets": [], "sets": [], **given}
     elif config is None:
@@ -424,7 +419,7 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     base = Config(experiment=[Experiment()]) if config is None else config
     base = base if isinstance(base, Config) else load_config(base)
     try:
-        blocks = [Experiment.model_validate({**_kept(block, given), **given}) for block in base.experiment]
+        blocks = [Experiment.model_validate(_replaced(block, given)) for block in base.experiment]
     except ValidationError as error:
         raise InputError(_explain(error, flags=True)) from None
     for name in given:
@@ -461,12 +456,13 @@ def _short(said: str) -> str:
     return said.rpartition("key ")[2]
 
 
-def _kept(block: Experiment, given: dict) -> dict:
-    """The keys of a block that flags replace; another problem has implementations and a count of its own."""
-    keys = block.model_dump()
-    if given.get("problem", block.problem) != block.problem:
+def _replaced(block: Experiment, given: dict) -> dict:
+    """The keys of a block with flags in their place; another problem has implementations and a count of its own."""
+    keys, named = block.model_dump(), given.get("problem", block.problem)
+    if named != block.problem:
         del keys["implementations"], keys["count"]
-    return keys
+    files = {"queries": _beside(Path(), given["queries"], named)} if "queries" in given else {}
+    return keys | given | files
 
 
 FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}

@@ -30,14 +30,12 @@ from grailbench.bench import passes, provenance
 from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.problems import problem
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
-from grailbench.contract import Input, Problem, Verdict, Workload, implementation
+from grailbench.contract import Checks, Input, Problem, Verdict, Workload, implementation, problem
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded, prompt_interrupts
-from grailbench.reachability.verify import Checks
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FORMAT, SOUND
 

@@ -43,7 +43,7 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
     from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
     from grailbench.cli.views import run as console
-    from grailbench.reachability.verify import Checks
+    from grailbench.contract import Checks
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):

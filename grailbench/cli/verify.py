@@ -30,7 +30,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
     from grailbench.cli.views import run as console
-    from grailbench.reachability.verify import Checks
+    from grailbench.contract import Checks
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))

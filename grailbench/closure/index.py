@@ -113,7 +113,3 @@ class Implementation(contract.Implementation):
     @abstractmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
         """Make ready. Raises MachineLacks when an extra, a device or memory is missing."""
-
-
-#: modules whose import registers our own
-OURS = ("grailbench.closure.cpu.catalog", "grailbench.closure.gpu.catalog")

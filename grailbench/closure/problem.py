@@ -25,6 +25,7 @@ class Closure(Problem):
     asks = "vertices"
     count = 1
     counted = False
+    modules = ("grailbench.closure.cpu.catalog", "grailbench.closure.gpu.catalog")
     phases = ("prepare", "solve")
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"

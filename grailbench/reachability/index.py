@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 FILTERS = ("level", "tree", "hubs")
+CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,9 @@ class Params(contract.Params):
         super().__post_init__()
         if self.dim < 1:
             raise InputError(f"dim {self.dim}: at least one label pair is needed")
-        if self.search not in ("dfs", "bfs"):
-            raise InputError(f"search {self.search!r}: choose dfs or bfs")
-        if self.order not in ("lexicographic", "random"):
-            raise InputError(f"order {self.order!r}: choose lexicographic or random")
+        for axis, words in CHOICES.items():
+            if getattr(self, axis) not in words:
+                raise InputError(f"{axis} {getattr(self, axis)!r}: choose {' or '.join(words)}")
         if self.devices < 1:
             raise InputError(f"devices {self.devices}: at least one is needed")
         for name in self.filters:
@@ -78,6 +78,12 @@ class Index(ABC):
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answer k queries. `sources`, `targets`: int32[k], contiguous. Returns bool[k]: source reaches target."""
+
+    @abstractmethod
+    def check_labels(self, dag: Dag) -> str | None:
+        """What is wrong with the labels that answers are read from, as far as it can be seen from the labels and the
+        edges of the `Dag` that they were made from; None when nothing, or when there are no labels. Asked once a cell,
+        outside all timed passes."""
 
     def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need no room
         """Make the room that batches of so many queries take beyond the index, where `query_batch` would make it."""
@@ -110,14 +116,3 @@ class Implementation(contract.Implementation):
             dag = condense(graph, params.workers if "threads" in cls.axes or "gpu" in cls.needs else 1)
         with timer.phase("label"):
             return cls.build(dag, params, timer)
-
-
-#: modules whose import registers our own
-OURS = (
-    "grailbench.reachability.cpu.grail",
-    "grailbench.reachability.cpu.unguided",
-    "grailbench.reachability.gpu.thesis",
-    "grailbench.reachability.gpu.fused.index",
-    "grailbench.reachability.gpu.path",
-    "grailbench.reachability.peers.pyreachability",
-)

@@ -114,7 +114,8 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
 
 
 class Labelled:
-    """What every index with label records offers beside the contract; it holds them as `labels`."""
+    """What every index with label records shares, the check of its labels above all; it holds them as `labels`. To be
+    named before `Index` among the bases."""
 
     labels: Labels
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from grailbench.contract import Attempt, NoTimer, Problem, Trial
+from grailbench.contract import Attempt, Checks, NoTimer, Problem, Trial
 from grailbench.datasets.library import BenchGraph
+from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Dag, Graph
-from grailbench.reachability.index import Implementation, Params
+from grailbench.reachability.index import CHOICES, FILTERS, Implementation, Params
 from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.reachability.verify import Checker, Checks, checksum, label_fault
+from grailbench.reachability.verify import Checker, checksum, label_fault
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -25,8 +27,35 @@ class Reachability(Problem):
     name = "reachability"
     asks = "pairs"
     count = 100_000
+    modules = (
+        "grailbench.reachability.cpu.grail",
+        "grailbench.reachability.cpu.unguided",
+        "grailbench.reachability.gpu.thesis",
+        "grailbench.reachability.gpu.fused.index",
+        "grailbench.reachability.gpu.path",
+        "grailbench.reachability.peers.pyreachability",
+    )
     phases = ("label", "query")
     usual = ("sequential", "parallel")
+    exact = True
+
+    def value(self, axis: str, value):
+        """A word of `CHOICES`, or filters in the one order of `FILTERS`: 'level,tree', or 'none'."""
+        if axis in CHOICES and value not in CHOICES[axis]:
+            raise InputError(f"should be {' or '.join(map(repr, CHOICES[axis]))}")
+        if axis != "filters":
+            return value
+        if not isinstance(value, str):
+            raise InputError("filters are named in a string, such as 'level,tree'")
+        asked = {part.strip() for part in value.split(",")} - {"", "none"}
+        if unknown := sorted(asked - set(FILTERS)):
+            raise InputError(f"no filter is named {unknown[0]!r}: choose among {', '.join(FILTERS)}, or none")
+        return ",".join(name for name in FILTERS if name in asked) or "none"
+
+    def beside(self, folder: Path, text: str) -> str:
+        """A query file by its absolute path: a run may be continued from elsewhere."""
+        path = folder / text
+        return text if text in QuerySpec.DRAWN else str(path.resolve() if path.is_file() else path)
 
     def params(self, filters: str | None = None, **axes) -> Params:
         """The parameters of a cell; `filters` as a config has them ('level,tree', 'none')."""

@@ -30,6 +30,7 @@ import numpy as np
 from numba import njit
 
 from grailbench import memory, paths
+from grailbench.contract import Spec
 from grailbench.errors import InputError
 from grailbench.files import Bytes, opened
 from grailbench.graph import npy
@@ -51,14 +52,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class QuerySpec:
+class QuerySpec(Spec):
     """Which pairs to ask. `digest` is the sha256 of a file's content; `path` is None for drawn sets."""
 
     DRAWN: ClassVar[tuple[str, ...]] = ("random", "balanced")
 
-    kind: str
-    count: int
-    seed: int
     path: str | None = None
     digest: str | None = None
 
@@ -77,15 +75,11 @@ class QuerySpec:
     @property
     def name(self) -> str:
         """What rows and cache files call it, such as 'random-100000-s1'."""
-        if self.kind == "file":
-            return f"{Path(self.path).stem}-{self.digest[:8]}"
-        return f"{self.kind}-{self.count}-s{self.seed}"
+        return f"{Path(self.path).stem}-{self.digest[:8]}" if self.kind == "file" else super().name
 
     def identity(self) -> dict:
         """What makes two specs the same set on one graph; a file counts by its content."""
-        if self.kind == "file":
-            return {"kind": "file", "digest": self.digest}
-        return {"kind": self.kind, "count": self.count, "seed": self.seed}
+        return {"kind": "file", "digest": self.digest} if self.kind == "file" else super().identity()
 
 
 @dataclass

@@ -1,39 +1,25 @@
 """Every answer against an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
-Up to `CLOSURE_LIMIT` vertices the oracle is the whole transitive closure, beyond it a sweep from the sources of the
-queries; either answers every query. Where it was told to answer a sample only, or ran out of the seconds that it was
+Up to `Checks.closure_limit` vertices the oracle is the whole transitive closure, beyond it a sweep from the sources of
+the queries; either answers every query. Where it is to answer a sample only, or ran out of the seconds that it was
 given, implementations are also compared with one another, and the oracle decides between them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.contract import Attempt, Verdict, Workload
+from grailbench.contract import Attempt, Checks, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.oracle import closure_answers, swept_answers
 from grailbench.reachability.index import Index
 from grailbench.reachability.queries import UNKNOWN, QuerySet
 
-CLOSURE_LIMIT = 50_000
 _SHOWN = 3
 _DISPUTED = 1_024  # queries that the oracle is asked at once when implementations disagree
-
-
-@dataclass(frozen=True)
-class Checks:
-    """How thoroughly to check: every answer, on graphs of more than `closure_limit` vertices unless told otherwise by
-    `sample`, a number of queries, or `oracle_seconds`, what the oracle may take; and how many cells in processes of
-    their own make the pass that is verified at once (`jobs`; those on a GPU one at a time)."""
-
-    sample: int | None = None
-    oracle_seconds: float | None = None
-    closure_limit: int = CLOSURE_LIMIT
-    jobs: int = 1
 
 
 class Checker(Workload):
@@ -147,10 +133,8 @@ def checksum(answers: np.ndarray) -> str:
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:
-    """What the index finds wrong with its own labels, by vertices of the `Dag`; None when nothing, or when it has no
-    `check_labels`."""
-    check = getattr(index, "check_labels", None)
-    fault = check(dag) if check is not None else None
+    """What the index finds wrong with its own labels, by vertices of the `Dag`; None when nothing."""
+    fault = index.check_labels(dag)
     return f"labels: {fault} (its vertices are components, from 0)" if fault else None
 
 

@@ -106,7 +106,3 @@ class Pandas(Implementation):
 
         found = pandas.read_csv(path, sep=" ", comment="#", header=None, dtype=np.int32)
         return Graph.from_edges(vertices, found[0], found[1])
-
-
-#: modules whose import registers our own
-OURS = ("grailbench.reading.index",)

@@ -20,6 +20,7 @@ class Reading(Problem):
     asks = "edges"
     count = 1
     counted = False
+    modules = ("grailbench.reading.index",)
     phases = ("solve",)
     usual = ("gra", "edges", "mtx", "pandas")
     rate = "MB/s"

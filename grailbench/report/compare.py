@@ -17,7 +17,7 @@ from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.gate import Gate, load_gate
 from grailbench.report.runs import Measured, Run, load
 from grailbench.runs import statistics
-from grailbench.runs.rows import LAST_PHASES
+from grailbench.runs.rows import problem_of
 from grailbench.runs.statistics import Interval
 
 ABSENT = "absent"
@@ -371,7 +371,7 @@ def _unit_phase(pair: tuple[Measured, Measured], phase: str) -> str:
 
 def _last(cell: Measured) -> str:
     """The phase that ends a trial of a cell, whatever its problem."""
-    return next((phase for phase in LAST_PHASES if cell.sample(phase).size), LAST_PHASES[0])
+    return problem_of(cell.columns).phases[-1]
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:

@@ -80,10 +80,10 @@ def _made(name: str) -> dict:
 def implementations() -> Iterator[dict]:
     """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (the parameters it
     obeys)."""
-    from grailbench.contract import HOMES
+    from grailbench.contract import PROBLEMS
     from grailbench.contract import implementations as registered
 
-    for name, found in ((name, found) for problem in HOMES for name, found in registered(problem).items()):
+    for name, found in ((name, found) for problem in PROBLEMS for name, found in registered(problem).items()):
         yield {
             "problem": found.problem,
             "name": name,

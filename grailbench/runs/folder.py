@@ -1,8 +1,8 @@
 """The rows of a run on disk: appended a whole trial at a time, repaired after a kill, read back for reports.
 
 A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
-fields of `rows.FIELDS`; a trial of a cell is one row a phase, one of `LAST_PHASES` last, and so a trial without that
-row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
+fields of `rows.FIELDS`; a trial of a cell is one row a phase, that of its problem's last phase last, and so a trial
+without that row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
 phase. All three carry checksums (`records`), each row its own; runs from before `rows.FORMAT` 2 have none.
 """
 

@@ -11,11 +11,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
+from grailbench.contract import PROBLEMS, USUAL, Problem, problem
 from grailbench.errors import InputError
 from grailbench.records import opened
 
 FORMAT = 2  #: of a run, in its plan; 1, which is not written down, is that of runs whose rows have no checksums
-LAST_PHASES = ("query", "solve")  #: the last phase of a trial of any problem; no other phase at the top has such a name
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
 #: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
@@ -47,15 +47,20 @@ _AGAIN = "take the rows of its trial out of the file, and --resume measures it a
 
 
 def cell_of(row: dict) -> str:
-    """The columns that name a row's cell, as one string. Rows without a problem are of reachability."""
-    problem, devices = row.get("problem") or "reachability", row.get("devices")
-    more = ([] if problem == "reachability" else [problem]) + ([] if devices is None else [f"{devices} devices"])
+    """The columns that name a row's cell, as one string. Rows without a problem are of the usual one."""
+    named, devices = row.get("problem") or USUAL, row.get("devices")
+    more = ([] if named == USUAL else [named]) + ([] if devices is None else [f"{devices} devices"])
     return json.dumps([row[name] for name in _CELL] + more)
 
 
-def ends_trial(row: dict) -> bool:
-    """True for the last row of a trial."""
-    return row["phase"] in LAST_PHASES and not row["under"]
+def problem_of(row: Mapping) -> Problem:
+    """The problem of a row. Raises InputError for one that is not known here."""
+    return problem(row.get("problem") or USUAL)
+
+
+def ends_trial(row: Mapping) -> bool:
+    """True for the last row of a trial: that of the problem's last phase."""
+    return not row["under"] and row["phase"] == problem_of(row).phases[-1]
 
 
 def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, str]:
@@ -145,6 +150,9 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
             row, had = parse(line)
         except ValueError as error:
             raise InputError(f"is no measurement row: {error}", path=path, line=number, remedy=_AGAIN) from None
+        if (named := row["problem"] or USUAL) not in PROBLEMS:
+            what = f"is a row of problem {named!r}, which this grailbench does not know"
+            raise InputError(what, path=path, line=number, remedy="read it with the one that measured it")
         rows.append(row)
         having.append(had)
     if not all(having) and (sums or any(having)):
@@ -171,7 +179,7 @@ def _agree(rows: list[dict], path) -> None:
         start = first.setdefault(key, number)
         if cell_of(row) != cell_of(rows[start - 1]):
             raise fault(number, "another configuration", start)
-        counted = ("counters",) if (row.get("problem") or "reachability") == "reachability" else ()
+        counted = ("counters",) if problem_of(row).exact else ()
         for name in (*_SHARED, *counted):
             if row.get(name) is not None and row["status"] == "ok":
                 at = said.setdefault((key, name), number)

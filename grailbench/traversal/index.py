@@ -96,7 +96,3 @@ class Implementation(contract.Implementation):
     @abstractmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
         """Make ready for a network. Raises MachineLacks when an extra, a device or memory is missing."""
-
-
-#: modules whose import registers our own
-OURS = ("grailbench.traversal.cpu.plain", "grailbench.traversal.gpu.catalog")

@@ -31,6 +31,7 @@ class _Traversal(Problem):
     made), and, where asked for, `ready`: from raw edges in memory to all distances on the host. Its parts are `rows`
     (the edges as rows), `weights` (drawn for a graph that has none), `prepare`, `solve` and what is apart."""
 
+    modules = ("grailbench.traversal.cpu.plain", "grailbench.traversal.gpu.catalog")
     phases = ("prepare", "solve")
     answer = "reached"
     weighted = True

@@ -18,9 +18,8 @@ from grailbench import paths
 from grailbench.bench.environment import usable_cores
 from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.problems import USUAL, problem
 from grailbench.cli.views.live import LiveView
-from grailbench.contract import Input, Problem, Workload
+from grailbench.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.runs.rows import cell_of, sampled, standing
 from grailbench.screen import Grid, fold
 

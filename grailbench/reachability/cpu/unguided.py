@@ -33,6 +33,9 @@ class Unguided(Index):
         )
         return answers
 
+    def check_labels(self, dag: Dag) -> None:
+        """There are none."""
+
     @property
     def counters(self) -> dict[str, int]:
         """Work so far by name, and its least traffic; empty unless it was built to count."""
