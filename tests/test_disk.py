@@ -14,7 +14,7 @@ from commands import call, call_apart
 from grailbench.datasets import cache as held
 from grailbench.errors import InputError
 from grailbench.graph import store
-from grailbench.limits import measure as limits
+from grailbench.limits import ceilings
 from grailbench.runs import folder as results
 
 GRA = "4\n0: 1 #\n1: 2 #\n2: #\n3: #\n"
@@ -102,10 +102,10 @@ def test_ceilings_that_cannot_be_kept_are_shown_all_the_same(monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "/the/file")
 
     notes = []
-    monkeypatch.setattr(limits, "load", lambda quick: None)
-    monkeypatch.setattr(limits, "save", full)
-    monkeypatch.setattr(limits, "_measure_cpu", lambda *given: {"measurements": ["a row"]})
-    assert limits.measure(("cpu",), note=notes.append)["cpu"] == {"measurements": ["a row"]}
+    monkeypatch.setattr(ceilings, "load", lambda quick: None)
+    monkeypatch.setattr(ceilings, "save", full)
+    monkeypatch.setattr(ceilings, "_measure_cpu", lambda *given: {"measurements": ["a row"]})
+    assert ceilings.measure(("cpu",), note=notes.append)["cpu"] == {"measurements": ["a row"]}
     assert notes == ["not kept in the cache: /the/file: No space left on device"]
 
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_
     where.parent.mkdir(exist_ok=True)
     if command in ("report", "plot"):
         where.write_text("a file where the folder should be")
-    monkeypatch.setattr(limits, "measure", lambda **given: {"cpu": {"measurements": []}})
+    monkeypatch.setattr(ceilings, "measure", lambda **given: {"cpu": {"measurements": []}})
     words = {
         "report": ("report", tmp_path / "run"),
         "plot": ("plot", tmp_path / "run"),

@@ -10,30 +10,28 @@ import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
 from grailbench.bench import environment
+from grailbench.cli.views import limits as view
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
-from grailbench.limits import cpu as limits_cpu
-from grailbench.limits import measure as limits
-from grailbench.limits import scale as limits_scale
-from grailbench.limits import view as show
+from grailbench.limits import ceilings, cpu, scale
 from grailbench.runs.folder import read_json
 
-SMALL = dataclasses.replace(limits_scale.TINY, cpu_copy=1 << 18)
+SMALL = dataclasses.replace(scale.TINY, cpu_copy=1 << 18)
 
 
 def cpu_rows(threads=2):
-    return limits_cpu.measure(SMALL, threads, 0, lambda text: None)
+    return cpu.measure(SMALL, threads, 0, lambda text: None)
 
 
 def document(*measurements, **changes):
     """A document as it is stored, of these measurements."""
     recorded = environment.environment()
-    found = limits._new(recorded, quick=False)
+    found = ceilings._new(recorded, quick=False)
     return found | {"cpu": {"at": "now", "seconds": 1.0, "measurements": list(measurements)}} | changes
 
 
 def gather(size, *values, **shape):
-    return limits_scale.row("cpu", "gather", "G/s", list(values), bytes=size, threads=1, **shape)
+    return scale.row("cpu", "gather", "G/s", list(values), bytes=size, threads=1, **shape)
 
 
 @pytest.fixture
@@ -57,32 +55,32 @@ def test_processor_has_streams_and_a_gather_a_table_for_one_thread_and_for_all()
 
 
 def test_copied_array_is_several_times_the_last_level_cache():
-    rows = limits_cpu.measure(SMALL, 1, 1 << 20, lambda text: None)
+    rows = cpu.measure(SMALL, 1, 1 << 20, lambda text: None)
     assert [each["bytes"] for each in rows if each["what"] == "copy"] == [4 << 20]
-    assert limits.last_level_bytes({"L1d": "48K", "L2": "1024K", "L3": "32M"}) == 32 << 20
-    assert limits.last_level_bytes({}) == 64 << 20
+    assert ceilings.last_level_bytes({"L1d": "48K", "L2": "1024K", "L3": "32M"}) == 32 << 20
+    assert ceilings.last_level_bytes({}) == 64 << 20
 
 
 @pytest.mark.parametrize("kernel", ["_gather", "_read"])
 def test_a_processor_kernel_that_computes_something_wrong_is_not_timed(monkeypatch, kernel):
-    monkeypatch.setattr(limits_cpu, kernel, lambda *args: 1)
+    monkeypatch.setattr(cpu, kernel, lambda *args: 1)
     with pytest.raises(CheckFailed, match="processor"):
         cpu_rows()
 
 
 def test_gathers_release_the_gil_and_visit_other_places_in_each_pass():
-    assert limits_cpu._gather.targetoptions["nogil"]
+    assert cpu._gather.targetoptions["nogil"]
     table = np.zeros(4096, np.uint32)
     table[::2] = 1
     places = np.zeros(1, np.uint32)
-    parities = [int(limits_cpu._gather(table, places, 1, seed)) for seed in range(8)]
+    parities = [int(cpu._gather(table, places, 1, seed)) for seed in range(8)]
     assert set(parities) == {0, 1}
 
 
 @pytest.mark.skipif(not simulated, reason="of the simulator")
 def test_simulator_checks_every_operation_and_records_no_time(cache):
-    found = limits.measure(simulate=True)
-    rows = limits.rows(found)
+    found = ceilings.measure(simulate=True)
+    rows = ceilings.rows(found)
     whats = {each["what"] for each in rows}
     assert whats == {"copy", "gather", "atomic add", "launch", "event", "grid barrier", "block barrier", "transfer"}
     assert all(each["median"] is None and each["where"] == "gpu" for each in rows)
@@ -93,46 +91,46 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
 @pytest.mark.parametrize("operation", ["gather", "atomic add"])
 def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypatch, operation):
     from grailbench.device.describe import describe
-    from grailbench.limits import gpu as limits_gpu
+    from grailbench.limits import gpu
 
-    walk = limits_gpu._walk
-    monkeypatch.setattr(limits_gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
-    part = {"gather": limits_gpu._gathers, "atomic add": limits_gpu._atomics}[operation]
+    walk = gpu._walk
+    monkeypatch.setattr(gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
+    part = {"gather": gpu._gathers, "atomic add": gpu._atomics}[operation]
     with pytest.raises(CheckFailed, match=operation):
-        part(limits_scale.TINY, describe())
+        part(scale.TINY, describe())
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(simulated, reason="needs a GPU")
 def test_gpu_ceilings_are_plausible():
-    from grailbench.limits import gpu as limits_gpu
+    from grailbench.limits import gpu
 
-    rows = limits_gpu.measure(limits_scale.QUICK, lambda text: None)
-    assert limits.doubts({"gpu": {"measurements": rows}}) == []
+    rows = gpu.measure(scale.QUICK, lambda text: None)
+    assert ceilings.doubts({"gpu": {"measurements": rows}}) == []
 
 
 # ------------------------------------------------------------------ doubts
 
 
 def test_plausible_rows_raise_no_doubt():
-    assert limits.doubts(document(gather(1 << 14, 2.0, 2.1, 1.9), gather(1 << 20, 1.0), gather(1 << 30, 0.1))) == []
+    assert ceilings.doubts(document(gather(1 << 14, 2.0, 2.1, 1.9), gather(1 << 20, 1.0), gather(1 << 30, 0.1))) == []
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_value_that_is_no_measurement_is_doubted(bad):
-    (doubt,) = limits.doubts(document(gather(1 << 14, bad)))
+    (doubt,) = ceilings.doubts(document(gather(1 << 14, bad)))
     assert "no measurement" in doubt
     assert "16,384" in doubt
 
 
 def test_a_large_table_much_faster_than_a_small_one_is_doubted():
-    (doubt,) = limits.doubts(document(gather(1 << 14, 0.1), gather(1 << 20, 0.5)))
+    (doubt,) = ceilings.doubts(document(gather(1 << 14, 0.1), gather(1 << 20, 0.5)))
     assert "1,048,576" in doubt
-    assert limits.doubts(document(gather(1 << 14, 0.1), gather(1 << 20, 0.39))) == []
+    assert ceilings.doubts(document(gather(1 << 14, 0.1), gather(1 << 20, 0.39))) == []
 
 
 def test_a_median_outside_its_spread_is_doubted():
-    (doubt,) = limits.doubts(document(gather(1 << 14, 1.0) | {"least": 2.0}))
+    (doubt,) = ceilings.doubts(document(gather(1 << 14, 1.0) | {"least": 2.0}))
     assert "out of order" in doubt
 
 
@@ -147,25 +145,25 @@ def test_a_row_is_the_median_with_its_spread():
 
 
 def test_what_is_saved_is_loaded_on_this_machine_only(cache):
-    assert limits.load() is None
+    assert ceilings.load() is None
     stored = document(gather(1 << 14, 2.0))
-    path = limits.save(stored)
-    assert limits.load() == stored
+    path = ceilings.save(stored)
+    assert ceilings.load() == stored
     assert [p.name for p in path.parent.iterdir()] == [path.name]
-    limits.save(stored | {"fingerprint": "0" * 16})
-    assert limits.load() == stored
+    ceilings.save(stored | {"fingerprint": "0" * 16})
+    assert ceilings.load() == stored
     path.unlink()
-    assert limits.load() is None
+    assert ceilings.load() is None
 
 
 def test_full_measurements_are_preferred_to_quick_ones(cache):
     quick, full = document(quick=True), document()
-    limits.save(quick)
-    assert limits.load() == quick
-    assert limits.load(quick=False) is None
-    limits.save(full)
-    assert limits.load() == full
-    assert limits.load(quick=True) == quick
+    ceilings.save(quick)
+    assert ceilings.load() == quick
+    assert ceilings.load(quick=False) is None
+    ceilings.save(full)
+    assert ceilings.load() == full
+    assert ceilings.load(quick=True) == quick
 
 
 @pytest.mark.parametrize(
@@ -173,43 +171,43 @@ def test_full_measurements_are_preferred_to_quick_ones(cache):
     ["{", "[]", '{"format": 1, "cpu": {"measurements": [{}]}}', "\x00", '"x"', pytest.param("[" * 100_000, id="deep")],
 )
 def test_a_damaged_cache_counts_as_none(cache, text, caplog):
-    path = limits.save(document(gather(64, 1.0)))
+    path = ceilings.save(document(gather(64, 1.0)))
     path.write_text(text)
     with caplog.at_level(logging.WARNING):
-        assert limits.load() is None
+        assert ceilings.load() is None
 
 
 @pytest.mark.parametrize("figure", ["1", [1], {}, True])
 def test_a_cache_whose_figures_are_no_numbers_counts_as_none(cache, figure):
-    limits.save(document(gather(64, 1.0) | {"median": figure}))
-    assert limits.load() is None
+    ceilings.save(document(gather(64, 1.0) | {"median": figure}))
+    assert ceilings.load() is None
 
 
 def test_an_older_format_is_not_read(cache):
-    limits.save(document(format=limits.FORMAT - 1))
-    assert limits.load() is None
+    ceilings.save(document(format=ceilings.FORMAT - 1))
+    assert ceilings.load() is None
 
 
 def test_what_the_cache_holds_is_not_measured_again_unless_asked(cache, monkeypatch):
     parts = iter([[gather(64, 1.0)], [gather(64, 2.0)]])
-    monkeypatch.setattr(limits_cpu, "measure", lambda *args: next(parts))
-    first = limits.measure(("cpu",))
-    assert limits.measure(("cpu",)) == first
-    assert limits.measure(("cpu",), again=True) != first
-    assert limits.load()["cpu"]["measurements"][0]["median"] == 2.0
+    monkeypatch.setattr(cpu, "measure", lambda *args: next(parts))
+    first = ceilings.measure(("cpu",))
+    assert ceilings.measure(("cpu",)) == first
+    assert ceilings.measure(("cpu",), again=True) != first
+    assert ceilings.load()["cpu"]["measurements"][0]["median"] == 2.0
 
 
 def test_the_other_part_stays_when_one_is_measured_again(cache, monkeypatch):
-    monkeypatch.setattr(limits_cpu, "measure", lambda *args: [gather(64, 1.0)])
-    limits.save(document() | {"gpu": {"measurements": [], "device": {}}})
-    again = limits.measure(("cpu",), again=True)
+    monkeypatch.setattr(cpu, "measure", lambda *args: [gather(64, 1.0)])
+    ceilings.save(document() | {"gpu": {"measurements": [], "device": {}}})
+    again = ceilings.measure(("cpu",), again=True)
     assert again["cpu"]["measurements"]
-    assert "gpu" in limits.load()
+    assert "gpu" in ceilings.load()
 
 
 def test_export_writes_ceilings_and_environment(tmp_path):
     stored = document(gather(64, 1.0))
-    files = limits.export(stored, tmp_path / "machine" / "limits")
+    files = ceilings.export(stored, tmp_path / "machine" / "limits")
     assert [p.name for p in files] == ["limits.json", "environment.json"]
     assert read_json(files[0]) == stored
     assert json.loads(files[1].read_text())["cpu"]
@@ -222,13 +220,13 @@ def test_without_a_gpu_the_processor_is_measured_and_a_note_says_what_lacks(cach
     def lacks(*args):
         raise MachineLacks("no driver")
 
-    monkeypatch.setattr(limits, "_measure_gpu", lacks)
-    monkeypatch.setattr(limits_cpu, "measure", lambda *args: [gather(64, 1.0)])
+    monkeypatch.setattr(ceilings, "_measure_gpu", lacks)
+    monkeypatch.setattr(cpu, "measure", lambda *args: [gather(64, 1.0)])
     notes = []
-    assert "gpu" not in limits.measure(note=notes.append)
+    assert "gpu" not in ceilings.measure(note=notes.append)
     assert any("no driver" in text for text in notes)
     with pytest.raises(MachineLacks, match="no driver"):
-        limits.measure(("gpu",))
+        ceilings.measure(("gpu",))
 
 
 def test_asking_for_the_gpu_where_there_is_none_exits_with_4_and_one_line(tmp_path):
@@ -243,31 +241,31 @@ def test_asking_for_the_gpu_where_there_is_none_exits_with_4_and_one_line(tmp_pa
 @pytest.mark.skipif(not simulated, reason="of the simulator")
 def test_simulator_left_on_in_the_environment_is_never_taken_for_a_gpu(cache):
     with pytest.raises(MachineLacks, match="NUMBA_ENABLE_CUDASIM"):
-        limits.measure(("gpu",))
+        ceilings.measure(("gpu",))
 
 
 # ------------------------------------------------------------------ the command
 
 
 def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, tmp_path):
-    limits.save(document(gather(1 << 14, 2.0), gather(1 << 16, 1.0)))
+    ceilings.save(document(gather(1 << 14, 2.0), gather(1 << 16, 1.0)))
     code, out, err = call(capsys, "limits", "--only", "cpu", "--json", "--out", str(tmp_path / "kept"))
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [each["median"] for each in rows] == [2.0, 1.0]
-    assert all(list(each) == list(limits_scale.FIELDS) for each in rows)
+    assert all(list(each) == list(scale.FIELDS) for each in rows)
     assert (tmp_path / "kept" / "limits.json").is_file()
 
 
 def test_command_warns_of_what_cannot_be_right(cache, capsys):
-    limits.save(document(gather(1 << 14, 0.1), gather(1 << 20, 9.0)))
+    ceilings.save(document(gather(1 << 14, 0.1), gather(1 << 20, 9.0)))
     code, _, err = call(capsys, "limits", "--only", "cpu")
     assert code == 0
     assert "four times as fast" in err
 
 
 def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsys):
-    limits.save(document(gather(1 << 14, 2.5), gather(1 << 30, 0.1, 0.11, 0.3)))
+    ceilings.save(document(gather(1 << 14, 2.5), gather(1 << 30, 0.1, 0.11, 0.3)))
     code, out, _ = call(capsys, "limits", "--only", "cpu")
     assert code == 0
     assert "\x1b" not in out
@@ -275,7 +273,7 @@ def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsy
 
 
 def test_table_of_a_simulated_run_says_right_and_gives_no_figure(capsys):
-    part = {"at": "now", "measurements": [limits_scale.row("gpu", "copy", "GB/s", None)]}
+    part = {"at": "now", "measurements": [scale.row("gpu", "copy", "GB/s", None)]}
     device = {"name": "simulator", "simulated": True}
-    (table,) = show.tables({"quick": False, "gpu": part | {"device": device}})
+    (table,) = view.tables({"quick": False, "gpu": part | {"device": device}})
     assert [line[3] for line in table.lines] == ["right"]

@@ -8,8 +8,9 @@ from stored import row, store
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import Finished
+from grailbench.cli.views import inventory
 from grailbench.cli.views.run import summary_tables
-from grailbench.report import closure, inventory, runs, traversal
+from grailbench.report import closure, runs, traversal
 from grailbench.runs import cells as summary
 from grailbench.runs import folder as results
 from grailbench.runs.rows import STATUSES, standing

@@ -20,7 +20,7 @@ def command(name, as_json):
       grailbench info kegg
       grailbench info parallel --json
     """
-    from grailbench.report import inventory
+    from grailbench.cli.views import inventory
     from grailbench.screen import console
 
     for i, record in enumerate(inventory.info(name)):

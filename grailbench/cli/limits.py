@@ -37,27 +37,26 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.limits import measure as limits
-    from grailbench.limits import scale as limits_scale
-    from grailbench.limits import view as show
+    from grailbench.cli.views import limits as view
+    from grailbench.limits import ceilings, scale
 
-    document = limits.measure(
+    document = ceilings.measure(
         parts=(only,) if only else None,
-        scale=limits_scale.QUICK if quick else limits_scale.FULL,
+        scale=scale.QUICK if quick else scale.FULL,
         again=again,
         simulate=simulate,
-        note=show.note,
+        note=view.note,
     )
     if as_json:
-        for row in limits.rows(document):
+        for row in ceilings.rows(document):
             click.echo(json.dumps(row))
     else:
         from grailbench.screen import put
 
-        put(show.tables(document))
+        put(view.tables(document))
     if out and not simulate:
-        for path in limits.export(document, Path(out)):
+        for path in ceilings.export(document, Path(out)):
             click.echo(f"written: {path}", err=True)
     if not simulate:
-        for doubt in limits.doubts(document):
+        for doubt in ceilings.doubts(document):
             click.echo(f"warning: {doubt}; measure again on an idle machine", err=True)

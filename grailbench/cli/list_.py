@@ -24,7 +24,7 @@ def command(kind, as_json):
       grailbench list datasets
       grailbench list implementations --json
     """
-    from grailbench.report import inventory
+    from grailbench.cli.views import inventory
 
     kinds = (kind,) if kind else KINDS
     if as_json:

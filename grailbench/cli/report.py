@@ -131,26 +131,26 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         from grailbench.report import html
 
         files.append(html.of_run(report, folder, page, reference, out))
-    from grailbench.report import ceilings as limit
+    from grailbench.report import floors
     from grailbench.report.places import place
 
     frames = {}
     if ceilings is not None:
-        frames["x limit"] = limit.limits(report.cells, limit.ceilings_for(folder, ceilings or None))
+        frames["x limit"] = floors.multiples(report.cells, floors.ceilings_for(folder, ceilings or None))
     if with_counters:
-        frames["counters"] = limit.counters(report.cells)
+        frames["counters"] = floors.counters(report.cells)
     if (where := place(folder, document.FOLDER, out)) is not None:
-        files += [limit.write(frame, where, name.replace(" ", "-")) for name, frame in frames.items()]
+        files += [floors.write(frame, where, name.replace(" ", "-")) for name, frame in frames.items()]
     if as_json:
         for record in document.records(report):
             click.echo(json.dumps(record))
         for name, frame in frames.items():
-            for record in limit.records(frame, name):
+            for record in floors.records(frame, name):
                 click.echo(json.dumps(record))
     else:
         put(document.show(report, details))
         for name, frame in frames.items():
-            put(limit.show(name, limit.work(frame) if name == "counters" else frame))
+            put(floors.show(name, floors.work(frame) if name == "counters" else frame))
         _say(files, folder)
     document.check_measured(report)
 

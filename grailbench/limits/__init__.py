@@ -1,1 +1,1 @@
-"""The ceilings that this machine sets: measured, stored, and shown beside times."""
+"""The ceilings that a machine sets: measured, stored, and read. What times are beside them is `report.floors`."""

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import click
 
-from grailbench.limits.measure import PARTS
+from grailbench.limits.ceilings import PARTS
 from grailbench.screen import Grid
 
 _NOISY = 1.5  # most over least, from which a figure is marked
@@ -19,7 +19,7 @@ def note(text: str) -> None:
 
 
 def tables(document: dict) -> list[Grid | str]:
-    """A table a part of `limits.measure`'s document, and a line that reads them."""
+    """A table a part of `ceilings.measure`'s document, and a line that reads them."""
     found: list[Grid | str] = [_table(document, part) for part in PARTS if part in document]
     if any(_spread(each) > _NOISY for part in PARTS for each in document.get(part, {}).get("measurements", [])):
         found.append(f"*: the most is over {_NOISY} times the least; measure again on an idle machine")

@@ -7,7 +7,8 @@ import pytest
 
 from grailbench.bench import environment
 from grailbench.errors import InputError, MachineLacks
-from grailbench.report import ceilings as limit
+from grailbench.limits.ceilings import Ceilings
+from grailbench.report import floors
 from grailbench.runs.cells import cells
 
 DOCUMENT = {
@@ -22,7 +23,7 @@ DOCUMENT = {
         ]
     },
 }
-ONE = limit.Ceilings.of(DOCUMENT, 1)
+ONE = Ceilings.of(DOCUMENT, 1)
 
 
 def counted(gathers, streamed, table, phase="query"):
@@ -35,21 +36,21 @@ def counted(gathers, streamed, table, phase="query"):
 
 
 def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger():
-    assert limit.least_ms(counted(10**6, 0, 1 << 19), "query", ONE) == (0.5, "gather")
-    assert limit.least_ms(counted(10**6, 0, 1 << 20), "query", ONE) == (2.0, "gather")
+    assert floors.least_ms(counted(10**6, 0, 1 << 19), "query", ONE) == (0.5, "gather")
+    assert floors.least_ms(counted(10**6, 0, 1 << 20), "query", ONE) == (2.0, "gather")
 
 
 def test_a_table_smaller_than_any_measured_takes_the_fastest_rate():
-    assert limit.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5
+    assert floors.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5
 
 
 def test_streamed_bytes_bind_only_where_a_pass_exceeds_the_cache():
-    assert limit.least_ms(counted(1, 2 << 20, 8), "query", ONE)[1] == "gather"
-    assert limit.least_ms(counted(1, 10**8, 8), "query", ONE) == (10.0, "stream")
+    assert floors.least_ms(counted(1, 2 << 20, 8), "query", ONE)[1] == "gather"
+    assert floors.least_ms(counted(1, 10**8, 8), "query", ONE) == (10.0, "stream")
 
 
 def test_a_cell_of_many_threads_stands_against_the_ceilings_of_all():
-    assert limit.Ceilings.of(DOCUMENT, 4).gathers_per_ms(1 << 14) == 16e6
+    assert Ceilings.of(DOCUMENT, 4).gathers_per_ms(1 << 14) == 16e6
 
 
 def a_run(tmp_path, **environment):
@@ -59,22 +60,22 @@ def a_run(tmp_path, **environment):
 
 def test_a_run_of_another_machine_asks_for_its_ceilings(tmp_path):
     with pytest.raises(InputError, match="--limit=limits.json"):
-        limit.ceilings_for(a_run(tmp_path, fingerprint="elsewhere"))
+        floors.ceilings_for(a_run(tmp_path, fingerprint="elsewhere"))
 
 
 def test_without_ceilings_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
     here = environment.fingerprint(environment.environment())
     with pytest.raises(MachineLacks, match="grailbench limits"):
-        limit.ceilings_for(a_run(tmp_path, fingerprint=here))
+        floors.ceilings_for(a_run(tmp_path, fingerprint=here))
 
 
 def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(InputError, match="other.json"):
-        limit.ceilings_for(tmp_path, str(tmp_path / "other.json"))
+        floors.ceilings_for(tmp_path, str(tmp_path / "other.json"))
     with pytest.raises(InputError, match=r"gone\.json: there is no such file \('grailbench limits --out DIR'"):
-        limit.ceilings_for(tmp_path, str(tmp_path / "gone.json"))
+        floors.ceilings_for(tmp_path, str(tmp_path / "gone.json"))
 
 
 def test_a_time_is_told_as_a_multiple_of_its_floor():
@@ -84,7 +85,7 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
         for trial in range(3)
         for phase, ms in (("label", 1.0), ("query", 2.0))
     ]
-    frame = limit.limits(cells(pandas.DataFrame(rows)), DOCUMENT)
+    frame = floors.multiples(cells(pandas.DataFrame(rows)), DOCUMENT)
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
 
 
@@ -93,15 +94,15 @@ def test_cells_that_differ_in_their_queries_alone_are_told_apart():
     sets = ["random-10-s1", "balanced-10-s1"]
     rows = [{**CELL, "query_set": name, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters} for name in sets]
     found = cells(pandas.DataFrame(rows))
-    assert limit.limits(found, DOCUMENT).query_set.tolist() == sets
-    assert limit.counters(found).query_set.tolist() == sets
+    assert floors.multiples(found, DOCUMENT).query_set.tolist() == sets
+    assert floors.counters(found).query_set.tolist() == sets
 
 
 def test_multiples_of_sampled_times_are_sampled():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
     other = {**row, "dataset": "other", "verified": "sample of 9"}
-    found = limit.limits(cells(pandas.DataFrame([row, other])), DOCUMENT)
+    found = floors.multiples(cells(pandas.DataFrame([row, other])), DOCUMENT)
     assert [name.endswith(", sampled") for name in found.cell] == [False, True]
 
 
@@ -133,7 +134,7 @@ def on_a_gpu(**changes):
 
 
 def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barriers():
-    frame = limit.limits(on_a_gpu(), {**DOCUMENT, "gpu": GPU})
+    frame = floors.multiples(on_a_gpu(), {**DOCUMENT, "gpu": GPU})
     assert frame[["phase", "least_ms", "bound"]].values.tolist() == [
         ["label/on_device", pytest.approx(1 / 20 + 0.15), "barrier"],
         ["query/on_device", pytest.approx(5.0), "gather"],
@@ -142,5 +143,5 @@ def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barr
 
 
 def test_without_ceilings_of_a_gpu_or_on_several_nothing_is_claimed():
-    assert limit.limits(on_a_gpu(), DOCUMENT).empty
-    assert limit.limits(on_a_gpu(devices=2), {**DOCUMENT, "gpu": GPU}).empty
+    assert floors.multiples(on_a_gpu(), DOCUMENT).empty
+    assert floors.multiples(on_a_gpu(devices=2), {**DOCUMENT, "gpu": GPU}).empty

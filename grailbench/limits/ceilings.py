@@ -1,18 +1,19 @@
-"""The machine's own ceilings, measured once and kept: no time means much without them.
+"""The machine's own ceilings, measured once, kept, and read: no time means much without them.
 
 `measure` fills a document, a dict of plain JSON values:
 
     format, fingerprint (of the environment), quick, machine (cpu, cores, caches, memory_bytes, os, gpus),
     cpu and gpu, each {at, code, seconds, measurements}, gpu also {device}; a part that was not measured is absent
 
-A measurement is a row with the fields of `row`. Medians, never the best of many; a ceiling that moved while it
-was measured shows it in its spread.
+A measurement is a row with the fields of `scale.row`: medians, never the best of many; a ceiling that moved while it was
+measured shows it in its spread. `Ceilings` is what a document says that one thread, all threads or the GPU can do.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -120,16 +121,14 @@ def _new(recorded: dict, quick: bool) -> dict:
 
 
 def _measure_cpu(scale: Scale, note: Note) -> dict:
-    from grailbench.limits import cpu as limits_cpu
+    from grailbench.limits import cpu
 
     began = perf_counter()
-    measurements = limits_cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note)
+    measurements = cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note)
     return _part(began, measurements)
 
 
 def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
-    import dataclasses
-
     from grailbench import device
 
     if simulate:
@@ -140,11 +139,11 @@ def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
     if gateway.simulated and not simulate:
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no ceilings (unset it, or give --simulate)")
     from grailbench.device.describe import describe
-    from grailbench.limits import gpu as limits_gpu
+    from grailbench.limits import gpu
 
     began = perf_counter()
-    measurements = limits_gpu.measure(scale, note)
-    return _part(began, measurements) | {"device": dataclasses.asdict(describe())}
+    measurements = gpu.measure(scale, note)
+    return _part(began, measurements) | {"device": asdict(describe())}
 
 
 def _part(began: float, measurements: list[dict]) -> dict:
@@ -161,6 +160,55 @@ def last_level_bytes(caches: dict[str, str]) -> int:
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     sizes = [int(text[:-1]) * units[text[-1]] for text in caches.values() if text[-1:] in units and text[:-1].isdigit()]
     return max(sizes, default=_DEFAULT_CACHE)
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What a processor can do at most, on some number of threads, or a GPU.
+
+    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level; barrier: us of a
+    barrier of the whole grid.
+    """
+
+    read: float
+    gather: tuple[tuple[int, float], ...]
+    cache: int
+    barrier: float = 0.0
+
+    @classmethod
+    def of(cls, document: dict, threads: int) -> Ceilings:
+        """The ceilings for that many threads in a document of `grailbench limits`: those of one, or of all."""
+        rows = document["cpu"]["measurements"]
+        counts = sorted({row["threads"] for row in rows})
+        chosen = counts[0] if threads <= 1 else counts[-1]
+        mine = [row for row in rows if row["threads"] == chosen]
+        gather = sorted((row["bytes"], row["median"]) for row in mine if row["what"] == "gather")
+        read = next(row["median"] for row in mine if row["what"] == "read")
+        return cls(read, tuple(gather), last_level_bytes(document["machine"]["caches"]))
+
+    @classmethod
+    def of_gpu(cls, document: dict) -> Ceilings | None:
+        """The ceilings of the GPU in a document of `grailbench limits`; None where it has none."""
+        rows = document.get("gpu", {}).get("measurements", [])
+        gather = sorted((row["bytes"], row["median"]) for row in rows if row["what"] == "gather")
+        copies = [row["median"] for row in rows if row["what"] == "copy"]
+        if not gather or not copies:
+            return None
+        barriers = [row["median"] for row in rows if row["what"] == "grid barrier"]
+        cache = document["gpu"].get("device", {}).get("l2_bytes", 0)
+        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0))
+
+    def gathers_per_ms(self, table_bytes: int) -> float:
+        """Gathers a millisecond from a table of that size."""
+        fitting = [rate for size, rate in self.gather if size <= table_bytes]
+        return 1e6 * (fitting[-1] if fitting else self.gather[0][1])
+
+    def bytes_per_ms(self) -> float:
+        """Bytes a millisecond of a long read."""
+        return 1e6 * self.read
 
 
 # ---------------------------------------------------------------------------------------- the cache

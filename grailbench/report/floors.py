@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
 
-from grailbench.bench.environment import fingerprint
+from grailbench.bench.environment import environment, fingerprint
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
-from grailbench.limits import measure as ceilings_of_machines
-from grailbench.limits.measure import last_level_bytes
+from grailbench.limits.ceilings import Ceilings
+from grailbench.limits.ceilings import load as measured_here
 from grailbench.report import render
 from grailbench.runs.cells import ON_DEVICE, Cell
 from grailbench.runs.folder import read_environment, read_json
@@ -27,52 +26,6 @@ from grailbench.runs.folder import read_environment, read_json
 PHASES = ("label", "query")
 _WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
-
-
-@dataclass(frozen=True)
-class Ceilings:
-    """What a processor can do at most, on some number of threads, or a GPU.
-
-    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level; barrier: us of a
-    barrier of the whole grid.
-    """
-
-    read: float
-    gather: tuple[tuple[int, float], ...]
-    cache: int
-    barrier: float = 0.0
-
-    @classmethod
-    def of(cls, document: dict, threads: int) -> Ceilings:
-        """The ceilings for that many threads in a document of `grailbench limits`: those of one, or of all."""
-        rows = document["cpu"]["measurements"]
-        counts = sorted({row["threads"] for row in rows})
-        chosen = counts[0] if threads <= 1 else counts[-1]
-        mine = [row for row in rows if row["threads"] == chosen]
-        gather = sorted((row["bytes"], row["median"]) for row in mine if row["what"] == "gather")
-        read = next(row["median"] for row in mine if row["what"] == "read")
-        return cls(read, tuple(gather), last_level_bytes(document["machine"]["caches"]))
-
-    @classmethod
-    def of_gpu(cls, document: dict) -> Ceilings | None:
-        """The ceilings of the GPU in a document of `grailbench limits`; None where it has none."""
-        rows = document.get("gpu", {}).get("measurements", [])
-        gather = sorted((row["bytes"], row["median"]) for row in rows if row["what"] == "gather")
-        copies = [row["median"] for row in rows if row["what"] == "copy"]
-        if not gather or not copies:
-            return None
-        barriers = [row["median"] for row in rows if row["what"] == "grid barrier"]
-        cache = document["gpu"].get("device", {}).get("l2_bytes", 0)
-        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0))
-
-    def gathers_per_ms(self, table_bytes: int) -> float:
-        """Gathers a millisecond from a table of that size."""
-        fitting = [rate for size, rate in self.gather if size <= table_bytes]
-        return 1e6 * (fitting[-1] if fitting else self.gather[0][1])
-
-    def bytes_per_ms(self) -> float:
-        """Bytes a millisecond of a long read."""
-        return 1e6 * self.read
 
 
 def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[float, str]:
@@ -99,17 +52,17 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
         if "cpu" not in document or "machine" not in document:
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
-    if read_environment(run).get("fingerprint") != fingerprint(ceilings_of_machines.env.environment()):
+    if read_environment(run).get("fingerprint") != fingerprint(environment()):
         raise InputError(
             f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
         )
-    document = ceilings_of_machines.load()
+    document = measured_here()
     if document is None or "cpu" not in document:
         raise MachineLacks("this machine's ceilings were not measured: run 'grailbench limits' first")
     return document
 
 
-def limits(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
+def multiples(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
     """One row a cell and phase with counters: `dataset, cell, query_set, phase, median_ms, least_ms, x_limit, bound`.
 
     Of a cell on one GPU it is the part on the device that stands against the GPU's ceilings, where the document has
