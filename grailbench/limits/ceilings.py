@@ -5,7 +5,7 @@
     format, fingerprint (of the environment), quick, machine (cpu, cores, caches, memory_bytes, os, gpus),
     cpu and gpu, each {at, code, seconds, measurements}, gpu also {device}; a part that was not measured is absent
 
-A measurement is a row with the fields of `scale.row`: medians, never the best of many; a ceiling that moved while it was
+A measurement is a row with the fields of `scale.row`: medians, never the best of many; one that moved while it was
 measured shows it in its spread. `Ceilings` is what a document says that one thread, all threads or the GPU can do.
 """
 
