@@ -1,6 +1,7 @@
 """The command line as a user meets it: help, exit codes, machine-readable output."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -28,7 +29,8 @@ def test_help_of_every_command_shows_an_example(name):
 def test_examples_in_the_help_of_every_command_parse(name):
     command = cli.get_command(None, name)
     lines = [line.strip() for line in command.help.partition("Example")[2].splitlines()]
-    shown = [line.removeprefix(f"grailbench {name}").split("|")[0] for line in lines if line.startswith("grailbench")]
+    found = [re.search(rf"grailbench {name}([^|>)]*)", line) for line in lines]
+    shown = [line[1] for line in found if line]
     assert shown
     for line in shown:
         command.make_context(name, shlex.split(line))

@@ -12,6 +12,7 @@ from commands import ROOT, call_apart
 from naive import closure
 
 from grailbench import __version__, contract
+from grailbench.cli import reference
 from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
@@ -71,6 +72,12 @@ def test_every_command_shown_is_one_that_parses(page):
         command = cli.get_command(None, name)
         assert command is not None, line
         command.make_context(name, words)
+
+
+def test_the_reference_is_what_the_commands_say():
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == reference.page(), (
+        "python -m grailbench.cli.reference"
+    )
 
 
 PAGES = ("README.md", "CHANGELOG.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import options
+from grailbench.cli import complete, options
 
 
 @click.command("compare")
-@click.argument("base")
-@click.argument("new")
+@click.argument("base", type=complete.RUN)
+@click.argument("new", type=complete.RUN)
 @options.comparison
-@click.option("--reference", metavar="IMPL", help="Whose times of the same run are the unit across machines.")
+@click.option(
+    "--reference",
+    type=complete.IMPLEMENTATION,
+    metavar="IMPL",
+    help="Whose times of the same run are the unit across machines.",
+)
 @click.option(
     "--times",
     type=click.Choice(("auto", "reference", "none")),

@@ -6,11 +6,13 @@ import json
 
 import click
 
+from grailbench.cli import complete
+
 FORMATS = ("tuwien", "edges")
 
 
 @click.command("export")
-@click.argument("name")
+@click.argument("name", type=complete.GRAPH)
 @click.argument("path", type=click.Path(dir_okay=False))
 @click.option(
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."

@@ -6,10 +6,14 @@ import json
 
 import click
 
+from grailbench.cli import complete
+
 
 @click.command("fetch")
-@click.argument("names", nargs=-1)
-@click.option("--set", "sets", multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat.")
+@click.argument("names", nargs=-1, type=complete.FETCHED)
+@click.option(
+    "--set", "sets", type=complete.SET, multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat."
+)
 @click.option("--all", "everything", is_flag=True, help="Every graph, about 400 MB.")
 @click.option("--mirror", metavar="DIR-or-URL", help="Try this source first (default: GRAILBENCH_MIRROR).")
 @click.option("--offline", is_flag=True, help="Use the cache and folders only, no network.")

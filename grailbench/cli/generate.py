@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from grailbench.cli import complete
+
 
 @click.command("generate")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=complete.LOOK_ALIKE)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
 @click.option("--vertices", type=int, metavar="N", help="Of 'random' and 'citations': vertices.")
 @click.option("--degree", type=float, metavar="K", help="Of these: edges a vertex.")
@@ -17,7 +19,12 @@ import click
 @click.option("--name", metavar="NAME", help="Of these: what the graph is called.")
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
-@click.option("--measure", metavar="GRAPH", help="Write the profile of a fetched or imported graph instead.")
+@click.option(
+    "--measure",
+    type=complete.GRAPH,
+    metavar="GRAPH",
+    help="Write the profile of a fetched or imported graph instead.",
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, as_json):

@@ -6,9 +6,11 @@ import json
 
 import click
 
+from grailbench.cli import complete
+
 
 @click.command("info")
-@click.argument("name", default="machine")
+@click.argument("name", default="machine", type=complete.ANY)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, one for each thing of that name.")
 def command(name, as_json):
     """Show all that is known of NAME: a dataset, an implementation, a config, a run, or 'machine' (the

@@ -30,6 +30,7 @@ COMMANDS = {
     "compare": "compare",
     "ab": "ab",
     "record": "record",
+    "completion": "completion",
 }
 
 
@@ -60,8 +61,13 @@ def cli():
     every answer, report the times.
 
     \b
-    Exit codes: 0 done, 1 a check or gate failed, 2 usage or bad input, or an output that cannot be written,
-    3 nothing was measured, 4 the machine lacks what was asked for, 130 interrupted.
+    Exit codes:
+      0 done
+      1 a check or gate failed: a wrong answer, a failed cell, a graph that does not match, a regression
+      2 usage or bad input, with one line that says what to do; or an output that cannot be written
+      3 nothing was measured
+      4 the machine lacks what was asked for
+      130 interrupted; what was finished is kept
     """
 
 

@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import click
 
+from grailbench.cli import complete
+
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
 
 
-def _many(flag: str, kind=str, metavar: str | None = None, text: str = ""):
+def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = None, text: str = ""):
     name = flag.lstrip("-")
     return click.option(flag, "set_" if name == "set" else name, multiple=True, type=kind, metavar=metavar, help=text)
 
 
 _MATRIX = (
-    click.option("--config", metavar="NAME-or-FILE", help="A shipped config, or a TOML file; flags replace its keys."),
-    click.option("--problem", metavar="NAME", help="reachability, bfs, sssp, apsp or closure. [default: reachability]"),
-    _many("--dataset", metavar="NAME", text="A graph; may repeat."),
-    _many("--set", metavar="SET", text="A set of graphs, as small-sparse; may repeat. 'all' is every set."),
-    _many("--impl", metavar="NAME", text="An implementation; may repeat. [default: sequential, parallel, or the like]"),
+    click.option(
+        "--config",
+        type=complete.CONFIG,
+        metavar="NAME-or-FILE",
+        help="A shipped config, or a TOML file; flags replace its keys.",
+    ),
+    click.option(
+        "--problem",
+        type=complete.PROBLEM,
+        metavar="NAME",
+        help="reachability, bfs, sssp, apsp or closure. [default: reachability]",
+    ),
+    _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
+    _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
+    _many(
+        "--impl",
+        complete.IMPLEMENTATION,
+        "NAME",
+        "An implementation; may repeat. [default: sequential, parallel, or the like]",
+    ),
     _many("--dim", click.IntRange(1), "D", "Label pairs; may repeat. [default: 2]"),
     _many("--search", click.Choice(["dfs", "bfs"]), text="Search order; may repeat. [default: dfs]"),
-    _many("--filters", metavar="LIST", text="'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]"),
+    _many(
+        "--filters",
+        complete.FILTERS,
+        "LIST",
+        "'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]",
+    ),
     _many("--order", click.Choice(["lexicographic", "random"]), text="Child order; may repeat. [default: random]"),
     _many("--threads", click.IntRange(0), "T", "Worker threads, 0 for all cores; may repeat. [default: 0]"),
     _many("--devices", click.IntRange(1), "N", "GPUs of this host that share the queries; may repeat. [default: 1]"),
     _many(
-        "--queries", metavar="KIND", text="random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"
+        "--queries",
+        complete.QUERIES,
+        "KIND",
+        "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]",
     ),
     click.option(
         "--count", type=click.IntRange(1), metavar="N", help="Query pairs [default: 100000] or sources [default: 16]."
@@ -78,7 +103,9 @@ _CHECKS = (
     click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing."),
 )
 _COMPARISON = (
-    click.option("--gate", "gate_file", metavar="FILE", help="A TOML file that says what is allowed."),
+    click.option(
+        "--gate", "gate_file", type=complete.FILE, metavar="FILE", help="A TOML file that says what is allowed."
+    ),
     click.option(
         "--format",
         "form",
@@ -87,7 +114,9 @@ _COMPARISON = (
         show_default=True,
         help="For people, for a pull request, or one JSON object a line.",
     ),
-    _many("--metric", metavar="PHASE", text="label, query, ready, solve, label/NAME; repeats. [default: the gate's]"),
+    _many(
+        "--metric", complete.METRIC, "PHASE", "label, query, ready, solve, label/NAME; repeats. [default: the gate's]"
+    ),
     click.option("--all", "everything", is_flag=True, help="Show the times that are the same too, and every graph."),
     click.option(
         "--require-all", is_flag=True, help="A cell or counter that only one of the runs has is a regression."

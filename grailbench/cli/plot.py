@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from grailbench.cli import complete
+
 #: those of grailbench.report.figures and plots, whose import would slow down every --help
 FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters",
            *(f"computation-{number}" for number in range(4, 9)))  # fmt: skip
@@ -18,7 +20,7 @@ PHASES = ("label", "query", "ready")
 
 
 @click.command("plot")
-@click.argument("run", required=False)
+@click.argument("run", required=False, type=complete.RUN)
 @click.option(
     "--figure", "names", multiple=True, type=click.Choice(FIGURES + SUITES), help="Only this one; may repeat."
 )

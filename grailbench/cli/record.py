@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from grailbench.cli import complete
+
 
 @click.command("record")
-@click.argument("run")
+@click.argument("run", type=complete.RUN)
 @click.argument("name")
 @click.option("--replace", is_flag=True, help="Take the place of a run that is recorded under this name.")
 def command(run, name, replace):

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import click
 
+from grailbench.cli import complete
+
 
 @click.command("report")
-@click.argument("run", required=False)
+@click.argument("run", required=False, type=complete.RUN)
 @click.option(
     "--table",
     "tables",
+    type=complete.TABLE,
     multiple=True,
     metavar="NUMBER",
     help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2); may repeat.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench import paths
-from grailbench.cli import options
+from grailbench.cli import complete, options
 
 
 @click.command("run")
@@ -15,6 +15,7 @@ from grailbench.cli import options
 @click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
 @click.option(
     "--resume",
+    type=complete.RUN,
     is_flag=False,
     flag_value="",
     metavar="[=RUN]",

@@ -1,0 +1,30 @@
+"""`grailbench completion`: what a shell needs to complete commands, options and their values."""
+
+from __future__ import annotations
+
+import click
+
+SHELLS = ("bash", "zsh", "fish")
+#: bash takes a colon for the end of a word, and names such as 'peer:pyreachability-grail' have one
+_COLONS = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def command(ctx, shell):
+    """Print a script that makes SHELL complete commands, options and values: names of graphs, implementations, configs,
+    figures, tables and runs.
+
+    bash must be 4.4 or newer. The script calls 'grailbench', which must be on the PATH then.
+
+    \b
+    Examples:
+      eval "$(grailbench completion bash)"
+      grailbench completion zsh > ~/.grailbench.zsh
+      grailbench completion fish > ~/.config/fish/completions/grailbench.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)(ctx.find_root().command, {}, "grailbench", "_GRAILBENCH_COMPLETE")
+    click.echo((_COLONS if shell == "bash" else "") + found.source())

@@ -1,0 +1,121 @@
+"""The reference of the command line as Markdown, made from the commands themselves.
+
+`python -m grailbench.cli.reference > docs/cli.md` writes the page anew; a test holds that this changes nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+import click
+
+from grailbench.cli.main import COMMANDS, cli
+
+HEAD = """\
+# The commands
+
+Made from the commands themselves by `python -m grailbench.cli.reference > docs/cli.md`; `grailbench COMMAND --help` (or
+`-h`) shows the same. How they are used together is in the [guide](guide.md), what the words mean in the
+[glossary](glossary.md).
+"""
+EXIT_CODES = "Exit codes:"  #: what stands above the list of them
+_NUMBERS = {"integer": "N", "integer range": "N", "float": "X", "float range": "X"}  # click's names of types
+_VERBATIM = "\b\n"  # what click prints as it stands begins with this
+
+
+def page() -> str:
+    """The whole page, with a line feed at its end."""
+    commands = {name: cli.get_command(None, name) for name in COMMANDS}
+    return "\n".join([HEAD, *_overview(commands), *(line for item in commands.items() for line in _section(*item))])
+
+
+def _overview(commands: dict[str, click.Command]) -> Iterator[str]:
+    text, _, *codes = _help(cli)
+    yield from (text, "", "| command | what it does |", "| --- | --- |")
+    for name, command in commands.items():
+        yield f"| [`{name}`](#grailbench-{name}) | {_cell(_summary(command))} |"
+    yield from ("", "## Exit codes", "", *codes)
+
+
+def _section(name: str, command: click.Command) -> Iterator[str]:
+    yield f"## grailbench {name}"
+    yield ""
+    arguments = " ".join(_argument(param) for param in command.params if isinstance(param, click.Argument))
+    yield f"`grailbench {name} [OPTIONS]{' ' * bool(arguments)}{arguments}`"
+    yield ""
+    yield from _help(command)
+    yield "| option | what it does |"
+    yield "| --- | --- |"
+    for param in command.params:
+        if isinstance(param, click.Option):
+            yield f"| {_flags(param)} | {_cell(_text(param))} |"
+    yield ""
+
+
+def _help(command: click.Command) -> Iterator[str]:
+    """The paragraphs of a help text; those that click prints as they stand become lists of lines, or code."""
+    for paragraph in re.split(r"\n{2,}", inspect.cleandoc(command.help or "")):
+        if not paragraph.startswith(_VERBATIM):
+            yield from (" ".join(paragraph.split("\n")), "")
+            continue
+        first, *rest = paragraph.removeprefix(_VERBATIM).split("\n")
+        if not rest or not rest[0].startswith(" "):
+            yield from (" ".join([first, *rest]), "")
+            continue
+        lines = inspect.cleandoc("\n" + "\n".join(rest)).split("\n")
+        if first == EXIT_CODES:
+            codes = [line.split(" ", 1) for line in lines]
+            yield from (
+                "| exit code | meaning |",
+                "| --- | --- |",
+                *(f"| {code} | {_cell(text)} |" for code, text in codes),
+                "",
+            )
+            continue
+        yield from (first, "", "```sh" if first == "Examples:" else "```", *lines, "```", "")
+
+
+def _argument(param: click.Argument) -> str:
+    """An argument as a usage line has it."""
+    name = param.name.upper()
+    if isinstance(param.type, click.Choice):
+        name = "|".join(param.type.choices)
+    name = name if param.required else f"[{name}]"
+    return f"{name}..." if param.nargs == -1 else name
+
+
+def _flags(param: click.Option) -> str:
+    """The spellings of an option, and what it takes."""
+    value = ""
+    if not param.is_flag:
+        choices = param.type.choices if isinstance(param.type, click.Choice) else ()
+        value = param.metavar or "|".join(choices) or _NUMBERS.get(param.type.name, param.type.name.upper())
+        value = value if value.startswith("[=") else f" {value}"
+    return ", ".join(f"`{_cell(name + value)}`" for name in (*param.opts, *param.secondary_opts))
+
+
+def _text(param: click.Option) -> str:
+    """An option's help, that it must be given, and its default where the text does not say it."""
+    text = param.help or ""
+    if param.required:
+        text += " [required]"
+    if param.show_default and isinstance(param.default, str | int | float):
+        text += f" [default: {param.default}]"
+    return text.strip()
+
+
+def _summary(command: click.Command) -> str:
+    """The first sentence of a help text."""
+    first = " ".join((command.help or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=\.) ", first)[0]
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    click.echo(page(), nl=False)

@@ -1,0 +1,153 @@
+"""What a shell completes: every value is one that the command takes, and none needs the heavy libraries."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from click.shell_completion import ShellComplete
+from commands import NO_GPU, ROOT, call, in_python
+from stored import everything, store
+
+from grailbench import contract, paths
+from grailbench.cli import complete
+from grailbench.cli.completion import SHELLS
+from grailbench.cli.main import COMMANDS, cli
+from grailbench.cli.plot import FIGURES
+from grailbench.datasets.imported import import_graph
+from grailbench.datasets.registry import registry, sets
+
+VARIABLE = "_GRAILBENCH_COMPLETE"
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    complete._known.cache_clear()
+    yield
+    complete._known.cache_clear()
+
+
+def offered(line):
+    """What is offered at the end of a line, which may end with a blank."""
+    *words, last = line.split(" ")
+    return [item.value for item in ShellComplete(cli, {}, "grailbench", VARIABLE).get_completions(words, last)]
+
+
+def test_commands_and_options():
+    assert offered("") == list(COMMANDS)
+    assert offered("comp") == ["compare", "completion"]
+    assert offered("run --from") == ["--from-edges"]
+    assert offered("completion ") == list(SHELLS)
+
+
+def test_graphs_of_the_registry_look_alikes_and_those_of_this_machine(tmp_path):
+    (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
+    import_graph(tmp_path / "edges.txt", "mine", "edges", False, None, False)
+    assert {*registry(), "kegg-like", "dag_01-like", "mine"} <= set(offered("run --dataset "))
+    assert offered("run --dataset citeseer-l") == ["citeseer-large", "citeseer-like", "citeseer-large-like"]
+    assert "kegg-like" not in offered("fetch ")
+    assert {"random", "citations", "kegg-like"} <= set(offered("generate "))
+
+
+def test_a_name_that_is_given_already_is_not_offered_again():
+    assert "kegg" not in offered("run --dataset kegg --dataset ")
+    assert "kegg" not in offered("fetch kegg ")
+
+
+@pytest.mark.parametrize("problem", contract.HOMES)
+def test_implementations_are_those_of_the_problem(problem):
+    assert offered(f"run --problem {problem} --impl ") == list(contract.implementations(problem))
+
+
+def test_without_a_problem_implementations_are_those_of_reachability_or_of_all():
+    assert offered("run --impl ") == list(contract.implementations())
+    assert offered("run --impl peer:pyreachability-gr") == ["peer:pyreachability-grail", "peer:pyreachability-gripp"]
+    assert {"near-far", "tiled", "gpu-path"} <= set(offered("info "))
+
+
+def test_problems_sets_configs_figures_tables_filters_and_queries():
+    assert offered("plan --problem ") == list(contract.HOMES)
+    assert offered("plan --set ") == [*sets(), "all"]
+    assert sorted(offered("fetch --set small")) == ["small-dense", "small-sparse"]
+    assert {"quickstart", "thesis-2019", "ci"} <= set(offered("verify --config "))
+    assert offered("plot --figure computation-") == [name for name in FIGURES if name.startswith("computation-")]
+    assert offered("report --table 6.") == [f"6.{number}" for number in range(1, 7)]
+    assert "level,tree,hubs" in offered("run --filters ")
+    assert offered("run --queries b") == ["balanced"]
+
+
+def test_runs_latest_first_and_else_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "runs_dir", lambda: tmp_path / "runs")
+    for name in ("20250101-000000-a", "20250102-000000-b"):
+        store(tmp_path / "runs" / name, everything())
+    for line in ("report ", "plot ", "compare ", "compare other ", "record ", "run --resume "):
+        assert offered(line) == ["20250102-000000-b", "20250101-000000-a"]
+    (item,) = ShellComplete(cli, {}, "grailbench", VARIABLE).get_completions(["report"], "results/b")
+    assert item.type == "file"
+
+
+def test_names_are_looked_up_again_when_what_is_kept_is_damaged_or_old(tmp_path):
+    def again():
+        complete._known.cache_clear()
+        return offered("run --problem bfs --impl ")
+
+    right = again()
+    kept = tmp_path / "cache" / complete.KEPT
+    whole = json.loads(kept.read_text())
+    for text in ("{", "[]", json.dumps({**whole, "stamp": [0]}), json.dumps({"stamp": whole["stamp"]})):
+        kept.write_text(text)
+        assert again() == right
+        assert json.loads(kept.read_text()) == whole
+    whole["names"]["implementations"]["bfs"] = ["marked"]
+    kept.write_text(json.dumps(whole))
+    assert again() == ["marked"]
+
+
+def test_a_cache_that_cannot_be_had_completes_nothing_and_says_nothing(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "file"))
+    assert offered("run --dataset ") == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_completing_imports_no_heavy_library_once_names_are_kept():
+    offered("run --dataset ")
+    probe = (
+        "import os, sys; from grailbench.cli.main import main\n"
+        "try: main([])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(', '.join({'numba', 'numpy', 'pandas', 'scipy', 'rich', 'pydantic'} & set(sys.modules)) or 0)"
+    )
+    words = {VARIABLE: "bash_complete", "COMP_WORDS": "grailbench run --impl sequ", "COMP_CWORD": "3"}
+    code, out = in_python(probe, **words)
+    assert code == 0, f"imported: {out}"
+    assert out.split() == ["plain,sequential"]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_has_its_script(capsys, shell):
+    code, out, _ = call(capsys, "completion", shell)
+    assert code == 0
+    assert f"{VARIABLE}={shell}_complete" in out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.processes
+def test_bash_completes_a_name_with_a_colon(tmp_path):
+    launcher = tmp_path / "grailbench"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grailbench "$@"\n')
+    launcher.chmod(0o755)
+    script = (
+        "source <(grailbench completion bash)\n"
+        'case "$COMP_WORDBREAKS" in *:*) exit 1;; esac\n'
+        "COMP_WORDS=(grailbench run --impl peer:pyreachability-grai); COMP_CWORD=3\n"
+        '_grailbench_completion grailbench; echo "${COMPREPLY[@]}"\n'
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    env = {**os.environ, **NO_GPU, "PATH": path, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["peer:pyreachability-grail"]
