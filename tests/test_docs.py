@@ -4,11 +4,14 @@ import json
 import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import yaml
-from commands import ROOT, call_apart
+from commands import NO_GPU, PATIENCE, ROOT, call_apart
 from naive import closure
 
 from grailbench import __version__, contract
@@ -48,13 +51,18 @@ def test_example_is_short(example):
     assert sum(bool(line.strip()) for line in example.splitlines()) <= 30
 
 
-def test_example_is_found_through_its_entry_point(example, tmp_path):
-    (tmp_path / "bitclosure.py").write_text(example)
-    info = tmp_path / "bitclosure-0.1.dist-info"
+def installed(example, folder):
+    """The example in a folder as an installed package; what PYTHONPATH must be then."""
+    (folder / "bitclosure.py").write_text(example)
+    info = folder / "bitclosure-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    return os.pathsep.join([str(folder), str(ROOT)])
+
+
+def test_example_is_found_through_its_entry_point(example, tmp_path):
+    path = installed(example, tmp_path)
     code, out, err = call_apart("list", "implementations", "--json", PYTHONPATH=path)
     assert code == 0, err
     assert "bitclosure" in [json.loads(line)["name"] for line in out.splitlines()]
@@ -148,3 +156,58 @@ def test_the_citation_names_this_version_and_the_works_that_are_reproduced():
     for work in found["references"]:
         assert set(work) >= {"type", "title", "authors", "year"}
         assert work["type"] in ("thesis", "article")
+
+
+def blocks(page, language):
+    """The code blocks of a page in a language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def gated(example, tmp_path):
+    """A function that runs the gate of docs/ci.md in a project with its files; exit code and the verdict."""
+    project = tmp_path / "project"
+    (project / "benchmarks").mkdir(parents=True)
+    bench, gate = blocks("docs/ci.md", "toml")
+    (script,) = blocks("docs/ci.md", "bash")
+    for name, text in {"bench.toml": bench, "gate.toml": gate, "gate.sh": script}.items():
+        (project / "benchmarks" / name).write_text(text)
+    launcher = tmp_path / "grailbench"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grailbench "$@"\n')
+    launcher.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    env = {**os.environ, **NO_GPU, "PATH": path, "PYTHONPATH": installed(example, tmp_path)}
+
+    def run(*command):
+        done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=PATIENCE)
+        verdict = project / "verdict.md"
+        return done.returncode, done.stdout + done.stderr, verdict.read_text() if verdict.exists() else ""
+
+    (baseline,) = (line for line in blocks("docs/ci.md", "sh") if "baseline" in line)
+    code, said, _ = run(*shlex.split(baseline))
+    assert code == 0, said
+    return project, run
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.processes
+@pytest.mark.slow
+def test_the_gate_of_the_ci_page_passes_the_same_code_and_fails_a_wrong_answer(gated, tmp_path):
+    project, run = gated
+    gate = project / "benchmarks" / "gate.toml"
+    gate.write_text(gate.read_text().replace("1.6 ", "1000 ").replace("2.5 ", "1000 "))  # no test depends on a time
+    code, said, verdict = run("bash", "benchmarks/gate.sh")
+    assert code == 0, said
+    assert "no regression" in verdict
+    mine = tmp_path / "bitclosure.py"
+    mine.write_text(mine.read_text().replace(">> v & 1 for", ">> v & 1 ^ (u % 7 == 0) for"))
+    code, said, _ = run("bash", "benchmarks/gate.sh")
+    assert code == 1
+    assert "answers are wrong" in said
+
+
+def test_the_workflow_of_the_ci_page_is_yaml_that_runs_the_gate():
+    (text,) = blocks("docs/ci.md", "yaml")
+    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    assert "bash benchmarks/gate.sh" in [step.get("run") for step in steps]
