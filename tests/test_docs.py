@@ -68,7 +68,7 @@ def test_example_is_found_through_its_entry_point(example, tmp_path):
     assert "bitclosure" in [json.loads(line)["name"] for line in out.splitlines()]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/adding-an-implementation.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/adding-an-implementation.md"])
 def test_every_command_shown_is_one_that_parses(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
