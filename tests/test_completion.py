@@ -57,7 +57,7 @@ def test_a_name_that_is_given_already_is_not_offered_again():
     assert "kegg" not in offered("fetch kegg ")
 
 
-@pytest.mark.parametrize("problem", contract.HOMES)
+@pytest.mark.parametrize("problem", contract.PROBLEMS)
 def test_implementations_are_those_of_the_problem(problem):
     assert offered(f"run --problem {problem} --impl ") == list(contract.implementations(problem))
 
@@ -69,7 +69,7 @@ def test_without_a_problem_implementations_are_those_of_reachability_or_of_all()
 
 
 def test_problems_sets_configs_figures_tables_filters_and_queries():
-    assert offered("plan --problem ") == list(contract.HOMES)
+    assert offered("plan --problem ") == list(contract.PROBLEMS)
     assert offered("plan --set ") == [*sets(), "all"]
     assert sorted(offered("fetch --set small")) == ["small-dense", "small-sparse"]
     assert {"quickstart", "thesis-2019", "ci"} <= set(offered("verify --config "))

@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grailbench import __version__, paths
-from grailbench.contract import ENTRY_POINTS, HOMES
+from grailbench.contract import ENTRY_POINTS, PROBLEMS, USUAL
 from grailbench.errors import GrailbenchError
 
 KEPT = "completion.json"  #: the file in the cache
@@ -72,13 +72,13 @@ def implementations(ctx: click.Context) -> list[str]:
     """Those of the command's --problem, or of reachability; of all problems where the command has no such option."""
     found = _known()["implementations"]
     if any(param.name == "problem" for param in ctx.command.params):
-        return found.get(ctx.params.get("problem") or "reachability", [])
+        return found.get(ctx.params.get("problem") or USUAL, [])
     return [name for names in found.values() for name in names]
 
 
 def problems(ctx: click.Context) -> Iterable[str]:
     """Problems by name."""
-    return HOMES
+    return PROBLEMS
 
 
 def configs(ctx: click.Context) -> list[str]:
@@ -158,6 +158,6 @@ def _look_up() -> dict:
         "datasets": list(registry()),
         "sets": list(sets()),
         "look_alikes": list(look_alikes()),
-        "implementations": {problem: list(contract.implementations(problem)) for problem in HOMES},
+        "implementations": {problem: list(contract.implementations(problem)) for problem in PROBLEMS},
         "tables": published.names(),
     }
