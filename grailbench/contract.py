@@ -9,7 +9,6 @@ implementations through the entry-point group `grailbench.implementations`: an e
 
 from __future__ import annotations
 
-import difflib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grailbench.errors import InputError
+from grailbench.words import did_you_mean
 
 if TYPE_CHECKING:
     from grailbench.graph.ids import Ids
@@ -144,8 +144,7 @@ def implementation(name: str, solved: str = USUAL) -> type:
     known = implementations(solved)
     if name.lower() in known:
         return known[name.lower()]
-    near = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "'grailbench list implementations' shows them"
+    hint = did_you_mean(name, known, "'grailbench list implementations' shows them")
     elsewhere = [other for other in PROBLEMS if other != solved and name.lower() in implementations(other)]
     if elsewhere:
         hint = f"it belongs to --problem {' or '.join(elsewhere)}"
@@ -159,9 +158,8 @@ def implementation(name: str, solved: str = USUAL) -> type:
 def problem(name: str) -> Problem:
     """The problem of that name. Raises InputError when there is none."""
     if name not in PROBLEMS:
-        near = difflib.get_close_matches(name, PROBLEMS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"choose among {', '.join(PROBLEMS)}"
-        raise InputError(f"no problem is named {name!r}", remedy=hint)
+        remedy = did_you_mean(name, PROBLEMS, f"choose among {', '.join(PROBLEMS)}")
+        raise InputError(f"no problem is named {name!r}", remedy=remedy)
     return _made(*PROBLEMS[name])
 
 

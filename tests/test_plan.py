@@ -115,11 +115,13 @@ def test_unknown_name_is_an_error_with_a_remedy(block, words):
         ("name = 'a b'\n[[experiment]]\n", "key 'name'"),
     ],
 )
-def test_bad_config_names_file_and_key(tmp_path, text, words):
+def test_bad_config_names_file_line_and_key(tmp_path, text, words):
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=words) as caught:
         load_config(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    line = len(text.splitlines()) if "key 'name'" not in words else 1
+    assert caught.value.line == (None if "missing" in words else line)
+    assert str(caught.value).startswith(str(path))
 
 
 def test_config_that_is_no_toml_names_the_line(tmp_path):

@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 
 from grailbench import paths
-from grailbench.bench.plan import FLAG_NAMES, config_from_flags, config_path, make_plan
+from grailbench.bench.plan import config_from_flags, config_path, flag_name, make_plan
 from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
 from grailbench.guard import INTERRUPTS, prompt_interrupts
@@ -86,7 +86,7 @@ def _words(flags: dict) -> list[str]:
     """Fields of an experiment as the flags of `grailbench run`; files by their absolute path."""
     words = []
     for name, value in flags.items():
-        flag = f"--{FLAG_NAMES.get(name, name).replace('_', '-')}"
+        flag = flag_name(name)
         for each in value if isinstance(value, list | tuple) else [value]:
             if name == "config" and each is not None:
                 each = config_path(each).resolve()

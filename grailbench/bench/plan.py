@@ -7,13 +7,10 @@ Axes that an implementation does not obey (`Implementation.axes`) collapse, so t
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import itertools
 import json
 import math
-import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -26,16 +23,14 @@ from pydantic import (
     Field,
     PositiveFloat,
     PositiveInt,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
-from grailbench import paths
+from grailbench import paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.errors import InputError
-from grailbench.files import read_text
 
 
 def _listed(value):
@@ -131,7 +126,9 @@ class Config(BaseModel):
 
     name: str = Field(default="flags", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
-    experiment: Annotated[list[Experiment], Field(min_length=1)]
+    experiment: Annotated[
+        list[Experiment], Field(min_length=1, description="a config needs one [[experiment]] block or more")
+    ]
 
 
 @dataclass(frozen=True)
@@ -365,25 +362,20 @@ def config_path(where: str) -> Path:
 def load_config(where: str) -> Config:
     """Read a config: a path, or the name of a shipped one. Raises InputError naming file and key."""
     path = config_path(where)
-    try:
-        raw = tomllib.loads(read_text(path))
-    except FileNotFoundError:
+    if not path.exists():
         shipped = ", ".join(shipped_configs())
-        raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        raise InputError(f"not TOML: {error}", path=path, line=int(at[1]) if at else None) from None
-    raw.setdefault("name", path.stem)
-    blocks = raw.get("experiment")
-    for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, dict) and "queries" in block:
-            block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
-    try:
-        config = Config.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(_explain(error), path=path) from None
+        raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}")
+    blocks: list[dict] = []
+
+    def prepare(raw: dict) -> None:
+        raw.setdefault("name", path.stem)
+        if isinstance(raw.get("experiment"), list):
+            blocks.extend(raw["experiment"])
+        for block in blocks:
+            if isinstance(block, dict) and "queries" in block:
+                block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
+
+    config = settings.read(path, Config, prepare)
     for number, block in enumerate(config.experiment, 1):
         for name in blocks[number - 1]:
             _require_obeyed(name, [block], f"experiment {number}, key {name!r}", path)
@@ -418,12 +410,9 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
         raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
     base = Config(experiment=[Experiment()]) if config is None else config
     base = base if isinstance(base, Config) else load_config(base)
-    try:
-        blocks = [Experiment.model_validate(_replaced(block, given)) for block in base.experiment]
-    except ValidationError as error:
-        raise InputError(_explain(error, flags=True)) from None
+    blocks = [settings.check(Experiment, _replaced(block, given), named=flag_name) for block in base.experiment]
     for name in given:
-        _require_obeyed(name, blocks, f"--{FLAG_NAMES.get(name, name)}")
+        _require_obeyed(name, blocks, flag_name(name))
     return base.model_copy(update={"experiment": blocks})
 
 
@@ -465,27 +454,9 @@ def _replaced(block: Experiment, given: dict) -> dict:
     return keys | given | files
 
 
-FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}
+_FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}
 
 
-def _explain(error: ValidationError, flags: bool = False) -> str:
-    """The first problem of a config, unknown keys before others, in words that name the key."""
-    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    first = problems[0]
-    inside = first["loc"][2:] if first["loc"][0] == "experiment" else first["loc"]
-    block = first["loc"][1] + 1 if first["loc"][0] == "experiment" and len(first["loc"]) > 1 else None
-    key = str(inside[0]) if inside else "experiment"
-    where = f"key {key!r}" if block is None else f"experiment {block}, key {key!r}"
-    if flags:
-        where = f"--{FLAG_NAMES.get(key, key).replace('_', '-')}"
-    if first["type"] == "extra_forbidden":
-        known = Config.model_fields if block is None else Experiment.model_fields
-        near = difflib.get_close_matches(key, known, 1)
-        what = f"unknown key, did you mean {near[0]!r}?" if near else f"unknown key; known: {', '.join(known)}"
-    elif first["type"] == "missing":
-        what = "missing; a config needs one [[experiment]] block or more"
-    else:
-        what = first["msg"].removeprefix("Value error, ")
-        what += "" if isinstance(first["input"], str) and repr(first["input"]) in what else f", got {first['input']!r}"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{where}: {what}{more}"
+def flag_name(field: str) -> str:
+    """The flag of a field of `Experiment`: '--impl', '--time-limit'."""
+    return f"--{_FLAG_NAMES.get(field, field).replace('_', '-')}"

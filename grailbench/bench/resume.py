@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from grailbench.bench.plan import FLAG_NAMES, Cell, Config, Plan, config_from_flags, make_plan
+from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, flag_name, make_plan
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
 
@@ -84,8 +84,7 @@ def _differences(before: Config, now: Config) -> list[str]:
 
 
 def _said(name: str, was, asked) -> str:
-    shown = FLAG_NAMES.get(name, name).replace("_", "-")
-    return f"{shown}: {_words(was)} in the run, {_words(asked)} asked"
+    return f"{flag_name(name).removeprefix('--')}: {_words(was)} in the run, {_words(asked)} asked"
 
 
 def _words(value) -> str:

@@ -13,14 +13,15 @@ import json
 import logging
 import os
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grailbench import paths
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from grailbench import paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file, sha256_file
@@ -155,6 +156,15 @@ def lock_path() -> Path:
     return paths.cache_dir() / "datasets.lock.toml"
 
 
+class _Locked(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    sha256: str
+
+
+_Lock = RootModel[dict[str, _Locked]]
+
+
 def locked_sha256(file: str) -> str | None:
     """The sha256 a file had when it was first fetched here; None when it never was."""
     return _read_lock().get(file, {}).get("sha256")
@@ -180,15 +190,7 @@ def lock(file: str, digest: str, size: int, source: str) -> None:
 
 def _read_lock() -> dict:
     path = lock_path()
-    try:
-        entries = tomllib.loads(path.read_text("utf-8"))
-        if not all(isinstance(entry, dict) and isinstance(entry.get("sha256"), str) for entry in entries.values()):
-            raise ValueError("an entry has no sha256")
-        return entries
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"unreadable lock file: {error}", path=path, remedy="mend or delete it") from error
+    return settings.read(path, _Lock, remedy="mend or delete it").model_dump() if path.exists() else {}
 
 
 def _toml(entries: dict) -> str:

@@ -12,11 +12,12 @@ import numpy as np
 from grailbench import paths
 from grailbench.datasets import cache
 from grailbench.datasets.cache import Held
-from grailbench.datasets.registry import Dataset, did_you_mean, find, registry
+from grailbench.datasets.registry import LISTED, Dataset, find, registry
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
+from grailbench.words import did_you_mean
 
 _STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
 
@@ -98,7 +99,7 @@ def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]
     if (made := generate.made_by_name(name)) is not None:
         return None, *made, "synthetic"
     known = [*registry(), *available()]
-    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known))
+    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known, LISTED))
 
 
 def _ids_of(graph: BenchGraph) -> Ids:

@@ -6,18 +6,18 @@ One TOML a set in `datasets/`. Its keys are the fields of the models below; `arc
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from grailbench import paths
+from grailbench import paths, settings
 from grailbench.errors import InputError
+from grailbench.words import did_you_mean
 
+LISTED = "'grailbench list datasets' shows them"  #: the remedy for a name that is like no other
 _HEX64 = r"^[0-9a-f]{64}$"
 
 
@@ -144,6 +144,17 @@ class Dataset(Form):
         return frozenset(squeeze(name) for name in (self.name, *self.aliases, *files))
 
 
+class _File(_Model):
+    """A file of the registry: a set of graphs; `sources` are those of archives that name none."""
+
+    set: str
+    title: str
+    position: int
+    sources: list[str] = []
+    archives: dict[str, Archive]
+    datasets: list[Dataset]
+
+
 def squeeze(name: str) -> str:
     """Lower case, letters and digits only: what two spellings of a name have in common."""
     return re.sub(r"[^a-z0-9]", "", name.casefold())
@@ -178,13 +189,7 @@ def resolve(name: str) -> Dataset:
     """The graph of that name or alias, however it is spelled. Raises InputError with the nearest names."""
     if (dataset := find(name)) is not None:
         return dataset
-    raise InputError(f"no dataset is named {name!r}", remedy=did_you_mean(name, registry()))
-
-
-def did_you_mean(name: str, known) -> str:
-    """A remedy: the names of `known` nearest to a mistyped one."""
-    near = difflib.get_close_matches(name.casefold(), list(known), 3)
-    return f"did you mean {' or '.join(near)}?" if near else "'grailbench list datasets' shows them"
+    raise InputError(f"no dataset is named {name!r}", remedy=did_you_mean(name, registry(), LISTED))
 
 
 @cache
@@ -205,20 +210,23 @@ def load(folder: Path) -> dict[str, Dataset]:
 
 
 def _read(path: Path) -> tuple[int, list[Dataset]]:
-    try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-        common = raw.get("sources", [])
-        archives = {
-            file: Archive(file=file, **{"sources": common, **fields}) for file, fields in raw["archives"].items()
-        }
-        shared = {"set": raw["set"], "set_title": raw["title"], "archives": archives}
-        datasets = [Dataset(**fields, **shared) for fields in raw["datasets"]]
-        missing = {form.archive for d in datasets for form in d.forms} - archives.keys()
-        if missing:
-            raise InputError(f"no [archives] entry for {', '.join(sorted(missing))}", path=path)
-        return raw["position"], datasets
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValidationError) as error:
-        raise InputError(f"faulty registry: {error}", path=path) from error
+    found = settings.read(path, _File, _spread)
+    for dataset in found.datasets:
+        for form in dataset.forms:
+            if form.archive not in found.archives:
+                raise InputError(f"{dataset.name}: no [archives] entry for {form.archive}", path=path)
+    return found.position, found.datasets
+
+
+def _spread(raw: dict) -> None:
+    """Write into each archive and dataset of a file what the file says once for all."""
+    archives, datasets = raw.get("archives"), raw.get("datasets")
+    for file, fields in archives.items() if isinstance(archives, dict) else ():
+        if isinstance(fields, dict):
+            fields |= {"sources": fields.get("sources", raw.get("sources", [])), "file": file}
+    for fields in datasets if isinstance(datasets, list) else ():
+        if isinstance(fields, dict):
+            fields |= {"set": raw.get("set"), "set_title": raw.get("title"), "archives": archives}
 
 
 def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:

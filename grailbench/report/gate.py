@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from grailbench import settings
 from grailbench.errors import InputError
-from grailbench.files import read_text
+from grailbench.words import did_you_mean
 
 KINDS = ("synthetic", "imported")  #: the sets of graphs that are in none of the registry's
 
@@ -69,36 +67,10 @@ def load_gate(path: str | Path) -> Gate:
     from grailbench.datasets.registry import sets
 
     path = Path(path)
-    try:
-        raw = tomllib.loads(read_text(path))
-    except FileNotFoundError:
-        raise InputError("there is no such gate file", path=path) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        raise InputError(f"not TOML: {error}", path=path, line=int(at[1]) if at else None) from None
-    try:
-        gate = Gate.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(_explain(error), path=path) from None
+    gate = settings.read(path, Gate)
     known = (*sets(), *KINDS)
     for name in gate.sets:
         if name not in known:
-            raise InputError(f"key 'sets': no set is named {name!r}", path=path, remedy=_near(name, known))
+            remedy = did_you_mean(name, known, most=1, show=repr)
+            raise InputError(f"key 'sets': no set is named {name!r}", path=path, remedy=remedy)
     return gate
-
-
-def _explain(error: ValidationError) -> str:
-    """The first problem, unknown keys before others, in words that name the key."""
-    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = Gate.model_fields if len(first["loc"]) == 1 else Allowed.model_fields
-        return f"key {key!r}: unknown; {_near(str(first['loc'][-1]), known)}"
-    return f"key {key!r}: {first['msg']}, got {first['input']!r}"
-
-
-def _near(name: str, known) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

@@ -13,12 +13,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from grailbench.errors import InputError
 from grailbench.report import published
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import geometric_mean
+from grailbench.words import did_you_mean
 
 #: fields of a cell that may be asked for, and their units
 FIELDS = {
@@ -179,8 +179,8 @@ class Expression:
         impls = {cell.impl for cell in cells}
         for part in self.parts:
             if part.impl not in (None, PRINTED, *impls):
-                near = get_close_matches(part.impl, impls, 1)
-                return f"no cell of {part.impl!r}" + (f", did you mean {near[0]!r}?" if near else "")
+                near = did_you_mean(part.impl, impls, "", 1, repr)
+                return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
         return "no cell has it"
 
 

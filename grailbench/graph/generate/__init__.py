@@ -21,6 +21,7 @@ from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import random_dag
+from grailbench.words import did_you_mean
 
 __all__ = [
     "HOME_MADE",
@@ -160,10 +161,7 @@ def save(name: str, graph: Graph, spec: dict) -> Path:
 def _base(name: str) -> str:
     if name in look_alikes():
         return name.removesuffix(_SUFFIX)
-    import difflib
-
-    near = difflib.get_close_matches(name, look_alikes(), 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "'grailbench generate --list' shows them"
+    hint = did_you_mean(name, look_alikes(), "'grailbench generate --list' shows them")
     raise InputError(f"no look-alike is named {name!r}", remedy=hint)
 
 

@@ -1,0 +1,57 @@
+"""Numbers, names and machines are put into words in one way each."""
+
+import pytest
+
+from grailbench import words
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        (words.grouped, 1448, "1,448"), (words.grouped, 1448.5, "1,448.50"), (words.grouped, None, ""),
+        (words.ms, 0.0181, "0.018"), (words.ms, 16.3, "16.30"), (words.ms, None, "–"),
+        (words.short, 0.0180, "0.0180"), (words.short, 0.09999, "0.100"), (words.short, 1448.2, "1,448"),
+        (words.short, 0, "0"), (words.short, float("nan"), ""),
+        (words.brief, 2.0, "2"), (words.brief, 1448.2, "1,448"), (words.brief, None, ""),
+        (words.steady, 0.5, "0.500"), (words.steady, 5.0, "5.00"), (words.steady, 1448.2, "1,448"),
+        (words.ratio, 0.0123, "0.012"), (words.ratio, 12.345, "12.35"),
+        (words.fine_ratio, 0.0123, "0.0123"), (words.fine_ratio, 123.4, "123"),
+        (words.multiple, 1.434, "1.43"), (words.multiple, 16.34, "16.3"), (words.multiple, 0.012, "0.012"),
+        (words.times, 0.0949, "0.095×"), (words.times, 99.6, "100×"), (words.times, 1e-6, "<0.001×"),
+        (words.difference, 0.5, "+0.5"), (words.difference, -3.0, "-3"), (words.difference, 0.0, "0"),
+        (words.size, 1023, "1023 B"), (words.size, 113 << 10, "113 KiB"), (words.size, 5 << 29, "2.5 GiB"),
+        (words.gib, 5 << 28, "1.25 GiB"), (words.decimal_size, 3_000_000, "3.0 MB"),
+        (words.clock, 3665.2, "1:01:05"),
+    ],
+)  # fmt: skip
+def test_numbers_in_words(form, value, text):
+    assert form(value) == text
+
+
+def test_things_are_counted_and_some_of_them_named():
+    assert [words.count(n, "cell") for n in (0, 1, 1448)] == ["0 cells", "1 cell", "1,448 cells"]
+    assert words.some(["a", "b"], 2) == "a, b"
+    assert words.some("abcd", 2, "graph") == "a, b and 2 more graphs"
+    assert words.some("abc", 2, "graph") == "a, b and 1 more graph"
+    assert words.some("abc", 2, between="; ") == "a; b; and 1 more"
+    assert words.first("abc", 2) == "a, b, ..."
+    assert words.first("ab", 2) == "a, b"
+
+
+def test_a_mistyped_name_is_met_with_the_nearest():
+    assert words.did_you_mean("Humam", ["human", "kegg"]) == "did you mean human?"
+    assert words.did_you_mean("humam", ["human", "kegg"], show=repr) == "did you mean 'human'?"
+    assert words.did_you_mean("x", ["human", "kegg"]) == "known: human, kegg"
+    assert words.did_you_mean("x", ["human", "kegg"], "ask") == "ask"
+
+
+def test_a_machine_is_one_line():
+    environment = {
+        "cpu": "Xeon", "cores": 4, "memory_bytes": 8 << 30, "gpus": [{"name": "H200"}, {"name": "H200"}],
+        "os": "Linux", "python": "3.11", "packages": {"numba": "0.61"}, "commit": "0123456789abcdef", "dirty": True,
+    }  # fmt: skip
+    assert words.machine(environment, whole=False) == "Xeon, 4 cores, 2 x H200, commit 0123456789ab with changes"
+    assert words.machine(environment) == (
+        "Xeon, 4 cores, 8 GiB, 2 x H200, Linux, 3.11, numba 0.61, commit 0123456789ab with changes"
+    )
+    assert words.machine({}) == "unknown processor, ? cores"
