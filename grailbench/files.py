@@ -162,6 +162,15 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETT
         return source.raw.tobytes().decode(encoding)
 
 
+def git_blob(path: str | os.PathLike) -> str:
+    """Hex id under which git stores a file: SHA-1 over 'blob <size>\\0' and the content."""
+    digest = hashlib.sha1(b"blob %d\0" % os.stat(path).st_size, usedforsecurity=False)
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     """Turns an OSError of the block into an InputError."""

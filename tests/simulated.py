@@ -5,7 +5,7 @@ import sys
 import uses
 
 from grailbench import device
-from grailbench.bench import environment
+from grailbench.runs import environment
 
 
 def _tell(run):

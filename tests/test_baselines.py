@@ -12,6 +12,7 @@ import pytest
 
 from grailbench.bench import provenance
 from grailbench.runs import folder as results
+from grailbench.runs.commit import code_hash
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"
@@ -38,7 +39,7 @@ def code_of(commit):
     assert packed.returncode == 0, packed.stderr.decode()
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         files = [(PurePosixPath(m.name), archive.extractfile(m).read()) for m in archive if m.isfile()]
-    return provenance.code_hash((path.relative_to("grailbench"), content) for path, content in files)
+    return code_hash((path.relative_to("grailbench"), content) for path, content in files)
 
 
 @cache

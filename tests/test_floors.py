@@ -5,10 +5,10 @@ import json
 import pandas
 import pytest
 
-from grailbench.bench import environment
 from grailbench.errors import InputError, MachineLacks
 from grailbench.limits.ceilings import Ceilings
 from grailbench.report import floors
+from grailbench.runs import environment
 from grailbench.runs.cells import cells
 
 DOCUMENT = {

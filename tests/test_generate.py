@@ -153,7 +153,7 @@ def test_threads_change_no_edge_of_a_random_dag(threads):
 def test_a_random_dag_takes_less_than_three_times_its_csr():
     """Measured in a process of its own, at 6 million edges, beyond what it had resident before."""
     code = (
-        "from grailbench.bench.memory import host_peak\n"
+        "from grailbench.bench.peaks import host_peak\n"
         "from grailbench.graph.generate import random_dag\n"
         "random_dag(3000, 30, threads=2)\n"
         "before = host_peak()\n"

@@ -9,11 +9,11 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
-from grailbench.bench import environment
 from grailbench.cli.views import limits as view
 from grailbench.device.gateway import simulated
 from grailbench.errors import CheckFailed, MachineLacks
 from grailbench.limits import ceilings, cpu, scale
+from grailbench.runs import environment
 from grailbench.runs.folder import read_json
 
 SMALL = dataclasses.replace(scale.TINY, cpu_copy=1 << 18)

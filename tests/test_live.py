@@ -162,8 +162,8 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
-    from grailbench.bench import environment
     from grailbench.cli.views import run as console
+    from grailbench.runs import environment
 
     for module in (console, environment):
         monkeypatch.setattr(module, "usable_cores", lambda: 2)

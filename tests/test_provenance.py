@@ -13,6 +13,7 @@ from grailbench import paths
 from grailbench.bench import provenance
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
+from grailbench.runs.commit import STAMP, code_hash, commit_state, write_stamp
 
 
 def git(folder, *arguments):
@@ -41,7 +42,7 @@ def checkout(tmp_path, monkeypatch):
 @pytest.fixture
 def copy(checkout, monkeypatch):
     """The same without git data, but with a stamp."""
-    provenance.write_stamp()
+    write_stamp()
     root = checkout.parent / "copy"
     shutil.copytree(checkout, root, ignore=shutil.ignore_patterns(".git"))
     monkeypatch.setattr(paths, "checkout", lambda: root)
@@ -50,22 +51,22 @@ def copy(checkout, monkeypatch):
 
 def test_a_checkout_names_its_commit_and_whether_it_is_clean(checkout):
     commit = git(checkout, "rev-parse", "HEAD")
-    assert provenance.commit_state() == (commit, False)
+    assert commit_state() == (commit, False)
     (checkout / "results" / "baselines" / "new.txt").write_text("rows do not change what is measured")
-    assert provenance.commit_state() == (commit, False)
+    assert commit_state() == (commit, False)
     (checkout / "grailbench" / "a.py").write_text("x = 2\n")
-    assert provenance.commit_state() == (commit, True)
+    assert commit_state() == (commit, True)
 
 
 def test_outside_a_checkout_there_is_no_commit(monkeypatch):
     monkeypatch.setattr(paths, "checkout", lambda: None)
-    assert provenance.commit_state() == (None, None)
+    assert commit_state() == (None, None)
     with pytest.raises(InputError, match="no git checkout"):
-        provenance.write_stamp()
+        write_stamp()
 
 
 def test_a_copy_without_git_data_names_the_commit_of_its_stamp(checkout, copy):
-    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
+    assert commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
 
 
 @pytest.mark.parametrize("change", ["edit", "remove", "add"])
@@ -76,27 +77,27 @@ def test_a_changed_copy_is_dirty_whatever_its_stamp_says(checkout, copy, change)
         (copy / "grailbench" / "a.py").unlink()
     else:
         (copy / "grailbench" / "b.py").write_text("y = 1\n")
-    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), True)
+    assert commit_state() == (git(checkout, "rev-parse", "HEAD"), True)
 
 
 @pytest.mark.parametrize("stamp", ["", "[]", "{}", '{"commit": 3, "blobs": {}}', '{"commit": "a", "blobs": []}'])
 def test_a_damaged_stamp_names_no_commit(copy, stamp):
-    (copy / provenance.STAMP).write_text(stamp)
-    assert provenance.commit_state() == (None, None)
+    (copy / STAMP).write_text(stamp)
+    assert commit_state() == (None, None)
 
 
 def test_a_stale_stamp_gives_way_to_git(checkout):
-    provenance.write_stamp()
+    write_stamp()
     (checkout / "grailbench" / "a.py").write_text("x = 2\n")
     git(checkout, "commit", "-qam", "second")
-    assert provenance.commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
+    assert commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
 
 
 def test_no_stamp_is_written_for_changed_files(checkout):
     (checkout / "grailbench" / "a.py").write_text("x = 2\n")
     with pytest.raises(InputError, match="differ from the commit"):
-        provenance.write_stamp()
-    assert not (checkout / provenance.STAMP).exists()
+        write_stamp()
+    assert not (checkout / STAMP).exists()
 
 
 def test_code_hash_is_of_what_measuring_runs_through():
@@ -104,7 +105,7 @@ def test_code_hash_is_of_what_measuring_runs_through():
 
     def hashed(**changed):
         both = files | {name.replace("__", "/").replace("_py", ".py"): text for name, text in changed.items()}
-        return provenance.code_hash((PurePosixPath(path), text) for path, text in both.items())
+        return code_hash((PurePosixPath(path), text) for path, text in both.items())
 
     assert hashed() == hashed(cli__b_py=b"other", report__c_py=b"other")
     assert hashed() != hashed(bench__a_py=b"other")

@@ -16,11 +16,12 @@ from clock import Clock
 from commands import PATIENCE
 from watchers import Notes
 
-from grailbench.bench import environment, provide, runner
+from grailbench.bench import provide, runner
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import cell_key, run, verify
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
+from grailbench.runs import environment
 from grailbench.runs import folder as results
 from grailbench.runs.folder import read_rows
 

@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass
 from typing import Any
 
-from grailbench.bench import memory
+from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.provide import raw_edges
 from grailbench.bench.timing import PhaseTimer
@@ -32,12 +32,12 @@ def prime(cell: Cell) -> None:
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
     """One pass on what the problem gives, to be judged. Raises what the implementation raises."""
-    memory.restart()
+    peaks.restart()
     return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, asked, _peaks)
 
 
 def _peaks() -> dict[str, int | None]:
-    return {"host_peak_bytes": memory.host_peak(), "device_peak_bytes": memory.device_peak()}
+    return {"host_peak_bytes": peaks.host_peak(), "device_peak_bytes": peaks.device_peak()}
 
 
 def settle() -> None:
@@ -50,7 +50,7 @@ def settle() -> None:
 def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     """One timed pass, with `from_edges` also from edges; nothing that it built outlives the call."""
     impl, params = implementation(cell.impl, cell.problem), cell.params
-    timer = PhaseTimer(tidy=memory.release)
+    timer = PhaseTimer(tidy=peaks.release)
     gc.collect()
     gc.disable()
     try:

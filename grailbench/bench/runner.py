@@ -4,7 +4,7 @@ once.
 Trials are the outer loop and cells the inner one, in an order shuffled anew for each trial, so that a machine
 that drifts moves all cells alike. The garbage collector rests while a phase is timed, and an index is dropped
 as soon as its trial ends: graphs may have 25 million vertices. What a cell does is in `passes`; it does it in this
-process or, where the plan says so, in one of its own (`apart`).
+process or, where the plan says so, in one of its own (`processes`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from typing import Protocol
 import numpy as np
 
 from grailbench import device, paths
-from grailbench.bench import environment as machine
 from grailbench.bench import passes, provenance
-from grailbench.bench.apart import Apart, Nursery
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.processes import CellProcess, GraphProcess
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
 from grailbench.contract import Checks, Input, Problem, Verdict, Workload, implementation, problem
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded, prompt_interrupts
+from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FORMAT, SOUND
 
@@ -73,7 +73,7 @@ class Task:
     spent: float = 0.0
     verdict: Verdict | None = None
     over: bool = False
-    home: Apart | None = None
+    home: CellProcess | None = None
 
     @property
     def left(self) -> float | None:
@@ -357,7 +357,7 @@ class _Sitting:
         classes = list({_implementation(task.cell): None for task in own})
         specs = {task.cell.queries.name: task.cell.queries for task in own}
         workloads = {name: (spec, checkers[name].asked) for name, spec in specs.items()}
-        outcome = guarded(lambda: Nursery(own[0].cell.problem, graph.name, graph.sha256, classes, workloads))
+        outcome = guarded(lambda: GraphProcess(own[0].cell.problem, graph.name, graph.sha256, classes, workloads))
         for task in own if outcome.status != "ok" else ():
             self._give_up(task, outcome, graph)
         try:

@@ -31,10 +31,10 @@ from grailbench.datasets.sources import (
     Progress,
     SourceFailed,
     folder_of,
-    git_blob,
     transfer,
 )
 from grailbench.errors import InputError, of_system
+from grailbench.files import git_blob
 from grailbench.graph.store import sha256_file
 
 __all__ = ["CHECKS", "FetchResult", "fetch", "local_file"]

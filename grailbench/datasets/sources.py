@@ -5,8 +5,6 @@ pooch carries the bytes of an http source; folders need nothing but the standard
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 import socket
 import threading
 import time
@@ -288,16 +286,3 @@ def _innermost(error: BaseException) -> str:
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return str(error) or type(error).__name__
-
-
-def git_blob(path: Path) -> str:
-    """Hex id under which git stores a file: SHA-1 over 'blob <size>\\0' and the content."""
-    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as file:
-        shutil.copyfileobj(file, _Digesting(digest), _BLOCK)
-    return digest.hexdigest()
-
-
-class _Digesting:
-    def __init__(self, digest):
-        self.write = digest.update

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
-from grailbench.bench import environment as env
 from grailbench.errors import InputError, MachineLacks
 from grailbench.limits.scale import FIELDS, FULL, TINY, Note, Scale
 from grailbench.paths import cache_dir
+from grailbench.runs import environment as env
 from grailbench.runs.folder import read_json, write_json
 
 FORMAT = 1  # raise it when a measurement changes its meaning: older caches are then never read

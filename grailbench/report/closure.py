@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from grailbench.bench.footnotes import Footnotes
 from grailbench.graph.generate import parse_shape
 from grailbench.report import measured, render
 from grailbench.report.figures import Figure
+from grailbench.report.footnotes import Footnotes
 from grailbench.runs.cells import NOT_FROM_EDGES, plain
 from grailbench.runs.rows import SOUND, STANDS_ON, standing
 

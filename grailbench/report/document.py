@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.bench.environment import busy
-from grailbench.bench.footnotes import Footnotes
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import computation, measured, published, ranking, render, runs, tables
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.peers import Comparison, compare, unpaired
 from grailbench.report.places import place
 from grailbench.report.tables import COUNT_TABLES, Table
 from grailbench.runs.cells import Cell, cells, detail, plain
+from grailbench.runs.environment import busy
 from grailbench.runs.rows import STATUSES
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pandas
 
-from grailbench.bench.environment import environment, fingerprint
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import atomic_file
 from grailbench.limits.ceilings import Ceilings
 from grailbench.limits.ceilings import load as measured_here
 from grailbench.report import render
 from grailbench.runs.cells import ON_DEVICE, Cell
+from grailbench.runs.environment import environment, fingerprint
 from grailbench.runs.folder import read_environment, read_json
 
 PHASES = ("label", "query")

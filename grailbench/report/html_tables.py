@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.bench.footnotes import Footnotes
 from grailbench.report import figures, render
 from grailbench.report import figures_style as style
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.html_markup import Safe, download, safe, tag
 
 if TYPE_CHECKING:

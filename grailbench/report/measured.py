@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.bench.footnotes import Footnotes
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.render import ms
 from grailbench.runs.cells import Cell
 

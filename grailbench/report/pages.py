@@ -32,12 +32,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from grailbench.bench.footnotes import Footnotes
 from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.graph.store import atomic_file
 from grailbench.report import recorded
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.values import Expression, Value, together
 from grailbench.runs.cells import Cell, cells
 from grailbench.runs.folder import find_run, load_run

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from grailbench.bench import provenance
-from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.plan import shipped_configs
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.runs import gpus
 from grailbench.runs import folder as results
 from grailbench.runs.rows import SOUND

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from tabulate import tabulate
 
-from grailbench.bench.footnotes import Footnotes
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.peers import PHASES, Comparison
 from grailbench.report.tables import COUNT_TABLES, PAPER_TABLES, Entry, Table
 from grailbench.runs.cells import Cell

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from grailbench.bench.footnotes import Footnotes
 from grailbench.report import measured, render
 from grailbench.report.figures import Figure, short
+from grailbench.report.footnotes import Footnotes
 from grailbench.runs.cells import NOT_FROM_EDGES, plain
 from grailbench.runs.rows import SOUND, STANDS_ON, standing
 

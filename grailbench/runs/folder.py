@@ -152,7 +152,7 @@ def read_json(path: Path) -> dict:
 
 
 class _Environment(BaseModel):
-    """What readers of an environment rely on; `bench.environment` says what it has."""
+    """What readers of an environment rely on; `runs.environment` says what it has."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

@@ -19,7 +19,7 @@ FORMAT = 2  #: of a run, in its plan; 1, which is not written down, is that of r
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
 #: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
-#: own; device_peak_bytes: of our arrays (`bench.memory`). roots: without the super-root; read_ms: from the graph in the
+#: own; device_peak_bytes: of our arrays (`bench.peaks`). roots: without the super-root; read_ms: from the graph in the
 #: cache to arrays in memory, of a cell in a process of its own
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",

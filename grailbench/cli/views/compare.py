@@ -10,10 +10,10 @@ from dataclasses import asdict
 import click
 
 from grailbench import screen
-from grailbench.bench.environment import busy
 from grailbench.report import render
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.peers import names
+from grailbench.runs.environment import busy
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")

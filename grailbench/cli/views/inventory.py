@@ -174,7 +174,7 @@ def info(name: str) -> list[dict]:
     A record for each thing so named; its `kind` says what it is. Raises InputError when nothing has that name.
     """
     if name == "machine":
-        from grailbench.bench.environment import environment
+        from grailbench.runs.environment import environment
 
         return [{"kind": "machine", **environment()}]
     dataset = _dataset_info(name)

@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from grailbench import paths
-from grailbench.bench.environment import usable_cores
-from grailbench.bench.footnotes import Footnotes
 from grailbench.bench.plan import Cell, Plan
 from grailbench.cli.views.live import LiveView
 from grailbench.contract import USUAL, Input, Problem, Workload, problem
+from grailbench.report.footnotes import Footnotes
+from grailbench.runs.environment import usable_cores
 from grailbench.runs.rows import cell_of, sampled, standing
 from grailbench.screen import Grid, fold
 

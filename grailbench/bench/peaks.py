@@ -2,7 +2,7 @@
 
 Host: the peak of the process's resident set as the kernel counts it (VmHWM). It holds the interpreter, the libraries
 and whatever the process has compiled, so it says something of a cell only in a process of the cell's own
-(`bench.apart`); with interpreter and libraries alone it is 0.1 to 0.2 GiB.
+(`bench.processes`); with interpreter and libraries alone it is 0.1 to 0.2 GiB.
 
 Device: the high-water mark of our allocator (`device.memory`).
 """
@@ -46,7 +46,7 @@ def release() -> None:
         meter.release()
 
 
-def sacrifice_me() -> None:
+def be_killed_first() -> None:
     """Where memory runs out, let the system kill this process and not the run."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write(str(FIRST_TO_GO))

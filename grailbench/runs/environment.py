@@ -7,14 +7,13 @@ import inspect
 import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
 from grailbench import __version__
-from grailbench.bench.provenance import code_hash, commit_state
+from grailbench.runs.commit import code_hash, commit_state, output
 
 PACKAGES = (
     "numpy",
@@ -95,7 +94,7 @@ def fingerprint(env: dict) -> str:
 
 
 def code_version() -> str:
-    """The package's version and the `provenance.code_hash` of its sources."""
+    """The package's version and the `commit.code_hash` of its sources."""
     package = Path(__file__).resolve().parents[1]
     files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
     return f"{__version__}+{code_hash(files)}"
@@ -135,7 +134,8 @@ def cpu_model() -> str:
                 return line.partition(":")[2].strip()
     except OSError:
         pass
-    return _output(["sysctl", "-n", "machdep.cpu.brand_string"]) or platform.processor() or platform.machine()
+    asked = output(["sysctl", "-n", "machdep.cpu.brand_string"], _COMMAND_SECONDS)
+    return asked or platform.processor() or platform.machine()
 
 
 def cpu_caches() -> dict[str, str]:
@@ -176,22 +176,14 @@ def gpus() -> list[dict]:
 
 
 def _gpus_from_nvidia_smi() -> list[dict]:
-    text = _output(["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"])
+    query = "--query-gpu=name,memory.total,driver_version"
+    text = output(["nvidia-smi", query, "--format=csv,noheader,nounits"], _COMMAND_SECONDS)
     found = []
     for line in (text or "").splitlines():
         fields = [field.strip() for field in line.split(",")]
         if len(fields) == 3 and fields[1].isdigit():
             found.append({"name": fields[0], "memory_bytes": int(fields[1]) << 20, "driver": fields[2]})
     return found
-
-
-def _output(command: list[str]) -> str | None:
-    """What a command prints, stripped; None when it is missing, fails or takes too long."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_SECONDS)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _first_line(path) -> str | None:

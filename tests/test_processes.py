@@ -12,7 +12,7 @@ from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
 
-from grailbench.bench import memory
+from grailbench.bench import peaks
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.contract import Checks
@@ -174,9 +174,9 @@ def test_no_process_is_left_behind(apart, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
-@pytest.mark.parametrize("whom", ["run", "nursery"])
+@pytest.mark.parametrize("whom", ["run", "graph"])
 def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_path, whom, number):
-    """However these die; a polite kill of the nursery it does not hear, since terminals and batch systems tell all."""
+    """However these die; the process of the graph hears no polite kill, since terminals and batch systems tell all."""
     import subprocess
     from pathlib import Path
 
@@ -192,7 +192,7 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
     watched, deadline = [], time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not any(child.cpu_times().user > 0.3 for child in watched[1:]):
         time.sleep(0.1)
-        watched = psutil.Process(running.pid).children(recursive=True)  # the nursery, then its cells
+        watched = psutil.Process(running.pid).children(recursive=True)  # that of the graph, then those of its cells
     assert len(watched) == 2
     heard = whom == "run" or number != signal.SIGTERM
     victim = psutil.Process(running.pid) if whom == "run" else watched[0]
@@ -201,18 +201,18 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
     assert (alive == []) == heard
     if heard:
         code = running.wait(PATIENCE)
-        assert code == (1 if whom == "nursery" else 130 if number == signal.SIGTERM else -number)
+        assert code == (1 if whom == "graph" else 130 if number == signal.SIGTERM else -number)
     running.kill()
     running.wait()
     assert psutil.wait_procs(watched, timeout=PATIENCE)[1] == []
 
 
-ORPHAN = """
+ENDING = """
 import os, subprocess, sys, time
-from grailbench import orphan
+from grailbench.bench import parent
 if sys.argv[1:] == ["child"]:
-    orphan._tell_the_system = lambda: False
-    orphan.end_with(os.getppid())
+    parent._ask_the_system = lambda: False
+    parent.end_with(os.getppid())
     print(os.getpid(), flush=True)
     time.sleep(300)
 else:
@@ -225,9 +225,9 @@ def test_where_the_system_does_not_tell_a_thread_sees_that_the_parent_is_gone(tm
 
     import psutil
 
-    (tmp_path / "orphan.py").write_text(ORPHAN)
+    (tmp_path / "ending.py").write_text(ENDING)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    parent = subprocess.Popen([sys.executable, tmp_path / "orphan.py"], stdout=subprocess.PIPE, env=env)
+    parent = subprocess.Popen([sys.executable, tmp_path / "ending.py"], stdout=subprocess.PIPE, env=env)
     child = psutil.Process(int(parent.stdout.readline()))
     parent.kill()
     parent.communicate()
@@ -237,7 +237,7 @@ def test_where_the_system_does_not_tell_a_thread_sees_that_the_parent_is_gone(tm
 def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
     import subprocess
 
-    code = "import os; from grailbench.orphan import end_with; end_with(os.getpid()); print('alive')"
+    code = "import os; from grailbench.bench.parent import end_with; end_with(os.getpid()); print('alive')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
     assert (done.returncode, done.stdout) == (1, b"")
@@ -273,9 +273,9 @@ def test_plan_says_which_cells_have_processes_of_their_own(apart, diamond):
 
 
 def test_peak_of_this_process_grows_with_what_it_holds():
-    before = memory.host_peak()
+    before = peaks.host_peak()
     held = np.ones(before + (64 << 20), np.uint8)  # more than was ever resident
-    assert memory.host_peak() > held.size
+    assert peaks.host_peak() > held.size
 
 
 def test_too_little_device_memory_is_out_of_memory_with_the_need():

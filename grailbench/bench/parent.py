@@ -21,14 +21,14 @@ def end_with(parent: int, threads: bool = True) -> None:
     Linux does so by itself, in the middle of a compiled call too. Elsewhere a thread looks every half a second, unless
     `threads` are not wanted, and is heard when such a call returns.
     """
-    told = _tell_the_system()
+    asked = _ask_the_system()
     if os.getppid() != parent:
         os._exit(1)
-    if not told and threads:
-        threading.Thread(target=_look, args=(parent,), name="grailbench-orphan", daemon=True).start()
+    if not asked and threads:
+        threading.Thread(target=_watch, args=(parent,), name="grailbench-parent", daemon=True).start()
 
 
-def _tell_the_system() -> bool:
+def _ask_the_system() -> bool:
     """Ask for SIGKILL on the parent's death; False where there is no such thing."""
     if not sys.platform.startswith("linux"):
         return False
@@ -39,7 +39,7 @@ def _tell_the_system() -> bool:
         return False
 
 
-def _look(parent: int) -> None:
+def _watch(parent: int) -> None:
     waiting = threading.Event()
     while os.getppid() == parent:
         waiting.wait(_LOOK_SECONDS)

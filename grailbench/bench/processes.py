@@ -1,12 +1,12 @@
 """Cells in processes of their own: their memory is theirs, nothing they break spills over, and they can be stopped.
 
-For each graph one process is started that opens it and has neither threads nor a CUDA context: the nursery. It forks
-once for each cell, so that a cell begins at once, with the graph in pages that all share. Cells then wait to be told
-to make one pass or another, which keeps their trials interleaved as in one process.
+For each graph one process is started that opens it and has neither threads nor a CUDA context (`GraphProcess`). It
+forks once for each cell (`CellProcess`), so that a cell begins at once, with the graph in pages that all share. Cells
+then wait to be asked for one pass or another, which keeps their trials interleaved as in one process.
 
-Nursery and cells end with the process that started them, however that dies (`orphan`). A cell that is over its
+These processes end with the one that started them, however that dies (`parent`). A cell that is over its
 time is killed, in a kernel too. One that the system kills for want of memory is a row
-'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.memory`).
+'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.peaks`).
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
-from grailbench.bench import memory
+from grailbench.bench import peaks
+from grailbench.bench.parent import end_with
 from grailbench.bench.plan import Cell
 from grailbench.guard import INTERRUPTS, Outcome, guarded
-from grailbench.orphan import end_with
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
 # Interrupts are the run's to hear, who then ends us: even one that comes as Python starts.
 _START = f"""import signal, sys
 for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
-from grailbench.orphan import end_with
+from grailbench.bench.parent import end_with
 end_with(int(sys.argv[2]), threads=False)
-from grailbench.bench import apart
-apart._serve(int(sys.argv[1]))
+from grailbench.bench import processes
+processes._serve(int(sys.argv[1]))
 """
 
 
 @dataclass(frozen=True)
 class _Opening:
-    """What a nursery is told first: problem and graph, and the implementations that must be known there.
+    """What a `GraphProcess` is sent first: problem and graph, and the implementations that must be known there.
 
     classes: (name, module, attribute) of each implementation of the plan; the last two are for one that is not
     registered when those of the problem are loaded. workloads: by name the spec, and what is asked.
@@ -56,7 +56,7 @@ class _Opening:
     workloads: dict[str, tuple[Any, Any]]
 
 
-class Nursery:
+class GraphProcess:
     """The process that cells on one graph are forked from."""
 
     def __init__(self, solved: str, graph: str, sha256: str, classes: list[type], workloads: dict[str, tuple]):
@@ -74,7 +74,7 @@ class Nursery:
         self._socket = mine
         self._turn = Lock()
         self._connection = Connection(os.dup(mine.fileno()))
-        self.cells: list[Apart] = []
+        self.cells: list[CellProcess] = []
         named = tuple((cls.name, cls.__module__, cls.__qualname__) for cls in classes)
         try:
             outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
@@ -86,19 +86,19 @@ class Nursery:
             raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
         self.read_ms: float = outcome.value
 
-    def begin(self, cell: Cell) -> Apart:
+    def begin(self, cell: Cell) -> CellProcess:
         """Fork for a cell."""
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with its:
             self._connection.send(cell)
             socket.send_fds(self._socket, [b"cell"], [its.fileno()])
             pid = self._answer()
-        found = Apart(Connection(mine.detach()), pid, lambda: self._ask(pid), self.read_ms)
+        found = CellProcess(Connection(mine.detach()), pid, lambda: self._ask(pid), self.read_ms)
         self.cells.append(found)
         return found
 
     def close(self) -> None:
-        """End the cells and the nursery."""
+        """End the cells, and the process that they were forked from."""
         for cell in self.cells:
             cell.close()
         self._connection.close()
@@ -123,12 +123,12 @@ class Nursery:
             return Outcome("failed", f"the process ended with code {self._process.wait()}")
 
 
-class Apart:
+class CellProcess:
     """A cell in a process of its own, as the run sees it. read_ms: what opening its graph took there."""
 
-    def __init__(self, connection: Connection, pid: int, epitaph: Callable, read_ms: float):
-        """epitaph: tells, once the process has ended, its wait status and the bytes it had at most, or an `Outcome`."""
-        self._connection, self._pid, self._epitaph, self.read_ms = connection, pid, epitaph, read_ms
+    def __init__(self, connection: Connection, pid: int, ending: Callable, read_ms: float):
+        """ending: gives, once the process has ended, its wait status and the bytes it had at most, or an `Outcome`."""
+        self._connection, self._pid, self._ending, self.read_ms = connection, pid, ending, read_ms
         self._over = False
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
@@ -141,18 +141,18 @@ class Apart:
             return self._connection.recv()
         except (EOFError, OSError):
             self._over = True
-            told = self._epitaph()
-            return told if isinstance(told, Outcome) else _fate(*told)
+            end = self._ending()
+            return end if isinstance(end, Outcome) else _outcome_of(*end)
 
     def close(self) -> None:
         """End the cell's process, whatever it does; a second time does nothing."""
         if not self._over:
             self._over = True
-            os.kill(self._pid, signal.SIGKILL)  # the nursery has not waited for it: the number is still its own
+            os.kill(self._pid, signal.SIGKILL)  # nobody has waited for it: the number is still its own
         self._connection.close()
 
 
-def _fate(status: int, peak: int) -> Outcome:
+def _outcome_of(status: int, peak: int) -> Outcome:
     """What became of a process that ended by itself: its wait status, and the bytes it had resident at most."""
     code = os.waitstatus_to_exitcode(status)
     had = f"it had {peak / 2**30:.2f} GiB resident"
@@ -162,11 +162,11 @@ def _fate(status: int, peak: int) -> Outcome:
     return Outcome("failed", f"the cell's process {how}; {had}")
 
 
-# ------------------------------------------------------------------ in the nursery
+# ------------------------------------------------------------------ in these processes
 
 
 def _serve(handle: int) -> None:
-    """The nursery's life: open the graph, fork when told, say what became of whom; ends with its socket."""
+    """What a `GraphProcess` does: open the graph, fork for each cell, say how one ended; it ends with its socket."""
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
     children: set[int] = set()
@@ -179,12 +179,12 @@ def _serve(handle: int) -> None:
             question = connection.recv()
             if isinstance(question, Cell):
                 _, (its,), _, _ = socket.recv_fds(ours, 16, 1)
-                nursery, pid = os.getpid(), os.fork()
+                own, pid = os.getpid(), os.fork()
                 if pid == 0:
-                    end_with(nursery)
+                    end_with(own)
                     connection.close()
                     ours.close()
-                    _live(Connection(its), question, graph, given)
+                    _make_passes(Connection(its), question, graph, given)
                 os.close(its)
                 children.add(pid)
                 connection.send(pid)
@@ -223,11 +223,11 @@ def _open(opening: _Opening):
     return graph, given, (perf_counter_ns() - began) / 1e6
 
 
-def _live(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:
-    """A cell's life: pass after pass, as told. Does not return."""
+def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:
+    """What a `CellProcess` does: one pass after another, as it is asked. Does not return."""
     from grailbench.bench import passes
 
-    memory.sacrifice_me()
+    peaks.be_killed_first()
     guarded(lambda: passes.prime(cell))  # a fault there is one in the first pass too, which says so
     data, asked = given[cell.queries.name]
     edges = None
@@ -242,7 +242,7 @@ def _live(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) ->
                     outcome = guarded(lambda: passes.edges_of(graph))
                     edges = outcome.value
                 outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
-            memory.release()
+            peaks.release()
             connection.send(outcome)
     except (EOFError, OSError):
         pass
