@@ -6,25 +6,23 @@ from grailbench.device import leveled
 from grailbench.device.gateway import cuda
 from grailbench.graph.leveled import by_level
 from grailbench.reachability.gpu.fused.batch import Searcher
-from grailbench.reachability.gpu.fused.filter import Records
-from grailbench.reachability.gpu.fused.records import record_width
+from grailbench.reachability.gpu.fused.records import record_width, records_of
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import NoTimer, implementation
 
 
-def searcher_on(dag, params, room=None, counting=False):
+def searcher_on(dag, params, sizes=None, counting=False):
     """A `Searcher` with the labels and hubs that `sequential` makes of a DAG."""
     index = implementation("sequential").build(dag, params, NoTimer())
     graph = by_level(dag)
     lanes = _with_ranks(index.labels)[graph.vertex].reshape(-1)
-    width = np.uint64(record_width(params.dim))
     hubs = np.zeros(1, np.uint64)
     if index.hubs is not None:
         hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
     there = leveled.upload(graph, graph.parents())
     adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-    records = Records(cuda.to_device(lanes), width, index.labels.pairs, cuda.to_device(hubs))
-    return Searcher(there.rank, graph.level_starts, adjacency, records, room, counting)
+    records = records_of(cuda.to_device(lanes), params.dim, cuda.to_device(hubs))
+    return Searcher(there.rank, graph.level_starts, adjacency, records, sizes, counting)
 
 
 def _with_ranks(labels):

@@ -1,6 +1,6 @@
 """Filter, searches and sweep on the device: answers are the oracle's, whatever stage gives them.
 
-In the simulator a team has four lanes and rooms are tiny, so that a dozen vertices overflow every stage.
+In the simulator a warp group has four lanes and memories are tiny, so that a dozen vertices overflow every stage.
 """
 
 from dataclasses import replace
@@ -14,22 +14,22 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.device import crew, gateway, team
+from grailbench.device import block_group, gateway, warp_group
 from grailbench.device.gateway import cuda
 from grailbench.errors import MachineLacks, TooLittleMemory
-from grailbench.reachability.gpu.fused.batch import Room, usual
+from grailbench.reachability.gpu.fused.batch import SearchSizes, usual
 from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=10 if gateway.simulated else 150)
 MOST_PAIRS = 60 if gateway.simulated else 3000
 
-TEAMS = 1 if gateway.simulated else 4
-FEW = dict(teams=TEAMS, blocks=2, late_blocks=2)
-ROOMY = Room(size=1024, budget=10**6, late_size=2048, late_budget=10**6, **FEW)
-LATE = Room(size=2 * team.WIDTH, budget=6, late_size=1024, late_budget=10**6, **FEW)
-SWEPT = Room(size=2 * team.WIDTH, budget=0, late_size=2 * crew.WIDTH, late_budget=0, **FEW)
-ROOMS = [ROOMY, LATE, SWEPT, usual()]
+WARPS = 1 if gateway.simulated else 4
+FEW = dict(warps=WARPS, blocks=2, late_blocks=2)
+ROOMY = SearchSizes(size=1024, budget=10**6, late_size=2048, late_budget=10**6, **FEW)
+LATE = SearchSizes(size=2 * warp_group.WIDTH, budget=6, late_size=1024, late_budget=10**6, **FEW)
+SWEPT = SearchSizes(size=2 * warp_group.WIDTH, budget=0, late_size=2 * block_group.WIDTH, late_budget=0, **FEW)
+SIZES = [ROOMY, LATE, SWEPT, usual()]
 some_filters = st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS])
 
 
@@ -43,12 +43,12 @@ def pairs_of(vertices, seed):
     graph=digraphs().filter(lambda g: 0 < g[0] <= 40),
     dim=st.sampled_from([1, 2, 3]),
     filters=some_filters,
-    room=st.sampled_from(ROOMS),
+    sizes=st.sampled_from(SIZES),
     seed=st.integers(0, 99),
 )
-def test_answers_are_the_oracles(graph, dim, filters, room, seed):
+def test_answers_are_the_oracles(graph, dim, filters, sizes, seed):
     dag, reach = dag_of(*graph), closure(*graph)
-    searcher = searcher_on(dag, Params(dim=dim, filters=filters, seed=seed), room)
+    searcher = searcher_on(dag, Params(dim=dim, filters=filters, seed=seed), sizes)
     u, v = pairs_of(graph[0], seed)
     expected = [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
     assert searcher.search(dag.component[u], dag.component[v]).tolist() == expected
@@ -64,15 +64,15 @@ def layered(layers, fan):
     ]
 
 
-@pytest.mark.parametrize(("room", "stage"), [(ROOMY, "opened"), (LATE, "unsettled"), (SWEPT, "swept")])
-def test_every_stage_answers_what_the_one_before_left(room, stage):
+@pytest.mark.parametrize(("sizes", "stage"), [(ROOMY, "opened"), (LATE, "searched_again"), (SWEPT, "swept")])
+def test_every_stage_answers_what_the_one_before_left(sizes, stage):
     graph = layered(6, 7)
     dag, reach = dag_of(*graph), closure(*graph)
-    searcher = searcher_on(dag, Params(dim=1), room)
+    searcher = searcher_on(dag, Params(dim=1), sizes)
     u, v = pairs_of(graph[0], 5)
     found = searcher.search(u.astype(np.int32), v.astype(np.int32))
     assert found.tolist() == [b in reach[a] for a, b in zip(u.tolist(), v.tolist(), strict=True)]
-    stages = ["opened", "unsettled", "swept"]
+    stages = ["opened", "searched_again", "swept"]
     reached = [getattr(searcher, name) > 0 for name in stages]
     assert reached == [k <= stages.index(stage) for k in range(3)]
 
@@ -159,9 +159,9 @@ def test_real_graphs_are_answered_as_the_cpu_does(real_graphs):
         for kind in ("random", "balanced"):
             queries = query_set(QuerySpec.parse(kind, 100_000, 1), opened.dag, opened.sha256)
             expected = index.query_batch(queries.u, queries.v, NoTimer())
-            for room in (usual(), LATE, SWEPT):
-                found = searcher_on(opened.dag, params, room).search(queries.u, queries.v)
-                assert np.array_equal(found, expected), f"{name}, {kind}, {room}"
+            for sizes in (usual(), LATE, SWEPT):
+                found = searcher_on(opened.dag, params, sizes).search(queries.u, queries.v)
+                assert np.array_equal(found, expected), f"{name}, {kind}, {sizes}"
 
 
 def test_the_time_on_the_device_is_told_sweeps_and_all():
@@ -181,7 +181,7 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
 
     monkeypatch.setattr(several, "count", lambda: 2)
     with pytest.raises(MachineLacks, match="3 GPUs are asked for, this host has 2"):
-        several.Team(3)
+        several.DeviceThreads(3)
 
 
 def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
@@ -202,10 +202,10 @@ def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
 
 
 def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(monkeypatch):
-    from grailbench.reachability.gpu.fused import batch, fleet
+    from grailbench.reachability.gpu.fused import batch, replicas
 
     monkeypatch.setattr(batch, "MOST_VERTICES", 30)
-    monkeypatch.setattr(fleet, "_Place", None)
+    monkeypatch.setattr(replicas, "_Replica", None)
     dag = dag_of(*layered(5, 6))
     with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
         implementation("gpu-fused").build(dag, Params(), NoTimer())
@@ -214,12 +214,12 @@ def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(m
 def test_what_searches_count_is_exact_however_blocks_arrive():
     dag = dag_of(*layered(7, 9))
     u, v = (ends.astype(np.int32) for ends in pairs_of(63, 4))
-    room = Room(size=2 * team.WIDTH, budget=8, late_size=2 * crew.WIDTH, late_budget=30, **FEW)
+    sizes = SearchSizes(size=2 * warp_group.WIDTH, budget=8, late_size=2 * block_group.WIDTH, late_budget=30, **FEW)
     found = set()
     for order in (slice(None), slice(None, None, -1)):
-        searcher = searcher_on(dag, Params(dim=1), room, counting=True)
+        searcher = searcher_on(dag, Params(dim=1), sizes, counting=True)
         searcher.search(np.ascontiguousarray(u[order]), np.ascontiguousarray(v[order]))
-        found.add((searcher.opened, searcher.unsettled, searcher.swept, searcher.scanned))
+        found.add((searcher.opened, searcher.searched_again, searcher.swept, searcher.scanned))
     assert len(found) == 1
     assert all(found.pop())
 
@@ -234,7 +234,7 @@ def test_a_chain_is_scanned_from_both_ends_edge_by_edge():
     assert (searcher.opened, searcher.scanned) == (1, 1 + searched)
 
 
-def test_one_step_settles_what_it_can():
+def test_one_step_decides_what_it_can():
     dag = dag_of(8, [(0, 1), (0, 2), (3, 1), (3, 2), (1, 4), (2, 5), (4, 6), (5, 7)])
     searcher = searcher_on(dag, Params(dim=1), replace(ROOMY, peeked=8), counting=True)
     u, v = (ends.ravel().astype(np.int32) for ends in np.indices((8, 8)))

@@ -5,11 +5,12 @@ Importing the package itself imports none either, so `simulate` can still choose
     gateway    the import, `cuda`, `simulated`, `require`      describe   what the device is, how much memory is free
     launch     cooperative launches that fit, for kernels      timers     device milliseconds
                with barriers of the whole grid                 csr        a DAG's adjacency on the device
-    scan       prefix sums (Kogge-Stone)                       frontier   queues of the Enterprise BFS
-    warp       what the lanes of a warp do together
-    several    threads for several GPUs
-    team       a warp that works on one thing              crew       a block that does
-    simulator  repairs to numba's simulator
+    scan       prefix sums (Kogge-Stone)                       frontier   the frontier of the Enterprise BFS
+    shuffle    values that the lanes of a warp exchange        queues     kernels that take its queues, in three widths
+    warp_group, block_group  a warp, or a block, that works    schedule   frontiers kept and replayed
+               on one thing, with the same functions           leveled    a DAG by levels on the device
+    several    a thread for each of several GPUs               arrays     pitched, mapped and managed memory
+    simulator  repairs to numba's simulator                    memory     how much is held, at most
 
 Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
 file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
 from grailbench.graph.csr import Dag
 
 
@@ -34,11 +35,9 @@ class DeviceDag(NamedTuple):
 
 def upload_rows(offsets: np.ndarray, edges: np.ndarray) -> Rows:
     """Rows of a host CSR: offsets int64[n + 1], edges int32[m]."""
-    return Rows(
-        cuda.to_device(np.ascontiguousarray(offsets[:-1])),
-        cuda.to_device(np.diff(offsets).astype(np.int32)),
-        cuda.to_device(edges if edges.size else np.zeros(1, np.int32)),  # no empty arrays on the device
-    )
+    starts, cards = np.ascontiguousarray(offsets[:-1]), np.diff(offsets).astype(np.int32)
+    edges = edges if edges.size else np.zeros(1, np.int32)  # no empty arrays on the device
+    return typed(Rows(*map(cuda.to_device, (starts, cards, edges))))
 
 
 def upload(dag: Dag) -> DeviceDag:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.queues import Trio
 from grailbench.device.scan import MOST, Scan
 
 WARP = 32  #: threads whose barrier is that of a warp
@@ -51,34 +51,6 @@ SIMULATED = Enterprise(blocks=2, threads=4, lanes=2, small=3, large=6)
 def usual() -> Enterprise:
     """The thesis's sizes on a GPU, few and small blocks in the simulator."""
     return SIMULATED if simulated else Enterprise()
-
-
-class Trio(NamedTuple):
-    """Three kernels of one step: for a thread, a warp, a block a vertex; each takes (queue, size, *args).
-
-    In the last two a team is a row of the block: lane threadIdx.x of blockDim.x, team number threadIdx.y of blockDim.y
-    in its block.
-    """
-
-    thread: object
-    warp: object
-    block: object
-
-
-@cuda.jit(device=True)
-def _warp_barrier():
-    cuda.syncwarp()
-
-
-@cuda.jit(device=True)
-def _block_barrier():
-    cuda.syncthreads()
-
-
-def trio(thread, make_team) -> Trio:
-    """A trio whose team kernels are `make_team(barrier)`, with a barrier for a warp and one for a block."""
-    # The simulator has no warps: there a team of the medium queue is a whole block.
-    return Trio(thread, make_team(_block_barrier if simulated else _warp_barrier), make_team(_block_barrier))
 
 
 @cuda.jit(cache=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -74,6 +75,29 @@ def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiproces
     shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
     kernel[shape.blocks, shape.threads](*args)
     return shape
+
+
+@cache
+def _with_type(kind: type) -> type:
+    return type(kind.__name__, (kind,), {"__module__": kind.__module__})
+
+
+@cuda.jit
+def _untyped():
+    """Never launched: what asks numba for types."""
+
+
+def typed(bundle: tuple):
+    """A NamedTuple of device arrays and scalars, with its numba type beside it, for launches that are not `Prepared`.
+
+    At every launch numba finds out anew what a tuple of device arrays is, in Python, 15 us; whatever has a
+    `_numba_type_` it takes at its word. Arrays may change in content.
+    """
+    if simulated:
+        return bundle
+    made = _with_type(type(bundle))(*bundle)
+    made._numba_type_ = _untyped.typeof_pyval(bundle)
+    return made
 
 
 class Prepared:

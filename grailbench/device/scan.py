@@ -9,7 +9,7 @@ import numpy as np
 from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.warp import STEPS, WARP, below
+from grailbench.device.shuffle import STEPS, WARP, shuffle_up
 
 MOST = 1024  #: threads in the largest block
 
@@ -62,15 +62,16 @@ class Scan:
 
 
 @cuda.jit(device=True)
-def sum_up(value, partial, thread, threads):
-    """Exclusive prefix sum of `value` over the block, and the block's total. All threads arrive.
+def exclusive_sum(value, partial):
+    """The sum of `value` over the threads before this one in its block, and over all. All threads arrive.
 
-    partial: int64[>= warps] in shared memory, free again after the next barrier.
+    partial: int64[>= warps] in shared memory, free again after the next barrier. The block has one dimension.
     """
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     lane, warp, warps = thread % WARP, thread // WARP, threads // WARP
     sum_ = value
     for j in range(STEPS):
-        other = below(sum_, 1 << j)
+        other = shuffle_up(sum_, 1 << j)
         if lane >= 1 << j:
             sum_ += other
     if lane == WARP - 1:
@@ -83,7 +84,7 @@ def sum_up(value, partial, thread, threads):
     elif warp == 0:
         of_warps = partial[lane] if lane < warps else np.int64(0)
         for j in range(STEPS):
-            other = below(of_warps, 1 << j)
+            other = shuffle_up(of_warps, 1 << j)
             if lane >= 1 << j:
                 of_warps += other
         if lane < warps:

@@ -34,8 +34,8 @@ def keep_loaded(contexts) -> None:
             module._finalizer.detach()
 
 
-class Lent:
-    """An array of the device that is current now, for other devices to copy."""
+class PeerArray:
+    """An array on the device that is current now, for other devices to copy."""
 
     def __init__(self, array):
         self._array, self._context = array, None
@@ -64,8 +64,8 @@ def _current():
     return result[1]
 
 
-class Team:
-    """N devices, the first of the host, and a thread each.
+class DeviceThreads:
+    """A thread for each of N devices, the first of the host.
 
     In the simulator there is one device and no thread: what is submitted has run when `submit` returns.
     """

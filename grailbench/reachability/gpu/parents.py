@@ -3,7 +3,7 @@
 The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its place in the
 pre-order of the unfolded DAG: no two paths have the same, and the cheapest to v is the one that the DFS takes. That
 holds while weights are exact. A cost at the ceiling says only that the true one is there or beyond, so a vertex all of
-whose costs are there is settled by comparing its parents' root paths: the first step in which they differ decides.
+whose costs are there is decided by comparing its parents' root paths: the first step in which they differ decides.
 
 A path is not stored. Parent, rank among the parent's children, depth and one skew-binary jump pointer (Myers 1983)
 a vertex, 16 bytes, compare two paths in O(log depth) steps.
@@ -11,14 +11,44 @@ a vertex, 16 bytes, compare two paths in O(log depth) steps.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import int32, uint64
 
-from grailbench.device.frontier import trio
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
+from grailbench.device.queues import by_edges, trio
 from grailbench.device.scan import MOST
-from grailbench.reachability.gpu.sizes import ONE, add
+from grailbench.reachability.gpu.sizes import ONE, add, start
 
 PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`
+
+
+class Costs(NamedTuple):
+    """What the search for the parents reads and writes.
+
+    prefix uint64[m]: the sizes of earlier siblings, by edge; cost uint64[n], parent int32[n], path int32[n, 4]: of each
+    vertex, the path only where some weight is saturated, else one row
+    costs uint64[m], offers int32[m], ranks int32[m]: of each candidate, cost, parent and which child it would make, by
+    the parents' edges, whose rows are starts int64[n] and cards int32[n]; ranks is one element where there are no paths
+    visited int32[n], status uint8[n]: as in `sizes.Visits`
+    compared int64[1]: counts comparisons of paths; ceiling uint64: the greatest cost
+    """
+
+    prefix: object
+    cost: object
+    parent: object
+    path: object
+    costs: object
+    offers: object
+    ranks: object
+    starts: object
+    cards: object
+    visited: object
+    status: object
+    compared: object
+    ceiling: np.uint64
 
 
 @cuda.jit(device=True)
@@ -34,7 +64,8 @@ def _lift(path, v, depth):
 def before(path, p, p_rank, q, q_rank):
     """Whether a DFS reaches their common child v over p, whose child number `p_rank` it is, before over q.
 
-    path int32[n, 4], complete for p and q and all above; p and q differ. The root is its own parent, at depth 0.
+    path int32[n, 4], complete for p and q and all their ancestors; p and q differ. The root is its own parent, at
+    depth 0.
     """
     a, b = p, q
     if path[p, DEPTH] > path[q, DEPTH]:
@@ -56,94 +87,96 @@ def before(path, p, p_rank, q, q_rank):
 
 
 @cuda.jit(device=True)
-def _choose(v, slot, candidates, chosen, path):
-    """Make candidate `slot` the parent of v."""
-    costs, parents, ranks = candidates
-    cost, parent = chosen
-    p = parents[slot]
-    cost[v] = costs[slot]
-    parent[v] = p
-    if path.shape[0] > 1:
-        jump = path[p, JUMP]
-        path[v, PARENT] = p
-        path[v, RANK] = ranks[slot]
-        path[v, DEPTH] = path[p, DEPTH] + 1
-        even = path[p, DEPTH] - path[jump, DEPTH] == path[jump, DEPTH] - path[path[jump, JUMP], DEPTH]
-        path[v, JUMP] = path[jump, JUMP] if even else p
+def root_path(path, root):
+    """The path of the root: its own parent, at depth 0."""
+    path[root, PARENT] = root
+    path[root, RANK] = 0
+    path[root, DEPTH] = 0
+    path[root, JUMP] = root
 
 
 @cuda.jit(device=True)
-def _earlier(slot, other, candidates, path):
-    return before(path, candidates[1][slot], candidates[2][slot], candidates[1][other], candidates[2][other])
+def extend_path(path, v, p, rank):
+    """The path of v, child number `rank` of p, whose path is complete."""
+    jump = path[p, JUMP]
+    even = path[p, DEPTH] - path[jump, DEPTH] == path[jump, DEPTH] - path[path[jump, JUMP], DEPTH]
+    path[v, PARENT] = p
+    path[v, RANK] = rank
+    path[v, DEPTH] = path[p, DEPTH] + 1
+    path[v, JUMP] = path[jump, JUMP] if even else p
+
+
+@cuda.jit(device=True)
+def _choose(v, slot, of):
+    """Make candidate `slot` the parent of v."""
+    p = of.offers[slot]
+    of.cost[v] = of.costs[slot]
+    of.parent[v] = p
+    if of.path.shape[0] > 1:
+        extend_path(of.path, v, p, of.ranks[slot])
+
+
+@cuda.jit(device=True)
+def _earlier(slot, other, of):
+    return before(of.path, of.offers[slot], of.ranks[slot], of.offers[other], of.ranks[other])
 
 
 @cuda.jit(cache=True)
-def _start(chosen, path, root):
+def _start(of, root):
     """One thread: the root costs nothing and has no parent."""
-    cost, parent = chosen
-    cost[root] = 0
-    parent[root] = -1
-    if path.shape[0] > 1:
-        path[root, PARENT] = root
-        path[root, RANK] = 0
-        path[root, DEPTH] = 0
-        path[root, JUMP] = root
+    of.cost[root] = 0
+    of.parent[root] = -1
+    if of.path.shape[0] > 1:
+        root_path(of.path, root)
 
 
 @cuda.jit(cache=True)
-def _choose_thread(queue, size, parents, candidates, chosen, path, ceiling, settled):
-    """Each vertex takes its cheapest candidate.
-
-    parents: Rows of the DAG; candidates: costs uint64[m], parents int32[m], ranks int32[m], by parent edges;
-    chosen: cost uint64[n], parent int32[n]; path int32[n, 4], or one row where no weight is saturated; settled
-    int64[1] counts comparisons of paths.
-    """
-    starts, cards, _ = parents
+def _choose_thread(queue, size, of):
+    """Each vertex takes its cheapest candidate."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):
         v = queue[q]
-        first, card = starts[v], cards[v]
+        first, card = of.starts[v], of.cards[v]
         if card > 0:
             best = first
             for slot in range(first + 1, first + card):
-                if candidates[0][slot] < candidates[0][best]:
+                if of.costs[slot] < of.costs[best]:
                     best = slot
-            if candidates[0][best] == ceiling and card > 1:
+            if of.costs[best] == of.ceiling and card > 1:
                 for slot in range(first + 1, first + card):  # all at the ceiling: best is the first
-                    if _earlier(slot, best, candidates, path):
+                    if _earlier(slot, best, of):
                         best = slot
-                cuda.atomic.add(settled, 0, card - 1)
-            _choose(v, best, candidates, chosen, path)
+                cuda.atomic.add(of.compared, 0, card - 1)
+            _choose(v, best, of)
 
 
 def _choose_team(barrier):
     @cuda.jit(cache=True)
-    def choose_team(queue, size, parents, candidates, chosen, path, ceiling, settled):
+    def choose_team(queue, size, of):
         """As `_choose_thread`; lanes keep the least of their share, then agree by one atomic minimum each."""
         least = cuda.shared.array(MOST, uint64)
         found = cuda.shared.array(MOST, int32)
-        starts, cards, _ = parents
         lane, width, mine = cuda.threadIdx.x, cuda.blockDim.x, cuda.threadIdx.y
         base = mine * width
         team = cuda.blockIdx.x * cuda.blockDim.y + mine
         for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
             v = queue[q]
-            first, card = starts[v], cards[v]
+            first, card = of.starts[v], of.cards[v]
             if lane == 0:
-                least[mine] = ceiling
+                least[mine] = of.ceiling
             best = first + lane
             for slot in range(first + lane + width, first + card, width):
-                if candidates[0][slot] < candidates[0][best]:
+                if of.costs[slot] < of.costs[best]:
                     best = slot
             barrier()
             if lane < card:
-                cuda.atomic.min(least, mine, candidates[0][best])
+                cuda.atomic.min(least, mine, of.costs[best])
             barrier()
-            if least[mine] < ceiling:
-                if lane < card and candidates[0][best] == least[mine]:  # costs below the ceiling are unique
-                    _choose(v, best, candidates, chosen, path)
+            if least[mine] < of.ceiling:
+                if lane < card and of.costs[best] == least[mine]:  # costs below the ceiling are unique
+                    _choose(v, best, of)
             else:
                 for slot in range(first + lane + width, first + card, width):  # all at the ceiling: best is the first
-                    if _earlier(slot, best, candidates, path):
+                    if _earlier(slot, best, of):
                         best = slot
                 found[base + lane] = best - first if lane < card else -1
                 stride = width // 2
@@ -151,74 +184,54 @@ def _choose_team(barrier):
                     barrier()
                     if lane < stride and found[base + lane + stride] >= 0:
                         one, other = first + found[base + lane], first + found[base + lane + stride]
-                        if _earlier(other, one, candidates, path):
+                        if _earlier(other, one, of):
                             found[base + lane] = found[base + lane + stride]
                     stride //= 2
                 if lane == 0:
-                    _choose(v, first + found[base], candidates, chosen, path)
-                    cuda.atomic.add(settled, 0, card - 1)
+                    _choose(v, first + found[base], of)
+                    cuda.atomic.add(of.compared, 0, card - 1)
             barrier()
 
     return choose_team
 
 
 @cuda.jit(device=True)
-def _offer(v, k, first, children, parents, weights, candidates, marks, ceiling):
-    """Offer v as the parent of its child at edge k: the next free place among the child's parent edges.
-
-    weights: prefix uint64[m], cost uint64[n]; marks: visited int32[n], status uint8[n].
-    """
-    prefix, cost = weights
-    visited, status = marks
-    costs, candidate, ranks = candidates
-    c = children.edges[k]
-    place = cuda.atomic.add(visited, c, 1)
-    slot = parents.starts[c] + place
-    costs[slot] = add(cost[v], add(prefix[k], ONE, ceiling), ceiling)
-    candidate[slot] = v
-    if ranks.shape[0] > 1:
-        ranks[slot] = k - first
-    if place + 1 == parents.cards[c]:
-        status[c] = 1
+def _cost_of(v, lane, of, level):
+    return True, of.cost[v]
 
 
-@cuda.jit(cache=True)
-def _expand_thread(queue, size, children, parents, weights, candidates, marks, ceiling):
-    """Offer each vertex to its children; a child that all its parents were offered to is in the next frontier."""
-    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
-        v = queue[q]
-        first = children.starts[v]
-        for k in range(first, first + children.cards[v]):
-            _offer(v, k, first, children, parents, weights, candidates, marks, ceiling)
-
-
-def _expand_team(barrier):
-    @cuda.jit(cache=True)
-    def expand_team(queue, size, children, parents, weights, candidates, marks, ceiling):
-        """As `_expand_thread`, a child a lane."""
-        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
-            v = queue[q]
-            first = children.starts[v]
-            for k in range(first + cuda.threadIdx.x, first + children.cards[v], cuda.blockDim.x):
-                _offer(v, k, first, children, parents, weights, candidates, marks, ceiling)
-
-    return expand_team
+@cuda.jit(device=True)
+def _offer(edge, cost, of, level):
+    """Offer v as the parent of its child at an edge: the next free place among the child's parent edges. A child that
+    all its parents were offered to is in the next frontier."""
+    v, c, k, rank = edge
+    place = cuda.atomic.add(of.visited, c, 1)
+    slot = of.starts[c] + place
+    of.costs[slot] = add(cost, add(of.prefix[k], ONE, of.ceiling), of.ceiling)
+    of.offers[slot] = v
+    if of.ranks.shape[0] > 1:
+        of.ranks[slot] = rank
+    if place + 1 == of.cards[c]:
+        of.status[c] = 1
 
 
 _decide = trio(_choose_thread, _choose_team)
-_expand = trio(_expand_thread, _expand_team)
+_expand = by_edges(_offer, _cost_of)
 
 
 def parent_sssp(work, children, parents, ceiling) -> None:
     """The DFS parent of each vertex into `work.parent`; each level sorted by parents to choose, then by children to
-    expand. Where `work.keep_paths` was called, saturated costs are settled, and `work.settled` counts comparisons."""
-    work.begin(parents.cards)
-    chosen = work.cost, work.parent
-    candidates = work.costs, work.candidates, work.ranks
-    weights, marks = (work.prefix, work.cost), (work.visited, work.status)
-    _start[1, 1](chosen, work.path, work.vertices - 1)
-    while work.frontier.generate(work.status, parents.cards, clear=False):
-        work.frontier.consume(_decide, parents, candidates, chosen, work.path, ceiling, work.settled)
-        work.frontier.generate(work.status, children.cards)
-        work.frontier.consume(_expand, children, parents, weights, candidates, marks, ceiling)
+    expand. Where `work.keep_paths` was called, ties of saturated costs are decided, and `work.compared` counts
+    comparisons of paths."""
+    visited, _, status = start(work, parents.cards)
+    costs = typed(
+        Costs(
+            work.prefix, work.cost, work.parent, work.path, work.costs, work.candidates, work.ranks, parents.starts,
+            parents.cards, visited, status, work.compared, ceiling,
+        )
+    )  # fmt: skip
+    _start[1, 1](costs, work.vertices - 1)
+    while work.frontier.generate(status, parents.cards, clear=False):
+        work.frontier.consume(_decide, costs)
+        work.frontier.generate(status, children.cards)
+        work.frontier.consume(_expand, children, costs, 0)

@@ -16,7 +16,6 @@ from grailbench.device.frontier import Enterprise, Frontier, usual
 from grailbench.device.gateway import cuda
 from grailbench.device.schedule import Schedule
 from grailbench.graph.csr import Dag
-from grailbench.reachability.gpu import sizes as subsizes
 from grailbench.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
 from grailbench.reachability.gpu.path_search import PathSearcher
 from grailbench.reachability.gpu.ranks import min_post, post_order
@@ -57,10 +56,6 @@ class Work:
         """Device bytes that all of it takes."""
         schedules = 3 * Schedule.bytes(vertices) if dim > 1 else 0
         return Frontier.bytes(vertices, shape) + schedules + (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
-
-    def begin(self, cards) -> None:
-        """A new BFS that starts from whoever has no neighbour in `cards`, int32[n] on the device."""
-        subsizes.begin[self.grid](self.status, self.visited, cards)
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
         """The four steps."""

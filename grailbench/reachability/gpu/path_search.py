@@ -7,13 +7,16 @@ and one that has found its target goes no further (section 5). Importing this im
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import int32, uint64
 
-from grailbench.device.frontier import Enterprise, Trio, trio
+from grailbench.device.frontier import Enterprise
 from grailbench.device.gateway import cuda
-from grailbench.reachability.gpu.search import Searcher
+from grailbench.device.launch import typed
+from grailbench.device.queues import Trio, by_edges
+from grailbench.reachability.gpu.search import Searcher, goals_of, lowest
 
 GROUP = 64  #: queries of a group, k in the paper
 _OPEN = np.int32(2**31 - 1)  #: the level on which a query is answered that is not yet
@@ -27,117 +30,90 @@ def _forget(seen):
         seen[v] = 0
 
 
-@cuda.jit(device=True)
-def _lowest(mask):
-    """Position of the lowest set bit of a uint64 that is not 0."""
-    return cuda.popc(~mask & (mask - _1))
+class PathGroup(NamedTuple):
+    """As `search.Group`, with what a group remembers: seen uint64[n], who has visited a vertex; reached int32[64], the
+    level on which each query was answered."""
+
+    masks: object
+    status: object
+    goals: object
+    goal_labels: object
+    starts: object
+    ends: object
+    results: object
+    seen: object
+    reached: object
 
 
 @cache
 def _kernels(dim: int) -> tuple[object, Trio]:
     """The start of a group and its exploration, for `dim` label pairs."""
     lanes = 2 * dim
+    set_goal, contains_goal = goals_of(dim)
 
     @cuda.jit(cache=True)
-    def start(first, queries, pairs, goals, masks, answers):
-        """One block of `GROUP` threads: each puts a query of the group on its way.
+    def start(first, queries, of):
+        """One block of `GROUP` threads: each starts a query of the group.
 
-        queries: sources, targets int32[k]; pairs: starts, ends int32[d, n]; goals: targets int32[64], labels int32[2 d,
-        64]; masks: status, seen uint64[n]; answers: results int32[1, 64], level int32[64].
+        queries: sources, targets int32[k].
         """
         i = cuda.threadIdx.x
         sources, targets = queries
-        starts, ends = pairs
-        aims, wanted = goals
-        status, seen = masks
-        results, level = answers
-        aims[i] = -1
-        results[0, i] = 0
-        level[i] = _OPEN
+        of.goals[i] = -1
+        of.results[0, i] = 0
+        of.reached[i] = _OPEN
         if first + i < sources.shape[0]:
-            goal, source = targets[first + i], sources[first + i]
-            aims[i] = goal
-            for p in range(dim):
-                wanted[2 * p, i] = starts[p, goal]
-                wanted[2 * p + 1, i] = ends[p, goal]
+            source = sources[first + i]
+            set_goal(i, targets[first + i], of)
             bit = _1 << uint64(i)
-            cuda.atomic.or_(status, source, bit)
-            cuda.atomic.or_(seen, source, bit)
+            cuda.atomic.or_(of.status, source, bit)
+            cuda.atomic.or_(of.seen, source, bit)
 
     @cuda.jit(device=True)
-    def share(lane, width, goals, answers, depth, aims, wanted, closed):
-        """Bring targets and their labels into shared memory, and who has been answered on an earlier level."""
-        if lane == 0:
-            closed[0] = _0
-        cuda.syncthreads()
-        for i in range(lane, GROUP, width):
-            aims[i] = goals[0][i]
-            for line in range(lanes):
-                wanted[line, i] = goals[1][line, i]
-            if answers[1][i] < depth:
-                cuda.atomic.or_(closed, 0, _1 << uint64(i))
-        cuda.syncthreads()
-
-    @cuda.jit(device=True)
-    def visit(c, found, aims, wanted, pairs, masks, answers, depth):
-        """Child c of a vertex at which the queries of mask `found` are: who has arrived, who goes on."""
-        starts, ends = pairs
-        status, seen = masks
-        tested = found & ~seen[c]  # perhaps an old value: the atomic below says
-        flags, inside = tested, _0
-        while flags != _0:
-            i = _lowest(flags)
-            flags &= flags - _1
-            if aims[i] == c:
-                answers[0][0, i] = 1
-                answers[1][i] = depth
-            else:
-                fits = True
-                for p in range(dim):
-                    fits = fits and starts[p, c] <= wanted[2 * p, i] and wanted[2 * p + 1, i] <= ends[p, c]
-                if fits:
-                    inside |= _1 << uint64(i)
-        if tested != _0:
-            inside &= ~cuda.atomic.or_(seen, c, tested)
-            if inside != _0:
-                cuda.atomic.or_(status, c, inside)
-
-    @cuda.jit(cache=True)
-    def explore_thread(queue, count, rows, goals, pairs, masks, kept, answers, depth):
-        """rows: children; kept uint64[n]: status as the level began; depth: the number of this level."""
-        aims = cuda.shared.array(GROUP, int32)
+    def share_goals(of, level):
+        """The targets, their labels and who was answered on an earlier level, in shared memory; and this level."""
+        goals = cuda.shared.array(GROUP, int32)
         wanted = cuda.shared.array((lanes, GROUP), int32)
         closed = cuda.shared.array(1, uint64)
-        share(cuda.threadIdx.x, cuda.blockDim.x, goals, answers, depth, aims, wanted, closed)
-        for q in range(cuda.grid(1), count, cuda.gridsize(1)):
-            v = queue[q]
-            found = kept[v] & ~closed[0]
-            if found != _0:
-                first = rows.starts[v]
-                for k in range(first, first + rows.cards[v]):
-                    visit(rows.edges[k], found, aims, wanted, pairs, masks, answers, depth)
+        mine = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+        if mine == 0:
+            closed[0] = _0
+        cuda.syncthreads()
+        for i in range(mine, GROUP, cuda.blockDim.x * cuda.blockDim.y):
+            goals[i] = of.goals[i]
+            for line in range(lanes):
+                wanted[line, i] = of.goal_labels[line, i]
+            if of.reached[i] < level:
+                cuda.atomic.or_(closed, 0, _1 << uint64(i))
+        cuda.syncthreads()
+        return goals, wanted, closed, level
 
-    def explore_team(barrier):
-        @cuda.jit(cache=True)
-        def explore(queue, count, rows, goals, pairs, masks, kept, answers, depth):
-            """As `explore_thread`, a child a lane."""
-            aims = cuda.shared.array(GROUP, int32)
-            wanted = cuda.shared.array((lanes, GROUP), int32)
-            closed = cuda.shared.array(1, uint64)
-            lane = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
-            share(lane, cuda.blockDim.x * cuda.blockDim.y, goals, answers, depth, aims, wanted, closed)
-            team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-            for q in range(team, count, cuda.gridDim.x * cuda.blockDim.y):
-                v = queue[q]
-                found = kept[v] & ~closed[0]
-                if found != _0:
-                    first = rows.starts[v]
-                    for k in range(first + cuda.threadIdx.x, first + rows.cards[v], cuda.blockDim.x):
-                        visit(rows.edges[k], found, aims, wanted, pairs, masks, answers, depth)
+    @cuda.jit(device=True)
+    def queries_at(v, lane, of, shared):
+        found = of.masks[v] & ~shared[2][0]
+        return found != _0, found
 
-        return explore
+    @cuda.jit(device=True)
+    def visit(edge, found, of, shared):
+        """Of the queries `found` at v: who has arrived at its child c, and who goes on there."""
+        c = edge[1]
+        goals, wanted, closed, level = shared
+        tested = found & ~of.seen[c]  # perhaps an old value: the atomic below says
+        flags, on = tested, _0
+        while flags != _0:
+            i = lowest(flags)
+            flags &= flags - _1
+            if goals[i] == c:
+                of.results[0, i] = 1
+                of.reached[i] = level
+            elif contains_goal(c, i, wanted, of):
+                on |= _1 << uint64(i)
+        if tested != _0:
+            on &= ~cuda.atomic.or_(of.seen, c, tested)
+            if on != _0:
+                cuda.atomic.or_(of.status, c, on)
 
-    return start, trio(explore_thread, explore_team)
+    return start, by_edges(visit, queries_at, share_goals)
 
 
 class PathSearcher(Searcher):
@@ -149,7 +125,7 @@ class PathSearcher(Searcher):
         super().__init__(rows, pairs, shape, size)
         n = rows.cards.shape[0]
         self.seen = cuda.device_array(n, np.uint64)
-        self.reached = cuda.device_array(size, np.int32)
+        self.group = typed(PathGroup(*self.group, self.seen, cuda.device_array(size, np.int32)))
         self._grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
 
     @staticmethod
@@ -164,12 +140,5 @@ class PathSearcher(Searcher):
 
     def start(self, first: int, queries: tuple) -> None:
         """Begin the group whose first query is number `first`."""
-        goals, masks = (self.goals, self.goal_labels), (self.status, self.seen)
         _forget[self._grid](self.seen)
-        self._start[1, self.size](first, queries, self.pairs, goals, masks, (self.results, self.reached))
-
-    def explore(self, level: int) -> None:
-        """Go on from the frontier, which is `level` steps from the sources."""
-        goals, masks = (self.goals, self.goal_labels), (self.status, self.seen)
-        answers = self.results, self.reached
-        self.frontier.consume(self._explore, self.rows, goals, self.pairs, masks, self.masks, answers, np.int32(level))
+        super().start(first, queries)

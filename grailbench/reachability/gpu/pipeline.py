@@ -11,7 +11,6 @@ from grailbench.device.csr import DeviceDag, rows_bytes, upload_rows
 from grailbench.device.frontier import Enterprise, Frontier, usual
 from grailbench.device.gateway import cuda
 from grailbench.graph.csr import Dag
-from grailbench.reachability.gpu import sizes as subsizes
 from grailbench.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
 from grailbench.reachability.gpu.parents import parent_sssp
 from grailbench.reachability.gpu.ranks import min_post, post_order, tree_rows
@@ -40,7 +39,7 @@ class Work:
         self.parent = cuda.device_array(n, np.int32)
         self.ranks = cuda.device_array(1, np.int32)
         self.path = cuda.device_array((1, 4), np.int32)
-        self.settled = cuda.to_device(np.zeros(1, np.int64))
+        self.compared = cuda.to_device(np.zeros(1, np.int64))
         self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
 
     @staticmethod
@@ -57,10 +56,6 @@ class Work:
         """Make room for what compares paths."""
         self.path = cuda.device_array((max(self.vertices, 2), 4), np.int32)
         self.ranks = cuda.device_array(max(self.edges, 2), np.int32)
-
-    def begin(self, cards) -> None:
-        """A new BFS that starts from whoever has no neighbour in `cards`, int32[n] on the device."""
-        subsizes.begin[self.grid](self.status, self.visited, cards)
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
         """The five BFS and, between them, the tree's rows made on the CPU."""
@@ -87,7 +82,7 @@ class Work:
 
     def counts(self) -> dict[str, int]:
         """Comparisons of paths, and pairs with weights at the ceiling."""
-        return {"settled_comparisons": int(self.settled.copy_to_host()[0]), "saturated_pairs": self.saturated}
+        return {"settled_comparisons": int(self.compared.copy_to_host()[0]), "saturated_pairs": self.saturated}
 
 
 def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:

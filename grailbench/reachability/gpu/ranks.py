@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from grailbench.device.frontier import trio
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
+from grailbench.device.queues import by_edges
+from grailbench.reachability.gpu.sizes import start
 
 
 @njit(cache=True, nogil=True)
@@ -29,45 +33,51 @@ def tree_rows(offsets, children, parent):
     return starts, edges
 
 
-@cuda.jit(cache=True)
-def _start(before, status, root):
-    """One thread: the root is the frontier, and nothing comes before its subtree. `status` is clear as BFS leave it."""
-    before[root] = 0
-    status[root] = 1
+class Ranks(NamedTuple):
+    """What the top-down BFS of the tree reads and writes.
 
-
-@cuda.jit(cache=True)
-def _post_thread(queue, size, tree, prefix, sizes, before, post, status):
-    """A vertex's post-order rank, from 1, and to its children what comes before their subtrees.
-
-    tree: rows of the tree; prefix uint64[m] by its edges; sizes, before uint64[n]; post int32[n].
+    prefix: an unsigned [m], by edges of the tree; sizes, before uint64[n]: of the subtree, and of what comes before it;
+    post int32[n]: the post-order ranks, from 1; status uint8[n]: who is in the next frontier
     """
-    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
-        v = queue[q]
-        first, passed = tree.starts[v], before[v]
-        post[v] = passed + sizes[v]
-        for k in range(first, first + tree.cards[v]):
-            c = tree.edges[k]
-            before[c] = passed + prefix[k]
-            status[c] = 1
+
+    prefix: object
+    sizes: object
+    before: object
+    post: object
+    status: object
 
 
-def _post_team(barrier):
-    @cuda.jit(cache=True)
-    def post_team(queue, size, tree, prefix, sizes, before, post, status):
-        """As `_post_thread`, a child a lane."""
-        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
-            v = queue[q]
-            first, passed = tree.starts[v], before[v]
-            if cuda.threadIdx.x == 0:
-                post[v] = passed + sizes[v]
-            for k in range(first + cuda.threadIdx.x, first + tree.cards[v], cuda.blockDim.x):
-                c = tree.edges[k]
-                before[c] = passed + prefix[k]
-                status[c] = 1
+class Least(NamedTuple):
+    """What the bottom-up BFS of the DAG reads and writes: least int32[n] begins as the post-order ranks and becomes the
+    least rank that each vertex reaches; the rest as in `sizes.Visits`."""
 
-    return post_team
+    least: object
+    visited: object
+    awaited: object
+    status: object
+
+
+@cuda.jit(cache=True)
+def _start(ranks, root):
+    """One thread: the root is the frontier, and nothing comes before its subtree. `status` is clear as BFS leave it."""
+    ranks.before[root] = 0
+    ranks.status[root] = 1
+
+
+@cuda.jit(device=True)
+def _rank(v, lane, ranks, level):
+    passed = ranks.before[v]
+    if lane == 0:
+        ranks.post[v] = passed + ranks.sizes[v]
+    return True, passed
+
+
+@cuda.jit(device=True)
+def _pass_on(edge, passed, ranks, level):
+    """To a child, what comes before its subtree."""
+    c, k = edge[1], edge[2]
+    ranks.before[c] = passed + ranks.prefix[k]
+    ranks.status[c] = 1
 
 
 @cuda.jit(cache=True)
@@ -77,54 +87,37 @@ def _copy(source, target):
 
 
 @cuda.jit(device=True)
-def _lower(k, mine, parents, cards, visited, least, status):
-    """Tell the parent at edge k the least rank that its child reaches."""
-    p = parents.edges[k]
-    if least[p] > mine:  # most of the time somebody was lower before: no atomic needed
-        cuda.atomic.min(least, p, mine)
-    if cuda.atomic.add(visited, p, 1) + 1 == cards[p]:
-        status[p] = 1
+def _least_of(v, lane, of, level):
+    return True, of.least[v]
 
 
-@cuda.jit(cache=True)
-def _least_thread(queue, size, parents, cards, visited, least, status):
-    """Each vertex gives its parents the least rank it reaches; least int32[n] begins as the post-order ranks."""
-    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
-        v = queue[q]
-        first, mine = parents.starts[v], least[v]
-        for k in range(first, first + parents.cards[v]):
-            _lower(k, mine, parents, cards, visited, least, status)
+@cuda.jit(device=True)
+def _lower(edge, mine, of, level):
+    """To a parent, the least rank that its child reaches."""
+    p = edge[1]
+    if of.least[p] > mine:  # most of the time somebody was lower before: no atomic needed
+        cuda.atomic.min(of.least, p, mine)
+    if cuda.atomic.add(of.visited, p, 1) + 1 == of.awaited[p]:
+        of.status[p] = 1
 
 
-def _least_team(barrier):
-    @cuda.jit(cache=True)
-    def least_team(queue, size, parents, cards, visited, least, status):
-        """As `_least_thread`, a parent a lane."""
-        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
-            v = queue[q]
-            first, mine = parents.starts[v], least[v]
-            for k in range(first + cuda.threadIdx.x, first + parents.cards[v], cuda.blockDim.x):
-                _lower(k, mine, parents, cards, visited, least, status)
-
-    return least_team
-
-
-_post = trio(_post_thread, _post_team)
-_least = trio(_least_thread, _least_team)
+_post = by_edges(_pass_on, _rank)
+_least = by_edges(_lower, _least_of)
 
 
 def post_order(work, tree, post) -> None:
     """Post-order ranks, from 1, of the tree into `post`, int32[n], from the tree's sizes and prefix sums."""
-    _start[1, 1](work.cost, work.status, work.vertices - 1)
+    ranks = typed(Ranks(work.prefix, work.sizes, work.cost, post, work.status))
+    _start[1, 1](ranks, work.vertices - 1)
     while work.frontier.generate(work.status, tree.cards):
-        work.frontier.consume(_post, tree, work.prefix, work.sizes, work.cost, post, work.status)
+        work.frontier.consume(_post, tree, ranks, 0)
 
 
 def min_post(work, children, parents, post, least, schedule=None) -> None:
     """The least rank that each vertex reaches in the DAG into `least`, int32[n]; `schedule` (`device.schedule`) keeps
     the frontiers, which are the same for every pair."""
-    work.begin(children.cards)
+    visited, awaited, status = start(work, children.cards)
     _copy[work.grid](post, least)
-    for _ in (schedule or work.frontier).levels(work.status, parents.cards):
-        work.frontier.consume(_least, parents, children.cards, work.visited, least, work.status)
+    of = typed(Least(least, visited, awaited, status))
+    for _ in (schedule or work.frontier).levels(status, parents.cards):
+        work.frontier.consume(_least, parents, of, 0)

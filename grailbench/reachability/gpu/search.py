@@ -7,12 +7,15 @@ comes again on every level on which a path leads to it, as in the thesis. Import
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import int32, njit
 
-from grailbench.device.frontier import Enterprise, Frontier, Trio, trio
+from grailbench.device.frontier import Enterprise, Frontier
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
+from grailbench.device.queues import Trio, by_edges
 from grailbench.device.scan import Scan
 from grailbench.reachability.labels import contains
 
@@ -36,87 +39,101 @@ def cpu_filter(sources, targets, lanes, width, pairs, answers, left):
 
 
 @cuda.jit(device=True)
-def _lowest(mask):
+def lowest(mask):
     """Position of the lowest set bit of a uint64 that is not 0."""
     return cuda.popc(~mask & (mask - _1))
 
 
-@cache
-def _kernels(dim: int, size: int) -> tuple[object, Trio]:
-    """The start of a group and its exploration, for `dim` label pairs and groups of `size` queries."""
-    word = WORDS[size]
-    lanes = 2 * dim
+class Group(NamedTuple):
+    """A group of queries on its way.
 
-    @cuda.jit(cache=True)
-    def start(first, queries, pairs, goals, goal_labels, status, results):
-        """One block: cache the labels of the group's targets, start every query at its source.
+    masks uintX[n]: who is where as the level began, the thesis's search_indices; status uintX[n]: who goes on where
+    goals int32[size]: targets, -1 for none; goal_labels int32[2 d, size]; starts, ends int32[d, n]: the graph's labels
+    results int32[1, size]: 1 where the target was reached
+    """
 
-        queries: sources, targets int32[k]; pairs: starts, ends int32[d, n]; goals int32[size]; goal_labels
-        int32[2 d, size]; status uintX[n]; results int32[1, size].
-        """
-        sources, targets = queries
-        starts, ends = pairs
-        i = cuda.threadIdx.x
-        results[0, i] = 0
-        goals[i] = -1
-        if first + i < sources.shape[0]:
-            goal = targets[first + i]
-            goals[i] = goal
-            for p in range(dim):
-                goal_labels[2 * p, i] = starts[p, goal]
-                goal_labels[2 * p + 1, i] = ends[p, goal]
-            cuda.atomic.or_(status, sources[first + i], word(_1 << np.uint64(i)))
+    masks: object
+    status: object
+    goals: object
+    goal_labels: object
+    starts: object
+    ends: object
+    results: object
+
+
+def goals_of(dim: int):
+    """Device functions on the targets of a group, for `dim` label pairs.
+
+    The first makes vertex `goal` the target of query i and keeps its labels at hand; the second says whether the labels
+    of vertex c contain those of target i, which are in wanted, int32[2 d, size].
+    """
 
     @cuda.jit(device=True)
-    def visit(c, found, goals, wanted, pairs, status, results):
-        """Child c of a vertex at which the queries of mask `found` are: who has arrived, who goes on."""
-        starts, ends = pairs
-        flags = np.uint64(found)
-        while flags != _0:
-            i = _lowest(flags)
-            flags &= flags - _1
-            if goals[i] == c:
-                results[0, i] = 1
-            inside = True
-            for p in range(dim):
-                inside = inside and starts[p, c] <= wanted[2 * p, i] and wanted[2 * p + 1, i] <= ends[p, c]
-            if inside:
-                cuda.atomic.or_(status, c, word(_1 << np.uint64(i)))
+    def set_goal(i, goal, of):
+        of.goals[i] = goal
+        for p in range(dim):
+            of.goal_labels[2 * p, i] = of.starts[p, goal]
+            of.goal_labels[2 * p + 1, i] = of.ends[p, goal]
+
+    @cuda.jit(device=True)
+    def contains_goal(c, i, wanted, of):
+        fits = True
+        for p in range(dim):
+            fits = fits and of.starts[p, c] <= wanted[2 * p, i] and wanted[2 * p + 1, i] <= of.ends[p, c]
+        return fits
+
+    return set_goal, contains_goal
+
+
+@cache
+def _kernels(dim: int, size: int) -> tuple[object, Trio]:
+    """The start of a group and its exploration (algorithm 12), for `dim` label pairs and groups of `size` queries."""
+    word, lanes = WORDS[size], 2 * dim
+    set_goal, contains_goal = goals_of(dim)
 
     @cuda.jit(cache=True)
-    def explore_thread(queue, count, rows, masks, goals, goal_labels, pairs, status, results):
-        """Algorithm 12. rows: children; masks uintX[n]: the search_indices, status as the level began."""
+    def start(first, queries, of):
+        """One block: keep the labels of the group's targets, start every query at its source.
+
+        queries: sources, targets int32[k].
+        """
+        sources, targets = queries
+        i = cuda.threadIdx.x
+        of.results[0, i] = 0
+        of.goals[i] = -1
+        if first + i < sources.shape[0]:
+            set_goal(i, targets[first + i], of)
+            cuda.atomic.or_(of.status, sources[first + i], word(_1 << np.uint64(i)))
+
+    @cuda.jit(device=True)
+    def share_goals(of, level):
+        """The labels of the targets, in shared memory; and this level."""
         wanted = cuda.shared.array((lanes, size), int32)
-        for i in range(cuda.threadIdx.x, size, cuda.blockDim.x):
+        mine = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+        for i in range(mine, size, cuda.blockDim.x * cuda.blockDim.y):
             for lane in range(lanes):
-                wanted[lane, i] = goal_labels[lane, i]
+                wanted[lane, i] = of.goal_labels[lane, i]
         cuda.syncthreads()
-        for q in range(cuda.grid(1), count, cuda.gridsize(1)):
-            v = queue[q]
-            first = rows.starts[v]
-            for k in range(first, first + rows.cards[v]):
-                visit(rows.edges[k], masks[v], goals, wanted, pairs, status, results)
+        return wanted, level
 
-    def explore_team(barrier):
-        @cuda.jit(cache=True)
-        def explore(queue, count, rows, masks, goals, goal_labels, pairs, status, results):
-            """As `explore_thread`, a child a lane."""
-            wanted = cuda.shared.array((lanes, size), int32)
-            mine = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
-            for i in range(mine, size, cuda.blockDim.x * cuda.blockDim.y):
-                for lane in range(lanes):
-                    wanted[lane, i] = goal_labels[lane, i]
-            cuda.syncthreads()
-            team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-            for q in range(team, count, cuda.gridDim.x * cuda.blockDim.y):
-                v = queue[q]
-                first = rows.starts[v]
-                for k in range(first + cuda.threadIdx.x, first + rows.cards[v], cuda.blockDim.x):
-                    visit(rows.edges[k], masks[v], goals, wanted, pairs, status, results)
+    @cuda.jit(device=True)
+    def queries_at(v, lane, of, shared):
+        return True, of.masks[v]
 
-        return explore
+    @cuda.jit(device=True)
+    def visit(edge, found, of, shared):
+        """Of the queries at v: who has arrived at its child c, and who goes on there."""
+        c, wanted = edge[1], shared[0]
+        flags = np.uint64(found)
+        while flags != _0:
+            i = lowest(flags)
+            flags &= flags - _1
+            if of.goals[i] == c:
+                of.results[0, i] = 1
+            if contains_goal(c, i, wanted, of):
+                cuda.atomic.or_(of.status, c, word(_1 << np.uint64(i)))
 
-    return start, trio(explore_thread, explore_team)
+    return start, by_edges(visit, queries_at, share_goals)
 
 
 class Searcher:
@@ -127,13 +144,13 @@ class Searcher:
     def __init__(self, rows, pairs, shape: Enterprise, size: int):
         """rows: children on the device; pairs: starts and ends, int32[d, n] on the device."""
         n, dim = rows.cards.shape[0], pairs[0].shape[0]
-        self.rows, self.pairs, self.size = rows, pairs, size
+        self.rows, self.size = rows, size
         self.frontier = Frontier(n, shape)
         self.status = cuda.to_device(np.zeros(n, WORDS[size]))
         self.masks = cuda.device_array(n, WORDS[size])
-        self.goals = cuda.device_array(size, np.int32)
-        self.goal_labels = cuda.device_array((2 * dim, size), np.int32)
+        goals, goal_labels = cuda.device_array(size, np.int32), cuda.device_array((2 * dim, size), np.int32)
         self.results = cuda.device_array((1, size), np.int32)
+        self.group = typed(Group(self.masks, self.status, goals, goal_labels, *pairs, self.results))
         self.scan = Scan(1, size, size)
         self.groups = self.levels = 0
         self._start, self._explore = self.kernels(dim, size)
@@ -155,12 +172,11 @@ class Searcher:
 
     def start(self, first: int, queries: tuple) -> None:
         """Begin the group whose first query is number `first`, in `starts` launches."""
-        self._start[1, self.size](first, queries, self.pairs, self.goals, self.goal_labels, self.status, self.results)
+        self._start[1, self.size](first, queries, self.group)
 
     def explore(self, level: int) -> None:
         """Go on from the frontier, which is `level` steps from the sources."""
-        goals = self.goals, self.goal_labels
-        self.frontier.consume(self._explore, self.rows, self.masks, *goals, self.pairs, self.status, self.results)
+        self.frontier.consume(self._explore, self.rows, self.group, np.int32(level))
 
     def search(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
         """Algorithm 11 on int32[k] sources and targets: bool[k], and how many are reached."""

@@ -10,88 +10,74 @@ compare-and-swap replaces both.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import int32, int64
 
-from grailbench.device.frontier import trio
 from grailbench.device.gateway import cuda
-from grailbench.device.scan import MOST
-from grailbench.reachability.gpu.parents import DEPTH, JUMP, PARENT, RANK, before
+from grailbench.device.launch import typed
+from grailbench.device.queues import by_edges, by_sums
+from grailbench.reachability.gpu.parents import before, extend_path, root_path
+from grailbench.reachability.gpu.sizes import start
 
 _NONE = np.int64(-1)
 _RANK = np.int64(0xFFFFFFFF)
 _32 = np.int64(32)
 
 
+class Offers(NamedTuple):
+    """The tree while it grows.
+
+    best int64[n]: the best offer to a vertex; parent int32[n]; path int32[n, 4] (`parents`); awaited int32[n]: how many
+    parents it has; visited int32[n], status uint8[n]: as in `sizes.Visits`
+    """
+
+    best: object
+    parent: object
+    path: object
+    awaited: object
+    visited: object
+    status: object
+
+
+class Kept(NamedTuple):
+    """The tree's parents, int32[n], and its rows: cards int32[n] and edges int32[m], which are written."""
+
+    parent: object
+    cards: object
+    edges: object
+
+
 @cuda.jit(cache=True)
-def _start(best, parent, path, root):
-    """No offers yet: best int64[n]; the root, which is vertex `root`, has path and parent (-1) already."""
-    for v in range(cuda.grid(1), best.shape[0], cuda.gridsize(1)):
-        best[v] = _NONE
+def _start(offers, root):
+    """No offers yet; the root, which is vertex `root`, has path and parent (-1) already."""
+    for v in range(cuda.grid(1), offers.best.shape[0], cuda.gridsize(1)):
+        offers.best[v] = _NONE
     if cuda.grid(1) == 0:
-        parent[root] = -1
-        path[root, PARENT] = root
-        path[root, RANK] = 0
-        path[root, DEPTH] = 0
-        path[root, JUMP] = root
+        offers.parent[root] = -1
+        root_path(offers.path, root)
 
 
 @cuda.jit(device=True)
-def _visit(v, k, first, edges, awaited, tree, marks):
-    """Edge k from v: offer v to the child; the last of its parents writes the child's path.
-
-    awaited int32[n]: parents of each vertex; tree: best int64[n], parent int32[n], path int32[n, 4]; marks: visited
-    int32[n], status uint8[n].
-    """
-    best, parent, path = tree
-    visited, status = marks
-    c = edges[k]
-    rank = int32(k - first)
+def _offer(edge, own, offers, level):
+    """Offer v to its child at an edge; the last of the child's parents writes its path."""
+    v, c, k, place = edge
+    best, rank = offers.best, int32(place)
     offer = (int64(v) << _32) | int64(rank)
     seen = best[c]  # perhaps an old one: the swap below says
-    while seen < 0 or before(path, v, rank, int32(seen >> _32), int32(seen & _RANK)):
+    while seen < 0 or before(offers.path, v, rank, int32(seen >> _32), int32(seen & _RANK)):
         found = cuda.atomic.cas(best, c, seen, offer)
         if found == seen:
             break
         seen = found
     cuda.threadfence()  # the offer is out before the visit is counted
-    if cuda.atomic.add(visited, c, 1) + 1 == awaited[c]:
+    if cuda.atomic.add(offers.visited, c, 1) + 1 == offers.awaited[c]:
         last = cuda.atomic.max(best, c, _NONE)  # a read that sees all offers
         p = int32(last >> _32)
-        jump = path[p, JUMP]
-        even = path[p, DEPTH] - path[jump, DEPTH] == path[jump, DEPTH] - path[path[jump, JUMP], DEPTH]
-        parent[c] = p
-        path[c, PARENT] = p
-        path[c, RANK] = int32(last & _RANK)
-        path[c, DEPTH] = path[p, DEPTH] + 1
-        path[c, JUMP] = path[jump, JUMP] if even else p
-        status[c] = 1
-
-
-@cuda.jit(cache=True)
-def _visit_thread(queue, size, children, awaited, tree, marks):
-    """Visit the children of each vertex; a child that all its parents were at is in the next frontier."""
-    starts, cards, edges = children
-    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
-        v = queue[q]
-        first = starts[v]
-        for k in range(first, first + cards[v]):
-            _visit(v, k, first, edges, awaited, tree, marks)
-
-
-def _visit_team(barrier):
-    @cuda.jit(cache=True)
-    def visit_team(queue, size, children, awaited, tree, marks):
-        """As `_visit_thread`, a child a lane."""
-        starts, cards, edges = children
-        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
-            v = queue[q]
-            first = starts[v]
-            for k in range(first + cuda.threadIdx.x, first + cards[v], cuda.blockDim.x):
-                _visit(v, k, first, edges, awaited, tree, marks)
-
-    return visit_team
+        offers.parent[c] = p
+        extend_path(offers.path, c, p, int32(last & _RANK))
+        offers.status[c] = 1
 
 
 @cuda.jit(cache=True)
@@ -100,69 +86,39 @@ def _all(status):
         status[v] = 1
 
 
-@cuda.jit(cache=True)
-def _erase_thread(queue, size, children, parent, cards, edges):
-    """Of each row keep the edges of the tree, in their order, at the row's beginning.
-
-    children: rows of the DAG; parent int32[n]; cards int32[n] and edges int32[m] become those of the tree.
-    """
-    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
-        v = queue[q]
-        first = children.starts[v]
-        kept = 0
-        for k in range(first, first + children.cards[v]):
-            c = children.edges[k]
-            if parent[c] == v:
-                edges[first + kept] = c
-                kept += 1
-        cards[v] = kept
+@cuda.jit(device=True)
+def _is_kept(v, c, kept):
+    return int32(kept.parent[c] == v)
 
 
-def _erase_team(barrier):
-    @cuda.jit(cache=True)
-    def erase_team(queue, size, children, parent, cards, edges):
-        """As `_erase_thread`; a team takes its width of edges at a time and scans which are kept."""
-        sums = cuda.shared.array(MOST, int32)
-        lane, width = cuda.threadIdx.x, cuda.blockDim.x
-        base = cuda.threadIdx.y * width
-        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
-            v = queue[q]
-            first, card = children.starts[v], children.cards[v]
-            kept = 0
-            for chunk in range(0, card, width):
-                c = children.edges[first + chunk + lane] if chunk + lane < card else 0
-                mine = 1 if chunk + lane < card and parent[c] == v else 0
-                sums[base + lane] = mine
-                stride = 1
-                while stride < width:
-                    barrier()
-                    earlier = sums[base + lane - stride] if lane >= stride else 0
-                    barrier()
-                    sums[base + lane] += earlier
-                    stride *= 2
-                barrier()
-                if mine:
-                    edges[first + kept + sums[base + lane] - 1] = c
-                kept += sums[base + width - 1]
-                barrier()
-            if lane == 0:
-                cards[v] = kept
-
-    return erase_team
+@cuda.jit(device=True)
+def _plus(a, b, kept):
+    return int32(a + b)
 
 
-_visits = trio(_visit_thread, _visit_team)
-_erase = trio(_erase_thread, _erase_team)
+@cuda.jit(device=True)
+def _keep_edge(k, first, before, wanted, c, kept):
+    if wanted:
+        kept.edges[first + before] = c
+
+
+@cuda.jit(device=True)
+def _store_card(v, total, kept):
+    kept.cards[v] = total
+
+
+_offer_to_children = by_edges(_offer)
+_erase = by_sums(_is_kept, _keep_edge, _store_card, _plus, np.int32)  # keeps the order of edges, at a row's beginning
 
 
 def dag_to_dt(work, children, parents) -> None:
     """The DFS parent of each vertex into `work.parent`, and the tree's rows into `work.tree`."""
-    work.begin(parents.cards)
-    _start[work.grid](work.best, work.parent, work.path, work.vertices - 1)
-    tree, marks = (work.best, work.parent, work.path), (work.visited, work.status)
-    for _ in work.down.levels(work.status, children.cards):
-        work.frontier.consume(_visits, children, parents.cards, tree, marks)
-    _all[work.grid](work.status)
-    for _ in work.everyone.levels(work.status, children.cards):
-        work.frontier.consume(_erase, children, work.parent, work.tree.cards, work.tree.edges)
+    visited, awaited, status = start(work, parents.cards)
+    offers = typed(Offers(work.best, work.parent, work.path, awaited, visited, status))
+    kept = typed(Kept(work.parent, work.tree.cards, work.tree.edges))
+    _start[work.grid](offers, work.vertices - 1)
+    for _ in work.down.levels(status, children.cards):
+        work.frontier.consume(_offer_to_children, children, offers, 0)
+    _all[work.grid](status)
+    for _ in work.everyone.levels(status, children.cards):
+        work.frontier.consume(_erase, children, kept)

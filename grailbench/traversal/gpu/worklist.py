@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import int32, int64
 
-from grailbench.device import warp
+from grailbench.device import shuffle
 from grailbench.device.gateway import cuda
 from grailbench.traversal.index import Network
 
@@ -87,12 +87,12 @@ def team_bits(count, edges, threads):
 def tally(counters, at, edges, found):
     """Add what the threads of a warp counted each, edges without ranges; all of them arrive."""
     edges, found = int32(edges), int32(found)
-    distance = warp.WARP // 2
-    for _ in range(warp.STEPS):
-        edges += warp.above(edges, distance)
-        found += warp.above(found, distance)
+    distance = shuffle.WARP // 2
+    for _ in range(shuffle.STEPS):
+        edges += shuffle.shuffle_down(edges, distance)
+        found += shuffle.shuffle_down(found, distance)
         distance //= 2
-    if cuda.threadIdx.x % warp.WARP == 0:
+    if cuda.threadIdx.x % shuffle.WARP == 0:
         if edges:
             cuda.atomic.add(counters, at + LISTED, edges)
         if found:

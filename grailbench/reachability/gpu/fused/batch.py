@@ -1,4 +1,4 @@
-"""Batches of queries on the device: filter, search, search with more room, sweep; see the modules of those names."""
+"""Batches of queries on the device: filter, search, search with more memory, sweep; see the modules of those names."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.device import crew, team
+from grailbench.device import block_group, warp_group
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, launch_cooperative, prepared_copy
 from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.reachability.gpu.fused.filter import COUNTS, KEPT, LATE, LOST, OPEN, Records, Todo, sieve
+from grailbench.reachability.gpu.fused.filter import COUNTS, KEPT, LATE, LOST, OPEN, Open, Outcome, filter_queries
+from grailbench.reachability.gpu.fused.records import Records
 from grailbench.reachability.gpu.fused.search import (
     MOST_VERTICES,
     Adjacency,
@@ -26,17 +27,17 @@ from grailbench.reachability.index import Timer
 
 
 @dataclass(frozen=True)
-class Room:
+class SearchSizes:
     """Sizes of the searches; whatever they are, the answers are the same.
 
-    teams                    teams a block of the first search
+    warps                    warp groups a block of the first search
     blocks, late_blocks      blocks a multiprocessor, of the first search and of the second
     size, budget             vertices that the first may meet (a power of two), edges it may go through
     late_size, late_budget   the same of the second
     peeked                   children or parents that a thread looks at before either, at most
     """
 
-    teams: int = 4
+    warps: int = 4
     blocks: int = 8
     size: int = 256
     budget: int = 8192
@@ -46,13 +47,13 @@ class Room:
     late_budget: int = 1 << 18
 
 
-#: A simulated team is a block of its own; small, so that small graphs overflow every stage
-SIMULATED = Room(teams=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200, peeked=2)
+#: A simulated warp group is a block of its own; small, so that small graphs overflow every stage
+SIMULATED = SearchSizes(warps=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200, peeked=2)
 
 
-def usual() -> Room:
+def usual() -> SearchSizes:
     """The sizes for this machine."""
-    return SIMULATED if simulated else Room()
+    return SIMULATED if simulated else SearchSizes()
 
 
 def require_few(vertices: int) -> None:
@@ -69,13 +70,13 @@ LIST_BYTES = 24  #: on the device, of a query in the lists that stages hand on, 
 
 
 class _Batch:
-    """Pinned host and device memory for batches of k queries, and the launches that settle them.
+    """Pinned host and device memory for batches of k queries, and the launches that answer them.
 
     On the device: sources, targets, counts and answers in one allocation, so that one copy brings the first three and
     one takes the last two.
     """
 
-    def __init__(self, k: int, settle):
+    def __init__(self, k: int, stages_for):
         self.size = k
         inward, outward = 8 * k + 4 * COUNTS, 4 * COUNTS + k
         self._given = cuda.pinned_array(inward, np.uint8)
@@ -90,7 +91,7 @@ class _Batch:
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
         self.answers = self._device[inward:]
         self.span = Span()
-        self.settle = settle(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
+        self.launch = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
         self.host_sources[:] = sources
@@ -107,7 +108,7 @@ class Searcher:
         level_starts: np.ndarray,
         adjacency: Adjacency,
         records: Records,
-        room: Room | None = None,
+        sizes: SearchSizes | None = None,
         counting: bool = False,
     ):
         """rank int32[n] (id to number), adjacency, records: on the device; level_starts int32[depth + 1]: on the host.
@@ -119,31 +120,31 @@ class Searcher:
         self.rank, self.adjacency, self.records = rank, adjacency, records
         self.level_starts = level_starts
         self._device_level_starts = cuda.to_device(level_starts)
-        self.room = room or usual()
+        self.sizes = sizes or usual()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
-        self._sieve_threads = team.WIDTH if simulated else 256
+        self._filter_threads = warp_group.WIDTH if simulated else 256
         self._counting = counting
-        self._explore = explore_kernel(self.room.size, self.room.teams, counting)
-        self._shape = Shape(self.room.blocks * self._multiprocessors, self.room.teams * team.WIDTH)
-        late_size = min(self.room.late_size, 1 << (int(rank.shape[0]) + 2 * crew.WIDTH).bit_length())
-        self._late_shape = Shape(self.room.late_blocks * self._multiprocessors, crew.WIDTH)
+        self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
+        self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
+        late_size = min(self.sizes.late_size, 1 << (int(rank.shape[0]) + 2 * block_group.WIDTH).bit_length())
+        self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
         self._queues = cuda.device_array((self._late_shape.blocks, late_size), np.int32)
         self._tables = cuda.device_array((self._late_shape.blocks, 2 * late_size), np.int32)
         clear[self._late_shape.blocks, self._late_shape.threads](self._tables)
-        self._work = cuda.to_device(np.zeros(1, np.int64))
+        self._scanned = cuda.to_device(np.zeros(1, np.int64))
         self._batch: _Batch | None = None
-        self._lists: tuple[Todo, Todo] | None = None
+        self._lists: tuple[Open, Open] | None = None
         #: queries beyond each stage; groups of sweeps
-        self.opened = self.searched = self.unsettled = self.swept = self.groups = 0
+        self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
 
     @property
     def scanned(self) -> int:
         """Edges of all rounds of searches that were gone through to their end; 0 unless made to count."""
-        return int(self._work.copy_to_host()[0])
+        return int(self._scanned.copy_to_host()[0])
 
     @property
     def bytes(self) -> int:
-        """Device bytes of the rooms in global memory; those of a batch (33 a query) and of sweeps come on top."""
+        """Device bytes of the memory of late searches; those of a batch (33 a query) and of sweeps come on top."""
         return 12 * self._queues.size
 
     def prepare(self, k: int) -> None:
@@ -158,7 +159,7 @@ class Searcher:
             need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
             remedy = "ask fewer at once with --count, or share them among GPUs with --devices"
             require_memory(need, f"a batch of {k:,} queries", remedy)
-            self._batch = _Batch(k, self._settler)
+            self._batch = _Batch(k, self._stages)
             cuda.synchronize()
 
     def search(
@@ -177,7 +178,7 @@ class Searcher:
         batch = self._batch
         batch.bring(sources, targets)
         with batch.span:
-            batch.settle()
+            batch.launch()
         batch.take()
         lost = self._count(batch.host_counts)
         if timer is not None:
@@ -194,41 +195,42 @@ class Searcher:
     def search_device(self, sources, targets, answers) -> None:
         """As `search`, all on the device: int32[k] sources and targets, uint8[k] answers, written. Waits."""
         counts = cuda.to_device(np.zeros(COUNTS, np.int32))
-        self._settler(sources, targets, answers, counts)()
+        self._stages(sources, targets, answers, counts)()
         found = counts.copy_to_host()
         if self._count(found):
             self._sweep(int(found[LOST]), answers)
             cuda.synchronize()
 
-    def _settler(self, sources, targets, answers, counts):
-        """What filters and searches when called; what is lost is in the second list then."""
+    def _stages(self, sources, targets, answers, counts):
+        """What filters and searches when called; the queries that are left are in the second list then."""
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
             self._lists = self._batch = None  # a batch's launches write to the lists that it was made with
-            self._lists = tuple(Todo(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
-        (one, other), room = self._lists, self.room
-        index = self.adjacency, self.records, answers
-        queries = sources, targets, self.rank, self.records, answers, one, counts
-        late_rooms = counts, room.late_budget, self._work, self._queues, self._tables
-        blocks = min(-(-k // self._sieve_threads), 16 * self._multiprocessors)
-        peeking = Shape(min(blocks, 8 * self._multiprocessors), self._sieve_threads)
+            self._lists = tuple(Open(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
+        (one, other), sizes = self._lists, self.sizes
+        outcome = Outcome(answers, counts, self._scanned)
+        index = self.adjacency, self.records, outcome
+        blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
+        filtering = Shape(blocks, self._filter_threads)
+        peeking = Shape(min(blocks, 8 * self._multiprocessors), self._filter_threads)
+        late = explore_late_kernel(self._counting)
         steps = (
-            Prepared(sieve, queries, Shape(blocks, self._sieve_threads)),
-            Prepared(peek_kernel(self._counting), (one, *index, other, counts, room.peeked, self._work), peeking),
-            Prepared(self._explore, (other, *index, one, counts, room.budget, self._work), self._shape),
-            Prepared(explore_late_kernel(self._counting), (one, *index, other, *late_rooms), self._late_shape),
+            Prepared(filter_queries, (sources, targets, self.rank, self.records, outcome, one), filtering),
+            Prepared(peek_kernel(self._counting), (one, other, *index, sizes.peeked), peeking),
+            Prepared(self._explore, (other, one, *index, sizes.budget), self._shape),
+            Prepared(late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
         )
 
-        def settle():
+        def launch():
             for step in steps:
                 step.launch()
 
-        return settle
+        return launch
 
     def _count(self, counts: np.ndarray) -> int:
         self.opened += int(counts[OPEN])
         self.searched += int(counts[KEPT])
-        self.unsettled += int(counts[LATE])
+        self.searched_again += int(counts[LATE])
         self.swept += int(counts[LOST])
         return int(counts[LOST])
 
@@ -239,19 +241,18 @@ class Searcher:
         answered already: the first pass wrote no.
         """
         sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
-        above, below = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
-        order = np.lexsort((places, below, above))
-        order = order[above[order] < below[order]]
+        high, low = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
+        order = np.lexsort((places, low, high))
+        order = order[high[order] < low[order]]
         if not order.size:
             return
         groups = [order[first : first + GROUP] for first in range(0, order.size, GROUP)]
-        spans = [(int(above[group].min()), int(below[group].max())) for group in groups]
-        vertices = max(int(self.level_starts[high + 1] - self.level_starts[low]) for low, high in spans)
-        need = 8 * team.WIDTH * vertices
+        spans = [(int(high[group].min()), int(low[group].max())) for group in groups]
+        vertices = max(int(self.level_starts[last + 1] - self.level_starts[first]) for first, last in spans)
+        need = 8 * warp_group.WIDTH * vertices
         require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
-        rows = cuda.device_array(team.WIDTH * vertices, np.uint64)
-        graph = self._device_level_starts, self.adjacency.parent_starts, self.adjacency.parents
+        rows = cuda.device_array(warp_group.WIDTH * vertices, np.uint64)
         for group, span in zip(groups, spans, strict=True):
-            queries = tuple(cuda.to_device(column[group]) for column in (sources, targets, places))
-            launch_cooperative(sweep, (*queries, *graph, rows, span, answers), 512)
+            queries = Open(*(cuda.to_device(column[group]) for column in (sources, targets, places)))
+            launch_cooperative(sweep, (queries, self._device_level_starts, self.adjacency, rows, span, answers), 512)
         self.groups += len(groups)

@@ -11,7 +11,7 @@ from grailbench.graph.leveled import Leveled
 def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
     """What is wrong with the labels of a graph, or None.
 
-    lanes int32[n, width], hubs uint64[2 n]: as in `records.Labels`, on the host. Checked are containment, levels
+    lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. Checked are containment, levels
     and hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n and the root's subtree is
     everything, for containment alone also holds for intervals too wide to be of use; that the intervals of subtrees,
     which prove that a vertex is reached, are those of a tree of edges; and that no interval is narrower than its

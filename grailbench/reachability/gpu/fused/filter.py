@@ -1,4 +1,4 @@
-"""The first pass over a batch: what level, labels, tree and hubs settle; the rest goes into a list.
+"""The first pass over a batch: what level, labels, tree and hubs decide; the rest goes into a list.
 
 Vertices are numbered by level from here on: id u of the DAG is rank[u], the super-root 0.
 """
@@ -9,40 +9,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.device import team
+from grailbench.device import warp_group
 from grailbench.device.gateway import cuda, of_cpu
 from grailbench.reachability import hubs, labels
 
-OPEN, KEPT, TICKET, LATE, LATE_TICKET, LOST = range(6)  #: places in `counts`: queries left open, and taken, by stage
+#: places in `counts`: queries left open by the filter, by one step, by the first search and by the second; and how many
+#: queries the two searches have taken
+OPEN, KEPT, TAKEN, LATE, LATE_TAKEN, LOST = range(6)
 COUNTS = 16  #: int32 in `counts`
 _1, _2 = np.uint64(1), np.uint64(2)
 
 contains, joined, parted = map(of_cpu, (labels.contains, hubs.joined, hubs.parted))
 
 
-class Records(NamedTuple):
-    """Labels and hubs on the device, by vertex number.
-
-    lanes int32[n * width], width uint64: as in `records.Labels`; pairs: a tuple of d zeros
-    hubs uint64[2 n]: as in `hubs`; a single word where that filter is off
-    """
-
-    lanes: object
-    width: object
-    pairs: tuple[int, ...]
-    hubs: object
-
-
-class Todo(NamedTuple):
-    """Open queries on the device: source and target (vertex numbers) and place in the batch, int32[k] each."""
+class Open(NamedTuple):
+    """Queries that are still open, on the device: source and target (vertex numbers) and place in the batch, int32[k]
+    each."""
 
     sources: object
     targets: object
     places: object
 
 
+class Outcome(NamedTuple):
+    """What all stages of a batch write.
+
+    answers uint8[k]; counts int32[COUNTS]; scanned int64[1]: edges that searches went through, where that is counted
+    """
+
+    answers: object
+    counts: object
+    scanned: object
+
+
 @cuda.jit(device=True)
-def above(lanes, a, b, pairs):
+def level_excludes(lanes, a, b, pairs):
     """Whether the levels alone say that the record at `a` is of no proper ancestor of the one at `b`.
 
     Level 0 below the super-root means that there is no level filter.
@@ -52,52 +53,50 @@ def above(lanes, a, b, pairs):
 
 
 @cuda.jit(device=True)
-def cut(lanes, a, b, pairs):
+def in_subtree(lanes, a, b, pairs):
     """Whether the record at `b` is of a vertex in the subtree of that at `a`, in the tree of pair 0."""
     tree = _2 * np.uint64(len(pairs)) + _1
     return (lanes[a + tree] <= -lanes[b + tree + _1]) & (lanes[a + tree + _1] <= lanes[b + tree + _1])
 
 
 @cuda.jit(device=True)
-def list_open(left, u, v, place, todo, counts, stage):
-    """Append the lanes' queries that are `left` to `todo`, counted at counts[stage]. All lanes of a team arrive."""
-    before, found = team.placed(left)
+def list_open(is_open, query, to, counts, stage):
+    """Append the queries (source, target, place) of the lanes whose is open to `to`, counted at counts[stage]. All
+    lanes of a warp group arrive."""
+    before, found = warp_group.exclusive_count(is_open)
     if found != 0:
         first = np.int32(0)
-        if team.lane() == 0:
+        if warp_group.lane() == 0:
             first = cuda.atomic.add(counts, stage, found)
-        at = team.told(first, 0) + before
-        if left:
-            todo.sources[at] = u
-            todo.targets[at] = v
-            todo.places[at] = place
+        at = warp_group.broadcast(first, 0) + before
+        if is_open:
+            to.sources[at], to.targets[at], to.places[at] = query
 
 
 @cuda.jit(cache=True)
-def sieve(sources, targets, rank, records, answers, todo, counts):
-    """Answer what the filters settle and list the rest.
+def filter_queries(sources, targets, rank, records, outcome, to):
+    """Answer what the filters decide and list the rest in `to`.
 
-    sources, targets int32[k]: ids of the DAG; rank int32[n]; answers uint8[k], written; counts int32[COUNTS]. Any
-    one-dimensional grid of whole teams. The order of the list follows the order in which blocks arrive; no answer
-    depends on it.
+    sources, targets int32[k]: ids of the DAG; rank int32[n]. Any one-dimensional grid of whole warp groups. The order
+    of the list follows the order in which blocks arrive; no answer depends on it.
     """
     lanes, width, pairs, hubs = records
-    lane = team.lane()
+    lane = warp_group.lane()
     total = sources.shape[0]
     for base in range(cuda.grid(1) - lane, total, cuda.gridsize(1)):
         i = base + lane
-        left = False
+        is_open = False
         u = v = np.int32(0)
         if i < total:
             u, v = rank[sources[i]], rank[targets[i]]
             found = u == v
             a, b = np.uint64(u) * width, np.uint64(v) * width
-            if not found and not above(lanes, a, b, pairs) and contains(lanes, a, lanes, b, pairs):
-                found = cut(lanes, a, b, pairs)
-                left = not found
-                if left and hubs.shape[0] > 1:
+            if not found and not level_excludes(lanes, a, b, pairs) and contains(lanes, a, lanes, b, pairs):
+                found = in_subtree(lanes, a, b, pairs)
+                is_open = not found
+                if is_open and hubs.shape[0] > 1:
                     s, t = _2 * np.uint64(u), _2 * np.uint64(v)
                     found = joined(hubs[s], hubs[t + _1])
-                    left = not (found or parted(hubs[s], hubs[s + _1], hubs[t], hubs[t + _1]))
-            answers[i] = found
-        list_open(left, u, v, i, todo, counts, OPEN)
+                    is_open = not (found or parted(hubs[s], hubs[s + _1], hubs[t], hubs[t + _1]))
+            outcome.answers[i] = found
+        list_open(is_open, (u, v, i), to, outcome.counts, OPEN)

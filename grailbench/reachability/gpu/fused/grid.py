@@ -19,13 +19,14 @@ Importing this imports CUDA (`device.gateway`).
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import kernel_of
-from grailbench.device.scan import MOST, sum_up
-from grailbench.device.warp import STEPS, WARP, above, below, every, first
+from grailbench.device.scan import MOST, exclusive_sum
+from grailbench.device.shuffle import WARP
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.records import (
     NO_KEY,
@@ -37,343 +38,361 @@ from grailbench.reachability.gpu.fused.records import (
     priority,
     record_width,
 )
+from grailbench.reachability.gpu.fused.segments import segmented
 
 NARROW = 2048  #: a level with no more edges and vertices is one block's work
 THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
+SIZES, RANKS, REPAIR = range(3)  #: rows of `wide_levels`
 
 
-@cuda.jit(device=True)
-def share(begin, end, worker, workers):
-    """The part [a, b) of [begin, end) that a warp has: whole warps' widths, contiguous."""
-    each = np.int64((end - begin) * (1.0 / (workers * WARP))) * WARP + WARP  # a float's product: no division by level
-    a = begin + worker * each
-    return a, min(a + each, end)
+class Trees(NamedTuple):
+    """The trees of d pairs while they grow: int32[n * d] each, that of pair p and vertex v at v * d + p.
+
+    key: the least priority among the deepest parents; from step 4 on, key[v] is where the interval of v in pair 0
+    begins. size: of the subtree. parent. offset: the sizes of what comes before in the prefix sum over the deep edges.
+    row_sum: that sum where the vertex's row begins. shift: what turns an offset of a child into its place.
+    """
+
+    key: object
+    size: object
+    parent: object
+    offset: object
+    row_sum: object
+    shift: object
 
 
-@cache
-def kernel(dim: int, registers: int | None = None):
-    """The kernel for `dim` label pairs, compiled to at most so many registers a thread."""
-    D, W = dim, record_width(dim)
-    MINS = 2 * dim
-    LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
+class Written(NamedTuple):
+    """What the kernel writes: lanes int32[n * width], the records; twos int64[n * width / 2], the same memory; hubs
+    int64[2 n], the hubs' words (`records.Records`)."""
+
+    lanes: object
+    twos: object
+    hubs: object
+
+
+def level_walk(step):
+    """The device function that does a step level by level, from `first` to before `last` in strides of `ahead`.
+
+    A wide level is the whole grid's work, any other block 0's. `step(level, workers, state)` does one; workers is this
+    worker's number, of how many: of_grid or of_block.
+    """
 
     @cuda.jit(device=True)
-    def add_sizes(begin, end, worker, workers, lane, sources, targets, salts, key, size):
-        """Step 2 on deep edges [begin, end): add each tree child's size to its parent's."""
-        a, b = share(begin, end, worker, workers)
-        run = cuda.local.array(D, np.int32)
-        value = cuda.local.array(D, np.int32)
-        current = np.int32(-1)
-        for p in range(D):
-            run[p] = 0
-        for k0 in range(a, b, WARP):
-            k = k0 + lane
-            u = np.int32(-1)
-            for p in range(D):
-                value[p] = 0
-            if k < b:
-                u = sources[k]
-                v = np.int64(targets[k]) * D
-                for p in range(D):
-                    if key[v + p] == priority(u, salts[2 * p]):
-                        value[p] = size[v + p]
-            u0 = first(u)
-            if every(u == u0):
-                if u0 != current:
-                    if current >= 0:
-                        for p in range(D):
-                            total = run[p]
-                            for j in range(STEPS):
-                                total += above(total, 1 << j)
-                            if lane == 0 and total:
-                                cuda.atomic.add(size, np.int64(current) * D + p, total)
-                            run[p] = 0
-                    current = u0
-                for p in range(D):
-                    run[p] += value[p]
+    def walk(grid, first, last, ahead, wide, of_grid, of_block, state):
+        level = first
+        while level != last:
+            following = level + ahead
+            if wide[level]:
+                step(level, of_grid, state)
+                grid.sync()
             else:
-                before = below(u, 1)
-                for p in range(D):
-                    total = value[p]
-                    for j in range(STEPS):
-                        other, whose = above(total, 1 << j), above(u, 1 << j)
-                        if lane + (1 << j) < WARP and whose == u:
-                            total += other
-                    if (lane == 0 or before != u) and u >= 0 and total:
-                        cuda.atomic.add(size, np.int64(u) * D + p, total)
-        if current >= 0:
-            for p in range(D):
-                total = run[p]
-                for j in range(STEPS):
-                    total += above(total, 1 << j)
-                if lane == 0 and total:
-                    cuda.atomic.add(size, np.int64(current) * D + p, total)
+                if cuda.blockIdx.x == 0:
+                    step(level, of_block, state)
+                    cuda.syncthreads()
+                if following == last or wide[following]:
+                    grid.sync()
+            level = following
+
+    return walk
+
+
+def _clear_and_choose(dim: int):
+    """Device functions: empty trees and words, and step 1 with the hubs' own bits."""
 
     @cuda.jit(device=True)
-    def put(lanes, at, least, word):
-        """Lower the starts and negated ends of vertex `at` to `least`, lane by lane, and add the bits of `word`."""
-        record = np.int64(at) * W
-        for i in range(MINS):
-            if least[i] < lanes[record + i]:
-                cuda.atomic.min(lanes, record + i, least[i])
-        low, high = low_half(word), high_half(word)
-        if low & ~lanes[record + T]:
-            cuda.atomic.or_(lanes, record + T, low)
-        if high & ~lanes[record + R]:
-            cuda.atomic.or_(lanes, record + R, high)
-
-    @cuda.jit(device=True)
-    def gather_up(least, word):
-        """Minima and union over the warp, in lane 0."""
-        for i in range(MINS):
-            for j in range(STEPS):
-                least[i] = min(least[i], above(least[i], 1 << j))
-        for j in range(STEPS):
-            word |= above(word, 1 << j)
-        return word
-
-    @cuda.jit(device=True)
-    def repair(begin, end, worker, workers, lane, sources, targets, lanes, twos):
-        """Step 5 on edges [begin, end): each source's interval takes in its children's, and their forward words."""
-        a, b = share(begin, end, worker, workers)
-        run = cuda.local.array(MINS, np.int32)
-        value = cuda.local.array(MINS, np.int32)
-        bits = np.int64(0)
-        current = np.int32(-1)
-        for i in range(MINS):
-            run[i] = NO_KEY
-        for k0 in range(a, b, WARP):
-            k = k0 + lane
-            u, word = np.int32(-1), np.int64(0)
-            for i in range(MINS):
-                value[i] = NO_KEY
-            if k < b:
-                u = sources[k]
-                v = np.int64(targets[k])
-                for p in range(D):
-                    two = twos[v * (W // 2) + p]
-                    value[2 * p], value[2 * p + 1] = low_half(two), high_half(two)
-                word = joined_halves(lanes[v * W + T], lanes[v * W + R])
-            u0 = first(u)
-            if every(u == u0):
-                if u0 != current:
-                    if current >= 0:
-                        bits = gather_up(run, bits)
-                        if lane == 0:
-                            put(lanes, current, run, bits)
-                        bits = np.int64(0)
-                        for i in range(MINS):
-                            run[i] = NO_KEY
-                    current = u0
-                for i in range(MINS):
-                    run[i] = min(run[i], value[i])
-                bits |= word
-            else:
-                for j in range(STEPS):
-                    whose = above(u, 1 << j)
-                    same = lane + (1 << j) < WARP and whose == u
-                    for i in range(MINS):
-                        other = above(value[i], 1 << j)
-                        if same:
-                            value[i] = min(value[i], other)
-                    others = above(word, 1 << j)
-                    if same:
-                        word |= others
-                before = below(u, 1)
-                if (lane == 0 or before != u) and u >= 0:
-                    put(lanes, u, value, word)
-        if current >= 0:
-            bits = gather_up(run, bits)
-            if lane == 0:
-                put(lanes, current, run, bits)
-
-    @cuda.jit(device=True)
-    def rank_vertices(begin, end, worker, workers, level, size, tree, bases, lanes, hubs):
-        """Step 4 for vertices [begin, end) of a level: where their intervals lie.
-
-        Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
-        """
-        parent, offset, row_sum, shift = tree
-        v = begin + worker
-        while v < end:  # a range with a step costs a division
-            record = np.int64(v) * W
-            for p in range(D):
-                at = np.int64(v) * D + p
-                base = np.int32(0)
-                if v > 0:
-                    base = np.int32(shift[np.int64(parent[at]) * D + p] + offset[at])
-                shift[at] = np.int32(base - row_sum[at])
-                lanes[record + 2 * p] = base + 1
-                lanes[record + 2 * p + 1] = -(base + size[at])
-                if p == 0:
-                    bases[v] = base
-            word = hubs[2 * np.int64(v)]
-            lanes[record + T] = low_half(word)
-            lanes[record + R] = high_half(word)
-            lanes[record + LEVEL] = level
-            for i in range(R + 1, W):
-                lanes[record + i] = 0
-            v += workers
-
-    @cuda.jit(device=True)
-    def push_words(begin, end, worker, workers, sources, targets, hubs):
-        """Step 4 on edges [begin, end): targets take over the backward words of their sources."""
-        k = begin + worker
-        while k < end:
-            word = hubs[2 * np.int64(sources[k]) + 1]
-            if word:
-                at = 2 * np.int64(targets[k]) + 1
-                if word & ~hubs[at]:
-                    cuda.atomic.or_(hubs, at, word)
-            k += workers
-
-    @kernel_of(registers, kept=registers == REGISTERS)
-    def label(
-        level_starts, wide, starts, sources, targets, deep_starts, deep_sources, deep_targets, chosen, salts,
-        key, size, parent, offset, row_sum, shift, sums, lanes, twos, hubs,
-    ):  # fmt: skip
-        """See the module. wide: int8[3, depth], whether a level is the whole grid's work in steps 2, 4, 5.
-
-        twos: int64[n * width / 2], the same memory as `lanes`. The super-root is not swept: it has all there is.
-        """
-        grid = cuda.cg.this_grid()
-        partial = cuda.shared.array(MOST, np.int64)
-        steps = cuda.const.array_like(STEPS_OF_ROWS)
-        carry = cuda.local.array(D, np.int64)
-        thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
-        lane = thread % WARP
-        me, everyone = block * threads + thread, blocks * threads
-        warp, warps = thread // WARP, threads // WARP
-        my_warp, all_warps = block * warps + warp, blocks * warps
-        depth = level_starts.shape[0] - 1
-        n = level_starts[depth]
-        deep = deep_starts[n]
-
-        for i in range(me, np.int64(n) * D, everyone):
-            key[i] = NO_KEY
-            size[i] = 1 if i >= D else n
-            row_sum[i] = 0
+    def clear(workers, n, trees, hubs):
+        me, everyone = workers
+        for i in range(me, np.int64(n) * dim, everyone):
+            trees.key[i] = NO_KEY
+            trees.size[i] = 1 if i >= dim else n
+            trees.row_sum[i] = 0
         for i in range(me, 2 * np.int64(n), everyone):
             hubs[i] = 0
-        grid.sync()
 
+    @cuda.jit(device=True)
+    def choose_parents(workers, deep, graph, chosen, salts, key, hubs):
+        """chosen int32[64]: the hubs, -1 for none; deep: the number of deep edges."""
+        me, everyone = workers
         for i in range(me, chosen.shape[0], everyone):
             if chosen[i] >= 0:
                 hubs[2 * np.int64(chosen[i])] = np.int64(1) << i
                 hubs[2 * np.int64(chosen[i]) + 1] = np.int64(1) << i
         for k in range(me, deep, everyone):
-            u, v = deep_sources[k], np.int64(deep_targets[k]) * D
-            for p in range(D):
+            u, v = graph.deep_sources[k], np.int64(graph.deep_targets[k]) * dim
+            for p in range(dim):
                 mine = priority(u, salts[2 * p])
                 if mine < key[v + p]:
                     cuda.atomic.min(key, v + p, mine)
-        grid.sync()
 
-        for level in range(depth - 2, 0, -1):
-            begin, end = deep_starts[level_starts[level]], deep_starts[level_starts[level + 1]]
-            if wide[0, level]:
-                add_sizes(begin, end, my_warp, all_warps, lane, deep_sources, deep_targets, salts, key, size)
-                grid.sync()
-            else:
-                if block == 0:
-                    add_sizes(begin, end, warp, warps, lane, deep_sources, deep_targets, salts, key, size)
-                    cuda.syncthreads()
-                if level == 1 or wide[0, level - 1]:
-                    grid.sync()
+    return clear, choose_parents
 
+
+def _size_walk(dim: int):
+    """Step 2: every tree child's size is added to its parent's, the deepest level first. state: graph, salts, trees."""
+
+    @cuda.jit(device=True)
+    def nothing(i):
+        return np.int32(0)
+
+    @cuda.jit(device=True)
+    def plus(i, a, b):
+        return np.int32(a + b)
+
+    @cuda.jit(device=True)
+    def load(k, u, value, state):
+        graph, salts, trees = state
+        v = np.int64(graph.deep_targets[k]) * dim
+        for p in range(dim):
+            if trees.key[v + p] == priority(u, salts[2 * p]):
+                value[p] = trees.size[v + p]
+
+    @cuda.jit(device=True)
+    def put(u, value, state):
+        trees = state[2]
+        for p in range(dim):
+            if value[p]:
+                cuda.atomic.add(trees.size, np.int64(u) * dim + p, value[p])
+
+    reduce = segmented(dim, nothing, plus, load, put)
+
+    @cuda.jit(device=True)
+    def add_sizes(level, workers, state):
+        graph = state[0]
+        rows = graph.deep_starts
+        begin, end = rows[graph.level_starts[level]], rows[graph.level_starts[level + 1]]
+        reduce(begin, end, workers, graph.deep_sources, state)
+
+    return level_walk(add_sizes)
+
+
+def _sibling_offsets(dim: int):
+    """Step 3, for the whole grid: each block sums its share of the deep edges, then scans it from where it begins."""
+
+    @cuda.jit(device=True)
+    def tree_child(k, p, graph, salts, steps, key):
+        """The source of deep edge k, and the place in `Trees` of the child that its row has there in the sibling order
+        of pair p; -1 where that is none of the tree."""
+        u = graph.deep_sources[k]
+        row = graph.deep_starts[u]
+        length = np.int64(graph.deep_starts[u + 1] - row)
+        at = row + element(np.int64(k - row), length, u, salts[2 * p + 1], steps)
+        v = np.int64(graph.deep_targets[at]) * dim + p
+        return u, v if key[v] == priority(u, salts[2 * p]) else np.int64(-1)
+
+    @cuda.jit(device=True)
+    def lay_out(grid, deep, graph, salts, trees, sums, partial):
+        """sums int64[blocks * d] and partial (`scan.exclusive_sum`): scratch, global and shared."""
+        carry = cuda.local.array(dim, np.int64)
+        steps = cuda.const.array_like(STEPS_OF_ROWS)
+        thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
         each = -(-deep // blocks)
         a, b = block * each, min((block + 1) * each, deep)
-        for p in range(D):
+        for p in range(dim):
             carry[p] = 0
         for k in range(a + thread, b, threads):
-            u = deep_sources[k]
-            row = deep_starts[u]
-            length = np.int64(deep_starts[u + 1] - row)
-            for p in range(D):
-                at = row + element(np.int64(k - row), length, u, salts[2 * p + 1], steps)
-                v = np.int64(deep_targets[at]) * D + p
-                if key[v] == priority(u, salts[2 * p]):
-                    carry[p] += size[v]
-        for p in range(D):
-            before, total = sum_up(carry[p], partial, thread, threads)
+            for p in range(dim):
+                u, v = tree_child(k, p, graph, salts, steps, trees.key)
+                if v >= 0:
+                    carry[p] += trees.size[v]
+        for p in range(dim):
+            before, total = exclusive_sum(carry[p], partial)
             if thread == 0:
-                sums[block * D + p] = total
+                sums[block * dim + p] = total
             cuda.syncthreads()
         grid.sync()
-        for p in range(D):
+        for p in range(dim):
             mine = np.int64(0)
             for i in range(thread, block, threads):
-                mine += sums[i * D + p]
-            before, total = sum_up(mine, partial, thread, threads)
+                mine += sums[i * dim + p]
+            before, total = exclusive_sum(mine, partial)
             carry[p] = total
             cuda.syncthreads()
         for k0 in range(a, b, threads):
             k = k0 + thread
-            for p in range(D):
+            for p in range(dim):
                 value = np.int64(0)
-                u, v, begins = np.int32(0), np.int64(-1), False
+                u, v = np.int32(0), np.int64(-1)
                 if k < b:
-                    u = deep_sources[k]
-                    row = deep_starts[u]
-                    length = np.int64(deep_starts[u + 1] - row)
-                    at = row + element(np.int64(k - row), length, u, salts[2 * p + 1], steps)
-                    begins = k == row
-                    child = np.int64(deep_targets[at]) * D + p
-                    if key[child] == priority(u, salts[2 * p]):
-                        v = child
-                        value = np.int64(size[child])
-                before, total = sum_up(value, partial, thread, threads)
+                    u, v = tree_child(k, p, graph, salts, steps, trees.key)
+                    if v >= 0:
+                        value = np.int64(trees.size[v])
+                before, total = exclusive_sum(value, partial)
                 before += carry[p]
                 carry[p] += total
-                if begins:
-                    row_sum[np.int64(u) * D + p] = np.int32(before)
+                if k < b and k == graph.deep_starts[u]:
+                    trees.row_sum[np.int64(u) * dim + p] = np.int32(before)
                 if v >= 0:
-                    offset[v] = np.int32(before)
-                    parent[v] = u
+                    trees.offset[v] = np.int32(before)
+                    trees.parent[v] = u
                 cuda.syncthreads()
-        grid.sync()
 
-        tree = parent, offset, row_sum, shift
-        for level in range(depth):
-            begin, end = level_starts[level], level_starts[level + 1]
-            first_edge, last_edge = np.int64(0), np.int64(0)
-            if level > 0:
-                first_edge, last_edge = np.int64(starts[level_starts[level - 1]]), np.int64(starts[begin])
-            if wide[1, level]:
-                rank_vertices(begin, end, me, everyone, level, size, tree, key, lanes, hubs)
-                push_words(first_edge, last_edge, me, everyone, sources, targets, hubs)
-                grid.sync()
-            else:
-                if block == 0:
-                    rank_vertices(begin, end, thread, threads, level, size, tree, key, lanes, hubs)
-                    push_words(first_edge, last_edge, thread, threads, sources, targets, hubs)
-                    cuda.syncthreads()
-                if level == depth - 1 or wide[1, level + 1]:
-                    grid.sync()
+    return lay_out
 
-        for level in range(depth - 2, 0, -1):
-            begin, end = starts[level_starts[level]], starts[level_starts[level + 1]]
-            if wide[2, level]:
-                repair(begin, end, my_warp, all_warps, lane, sources, targets, lanes, twos)
-                grid.sync()
-            else:
-                if block == 0:
-                    repair(begin, end, warp, warps, lane, sources, targets, lanes, twos)
-                    cuda.syncthreads()
-                if level == 1 or wide[2, level - 1]:
-                    grid.sync()
 
-        for v in range(me, n, everyone):
-            record = np.int64(v) * W
+def _rank_walk(dim: int):
+    """Step 4: where the intervals of a level lie, and the backward words. state: graph, trees, written.
+
+    Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
+    """
+    width = record_width(dim)
+    LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
+
+    @cuda.jit(device=True)
+    def place(v, level, trees, written):
+        record = np.int64(v) * width
+        for p in range(dim):
+            at = np.int64(v) * dim + p
+            base = np.int32(0)
+            if v > 0:
+                base = np.int32(trees.shift[np.int64(trees.parent[at]) * dim + p] + trees.offset[at])
+            trees.shift[at] = np.int32(base - trees.row_sum[at])
+            written.lanes[record + 2 * p] = base + 1
+            written.lanes[record + 2 * p + 1] = -(base + trees.size[at])
+            if p == 0:
+                trees.key[v] = base
+        word = written.hubs[2 * np.int64(v)]
+        written.lanes[record + T] = low_half(word)
+        written.lanes[record + R] = high_half(word)
+        written.lanes[record + LEVEL] = level
+        for i in range(R + 1, width):
+            written.lanes[record + i] = 0
+
+    @cuda.jit(device=True)
+    def pass_words_on(begin, end, workers, graph, hubs):
+        """The targets of edges begin..end - 1 take over the backward words of their sources."""
+        number, count = workers
+        k = begin + number
+        while k < end:
+            word = hubs[2 * np.int64(graph.sources[k]) + 1]
+            if word:
+                at = 2 * np.int64(graph.targets[k]) + 1
+                if word & ~hubs[at]:
+                    cuda.atomic.or_(hubs, at, word)
+            k += count
+
+    @cuda.jit(device=True)
+    def rank_level(level, workers, state):
+        graph, trees, written = state
+        number, count = workers
+        begin, end = graph.level_starts[level], graph.level_starts[level + 1]
+        v = begin + number
+        while v < end:  # a range with a step costs a division
+            place(v, level, trees, written)
+            v += count
+        if level > 0:
+            first, last = graph.starts[graph.level_starts[level - 1]], graph.starts[begin]
+            pass_words_on(np.int64(first), np.int64(last), workers, graph, written.hubs)
+
+    return level_walk(rank_level)
+
+
+def _repair_walk(dim: int):
+    """Step 5: each source's interval takes in its children's, and its forward word theirs. state: graph, written.
+
+    Values are 2 d starts and negated ends, of which the least count, and the two halves of the word, joined by or.
+    """
+    width, mins = record_width(dim), 2 * dim
+    T = 2 * dim + 1
+
+    @cuda.jit(device=True)
+    def nothing(i):
+        return np.int32(NO_KEY) if i < mins else np.int32(0)
+
+    @cuda.jit(device=True)
+    def least_or_union(i, a, b):
+        return min(a, b) if i < mins else np.int32(a | b)
+
+    @cuda.jit(device=True)
+    def load(k, u, value, state):
+        graph, written = state
+        v = np.int64(graph.targets[k])
+        for p in range(dim):
+            two = written.twos[v * (width // 2) + p]
+            value[2 * p], value[2 * p + 1] = low_half(two), high_half(two)
+        for half in range(2):
+            value[mins + half] = written.lanes[v * width + T + half]
+
+    @cuda.jit(device=True)
+    def put(u, value, state):
+        lanes = state[1].lanes
+        record = np.int64(u) * width
+        for i in range(mins):
+            if value[i] < lanes[record + i]:
+                cuda.atomic.min(lanes, record + i, value[i])
+        for half in range(2):
+            if value[mins + half] & ~lanes[record + T + half]:
+                cuda.atomic.or_(lanes, record + T + half, value[mins + half])
+
+    reduce = segmented(mins + 2, nothing, least_or_union, load, put)
+
+    @cuda.jit(device=True)
+    def repair_level(level, workers, state):
+        graph = state[0]
+        begin, end = graph.starts[graph.level_starts[level]], graph.starts[graph.level_starts[level + 1]]
+        reduce(begin, end, workers, graph.sources, state)
+
+    return level_walk(repair_level)
+
+
+def _finish(dim: int):
+    """The last step's device function: words to their place, and the subtrees of pair 0 to theirs."""
+    width = record_width(dim)
+    T, R = 2 * dim + 1, 2 * dim + 2
+
+    @cuda.jit(device=True)
+    def finish(workers, n, chosen, trees, written):
+        number, count = workers
+        lanes = written.lanes
+        for v in range(number, n, count):
+            record = np.int64(v) * width
             word = joined_halves(lanes[record + T], lanes[record + R])
             if v == 0:
                 for i in range(chosen.shape[0]):
                     if chosen[i] >= 0:
                         word |= np.int64(1) << i
-            hubs[2 * np.int64(v)] = word
-            base = key[v]
+            written.hubs[2 * np.int64(v)] = word
+            base = trees.key[v]
             lanes[record + T] = base + 1
-            lanes[record + R] = -(base + size[np.int64(v) * D])
+            lanes[record + R] = -(base + trees.size[np.int64(v) * dim])
+
+    return finish
+
+
+@cache
+def kernel(dim: int, registers: int | None = None):
+    """The kernel for `dim` label pairs, compiled to at most so many registers a thread."""
+    clear, choose_parents = _clear_and_choose(dim)
+    walk_sizes, walk_ranks, walk_repair = _size_walk(dim), _rank_walk(dim), _repair_walk(dim)
+    lay_out, finish = _sibling_offsets(dim), _finish(dim)
+
+    @kernel_of(registers, kept=registers == REGISTERS)
+    def label(graph, wide, chosen, salts, trees, sums, written):
+        """See the module. graph: `device.leveled.DeviceLeveled`; wide: as `wide_levels`, on the device; chosen
+        int32[64]: the hubs; salts uint64[2 d]; sums int64[blocks * d]: scratch. Any cooperative grid.
+
+        The super-root is not swept: it has all there is.
+        """
+        grid = cuda.cg.this_grid()
+        partial = cuda.shared.array(MOST, np.int64)
+        thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
+        warp, warps = thread // WARP, threads // WARP
+        of_grid, of_block = (block * threads + thread, blocks * threads), (thread, threads)
+        warps_of_grid, warps_of_block = (block * warps + warp, blocks * warps), (warp, warps)
+        depth = graph.level_starts.shape[0] - 1
+        n = graph.level_starts[depth]
+        deep = graph.deep_starts[n]
+        above_leaves = max(depth - 2, 0)
+
+        clear(of_grid, n, trees, written.hubs)
+        grid.sync()
+        choose_parents(of_grid, deep, graph, chosen, salts, trees.key, written.hubs)
+        grid.sync()
+        walk_sizes(grid, above_leaves, 0, -1, wide[SIZES], warps_of_grid, warps_of_block, (graph, salts, trees))
+        lay_out(grid, deep, graph, salts, trees, sums, partial)
+        grid.sync()
+        walk_ranks(grid, 0, depth, 1, wide[RANKS], of_grid, of_block, (graph, trees, written))
+        walk_repair(grid, above_leaves, 0, -1, wide[REPAIR], warps_of_grid, warps_of_block, (graph, written))
+        finish(of_grid, n, chosen, trees, written)
 
     return label
 
@@ -389,5 +408,5 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
 
 def barriers(wide: np.ndarray) -> int:
     """Barriers of the grid in one labeling, those of the hubs' choice not counted."""
-    sweeps = wide[0, -2:0:-1], wide[1], wide[2, -2:0:-1]
+    sweeps = wide[SIZES, -2:0:-1], wide[RANKS], wide[REPAIR, -2:0:-1]
     return 4 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)

@@ -16,7 +16,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.device.leveled import DeviceLeveled
 from grailbench.device.scan import MOST as MOST_THREADS
-from grailbench.device.scan import sum_up
+from grailbench.device.scan import exclusive_sum
 from grailbench.reachability.hubs import MOST
 
 _BINS = 1024
@@ -27,9 +27,10 @@ SHARED = 16 * FEW + 8 * 32 + 64  #: bytes of shared memory that it takes
 
 
 @cuda.jit(device=True)
-def weight(v, starts, parent_starts):
+def weight(v, graph):
     """int64: (in-degree + 1) * (out-degree + 1)."""
-    return np.int64(starts[v + 1] - starts[v] + 1) * np.int64(parent_starts[v + 1] - parent_starts[v] + 1)
+    children = np.int64(graph.starts[v + 1] - graph.starts[v] + 1)
+    return children * np.int64(graph.parent_starts[v + 1] - graph.parent_starts[v] + 1)
 
 
 @cuda.jit(device=True)
@@ -42,113 +43,160 @@ def magnitude(w):
     return 16 * e + ((w >> (e - 4)) & 15 if e >= 4 else (w << (4 - e)) & 15)
 
 
+@cuda.jit(device=True)
+def _digit(v, w, graph, question):
+    """The bin of vertex v, of weight w, -1 where it is not in question (`chooser`)."""
+    low, bits, first_id, id_bits = question
+    at = np.int64(-1)
+    if w >= low:
+        if bits == 64:
+            at = magnitude(w)
+        elif bits > 0:
+            if (w - low) >> bits == 0:
+                at = (w - low) >> max(bits - 10, 0)
+        elif w == low and (graph.vertex[v] - first_id) >> id_bits == 0:
+            at = _BINS - 1 - ((graph.vertex[v] - first_id) >> max(id_bits - 10, 0))
+    return at
+
+
+@cuda.jit(device=True)
+def _narrowed(at, question):
+    """What is in question when it must lie in bin `at`."""
+    low, bits, first_id, id_bits = question
+    if bits == 64:
+        e = at >> 4
+        low = (np.int64(1) << e) + ((at & 15) << (e - 4) if e >= 4 else (at & 15) >> (4 - e))
+        bits = e - 4
+    elif bits > 0:
+        low += at << max(bits - 10, 0)
+        bits -= 10
+    else:
+        id_bits = max(id_bits - 10, 0)
+        first_id += (_BINS - 1 - at) << id_bits
+    bits = max(bits, -1) if bits > 0 else np.int64(-1)
+    return low, bits, first_id, id_bits
+
+
+@cuda.jit(device=True)
+def _bin_of(wanted, surely, tallies, turn, partial, found):
+    """The bin of this turn in which candidate number `wanted` lies, how many lie beyond it, and how many in or beyond.
+
+    surely: how many lie beyond what is in question. found int64[3]: shared.
+    """
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    beyond = surely
+    for base in range(0, _BINS, threads):
+        at = np.int64(_BINS - 1 - base - thread)
+        here = np.int64(0)
+        if at >= 0:
+            here = np.int64(tallies[turn * _BINS + at])
+        before, total = exclusive_sum(here, partial)
+        if beyond + before < wanted <= beyond + before + here:
+            found[0], found[1], found[2] = at, beyond + before, beyond + before + here
+        beyond += total
+        cuda.syncthreads()
+    return found[0], found[1], found[2]
+
+
+@cuda.jit(device=True)
+def _tally(me, everyone, graph, question, counts, tallies, turn):
+    """Count what is in question by bins: in shared memory, counts int32[_BINS], then in tallies."""
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    for i in range(thread, _BINS, threads):
+        counts[i] = 0
+    cuda.syncthreads()
+    for v in range(me, graph.vertex.shape[0], everyone):
+        if v > 0:
+            at = _digit(v, weight(v, graph), graph, question)
+            if at >= 0:
+                cuda.atomic.add(counts, at, 1)
+    cuda.syncthreads()
+    for i in range(thread, _BINS, threads):
+        if counts[i]:
+            cuda.atomic.add(tallies, turn * _BINS + i, counts[i])
+
+
+def _ranker(most: int, few: int):
+    """The device function that ranks the listed candidates, by one block: each is compared with each."""
+
+    @cuda.jit(device=True)
+    def rank(left, graph, listed, chosen):
+        weights = cuda.shared.array(few, int64)
+        keys = cuda.shared.array(few, int32)
+        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+        for i in range(thread, MOST, threads):
+            chosen[i] = -1
+        for i in range(thread, left, threads):
+            weights[i] = weight(listed[i], graph)
+            keys[i] = graph.vertex[listed[i]]
+        cuda.syncthreads()
+        for i in range(thread, left, threads):
+            before, mine = 0, keys[i]
+            for j in range(left):
+                if weights[j] > weights[i] or (weights[j] == weights[i] and keys[j] < mine):
+                    before += 1
+            if before < most:
+                chosen[before] = listed[i]
+
+    return rank
+
+
 @cache
 def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
     """The device function that chooses `most` hubs and ranks at most `few` candidates, no fewer than `most`.
 
     `alone`: by one block of whatever grid calls it; else by the whole of a cooperative one.
+
+    In question are at first all vertices but the super-root, then those of weights in [low, low + 2**bits) (bits 64:
+    all), at last those of weight low and ids in [first_id, first_id + 2**id_bits) (bits -1).
     """
+    rank = _ranker(most, few)
 
     @cuda.jit(device=True)
-    def meet():
+    def sync():
         if alone:
             cuda.syncthreads()
         else:
             cuda.cg.this_grid().sync()
 
     @cuda.jit(device=True)
-    def choose(starts, parent_starts, ids, tallies, listed, chosen):
-        """Write the hubs, hub j at chosen[j], -1 beyond the last.
-
-        starts, parent_starts: rows of children and parents; ids int32[n]; tallies int32[_PASSES * _BINS + 1], scratch;
-        listed int32[few], scratch; chosen int32[64].
+    def choose(graph, tallies, listed, chosen):
+        """Write the hubs, hub j at chosen[j], -1 beyond the last. graph: `device.leveled.DeviceLeveled`; the arrays are
+        a row of each of `HubArrays`.
         """
         counts = cuda.shared.array(_BINS, int32)
-        weights = cuda.shared.array(few, int64)
-        keys = cuda.shared.array(few, int32)
         partial = cuda.shared.array(MOST_THREADS if simulated else 32, int64)
         found = cuda.shared.array(3, int64)
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
         block, blocks = (0, 1) if alone else (cuda.blockIdx.x, cuda.gridDim.x)
         me, everyone = block * threads + thread, blocks * threads
-        n = ids.shape[0]
+        n = graph.vertex.shape[0]
         for i in range(me, tallies.shape[0], everyone):
             tallies[i] = 0
-        meet()
+        sync()
 
         wanted = min(most, n - 1)
-        low, bits = np.int64(0), np.int64(64)  # weights in [low, low + 2**bits) are in question; 64: all of them
-        first_id, id_bits = np.int64(0), np.int64(_IDS)  # bits -1: weight low, ids in [first_id, first_id + 2**id_bits)
-        surely, left = np.int64(0), np.int64(n - 1)  # vertices above those in question; these and those in question
+        question = np.int64(0), np.int64(64), np.int64(0), np.int64(_IDS)
+        surely, left = np.int64(0), np.int64(n - 1)  # vertices beyond those in question; these and those in question
         turn = 0
         while left > few:
-            for i in range(thread, _BINS, threads):
-                counts[i] = 0
-            cuda.syncthreads()
-            for v in range(me, n, everyone):
-                w = weight(v, starts, parent_starts)
-                if v > 0 and w >= low:
-                    at = np.int64(-1)
-                    if bits == 64:
-                        at = magnitude(w)
-                    elif bits > 0:
-                        if (w - low) >> bits == 0:
-                            at = (w - low) >> max(bits - 10, 0)
-                    elif w == low and (ids[v] - first_id) >> id_bits == 0:
-                        at = _BINS - 1 - ((ids[v] - first_id) >> max(id_bits - 10, 0))
-                    if at >= 0:
-                        cuda.atomic.add(counts, at, 1)
-            cuda.syncthreads()
-            for i in range(thread, _BINS, threads):
-                if counts[i]:
-                    cuda.atomic.add(tallies, turn * _BINS + i, counts[i])
-            meet()
-            above = surely
-            for base in range(0, _BINS, threads):
-                at = np.int64(_BINS - 1 - base - thread)
-                here = np.int64(0)
-                if at >= 0:
-                    here = np.int64(tallies[turn * _BINS + at])
-                before, total = sum_up(here, partial, thread, threads)
-                if above + before < wanted <= above + before + here:
-                    found[0], found[1], found[2] = at, above + before, above + before + here
-                above += total
-                cuda.syncthreads()
-            at, surely, left = found[0], found[1], found[2]
-            if bits == 64:
-                e = at >> 4
-                low = (np.int64(1) << e) + ((at & 15) << (e - 4) if e >= 4 else (at & 15) >> (4 - e))
-                bits = e - 4
-            elif bits > 0:
-                low += at << max(bits - 10, 0)
-                bits -= 10
-            else:
-                id_bits = max(id_bits - 10, 0)
-                first_id += (_BINS - 1 - at) << id_bits
-            bits = max(bits, -1) if bits > 0 else np.int64(-1)
+            _tally(me, everyone, graph, question, counts, tallies, turn)
+            sync()
+            at, surely, left = _bin_of(wanted, surely, tallies, turn, partial, found)
+            question = _narrowed(at, question)
             turn += 1
             cuda.syncthreads()
 
+        low, bits, first_id, id_bits = question
         last = _PASSES * _BINS
         for v in range(me, n, everyone):
-            w = weight(v, starts, parent_starts)
-            if v > 0 and (w > low or (w == low and (bits > 0 or ids[v] < first_id + (np.int64(1) << id_bits)))):
+            w = weight(v, graph)
+            end = first_id + (np.int64(1) << id_bits)
+            if v > 0 and (w > low or (w == low and (bits > 0 or graph.vertex[v] < end))):
                 listed[cuda.atomic.add(tallies, last, 1)] = v
-        meet()
+        sync()
         if block == 0:
-            for i in range(thread, MOST, threads):
-                chosen[i] = -1
-            for i in range(thread, left, threads):
-                weights[i] = weight(listed[i], starts, parent_starts)
-                keys[i] = ids[listed[i]]
-            cuda.syncthreads()
-            for i in range(thread, left, threads):
-                before, mine = 0, keys[i]
-                for j in range(left):
-                    if weights[j] > weights[i] or (weights[j] == weights[i] and keys[j] < mine):
-                        before += 1
-                if before < most:
-                    chosen[before] = listed[i]
+            rank(left, graph, listed, chosen)
 
     return choose
 
@@ -159,22 +207,23 @@ def kernel(most: int = MOST, few: int = FEW):
     choose = chooser(most, few)
 
     @kernel_of(64)
-    def choose_hubs(starts, parent_starts, ids, tallies, listed, chosen):
-        choose(starts, parent_starts, ids, tallies, listed, chosen)
+    def choose_hubs(graph, tallies, listed, chosen):
+        choose(graph, tallies, listed, chosen)
 
     return choose_hubs
 
 
-class Room(NamedTuple):
-    """Device arrays for `rows` choices: scratch `tallies`, `listed`, and chosen int32[rows, 64], hub j at j."""
+class HubArrays(NamedTuple):
+    """Device arrays for `rows` choices, int32: tallies [rows, _PASSES * _BINS + 1] and listed [rows, few], which are
+    scratch, and chosen [rows, 64], hub j at j."""
 
     tallies: object
     listed: object
     chosen: object
 
     @classmethod
-    def make(cls, rows: int, few: int = FEW) -> Room:
-        """Allocate it."""
+    def make(cls, rows: int, few: int = FEW) -> HubArrays:
+        """Allocate them."""
         sizes = _PASSES * _BINS + 1, few, MOST
         return cls(*(cuda.device_array((rows, size), np.int32) for size in sizes))
 
@@ -183,12 +232,12 @@ class Chooser:
     """Chooses the hubs of one graph; device arrays are made once. `chosen`: int32[64], by vertex number."""
 
     def __init__(self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW):
-        room = [array[0] for array in Room.make(1, few)]
-        self.chosen = room[2]
-        choose = kernel(most, few)
-        args = (device.starts, device.parent_starts, device.vertex, *room)
+        arrays = [array[0] for array in HubArrays.make(1, few)]
+        self.chosen = arrays[2]
+        args = (device, *arrays)
         if simulated:
             shape = shape or Shape(1, SIMULATED_THREADS)
+        choose = kernel(most, few)
         self._launch = Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2))
 
     def launch(self) -> None:

@@ -16,13 +16,13 @@ from grailbench.reachability.index import FILTERS, Implementation, Index, Params
 class FusedIndex(Index):
     """Graph, labels and hubs on the devices, and what searches there."""
 
-    def __init__(self, graph: Leveled, fleet, params: Params):
-        self._graph, self._fleet, self._count = graph, fleet, params.count
+    def __init__(self, graph: Leveled, replicas, params: Params):
+        self._graph, self._replicas, self._count = graph, replicas, params.count
         self._queries = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """From host to host: filter, then search what that leaves, then sweep what searches leave."""
-        answers = self._fleet.search(sources, targets, timer)
+        answers = self._replicas.search(sources, targets, timer)
         if self._count:
             self._queries += sources.shape[0]
             self._positives += int(np.count_nonzero(answers))
@@ -30,22 +30,22 @@ class FusedIndex(Index):
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Pinned and device memory for a batch of so many, on each device for its share."""
-        self._fleet.expect(queries, timer)
+        self._replicas.expect(queries, timer)
 
     @property
     def counters(self) -> dict[str, int]:
         """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
         if not self._count:
             return {}
-        edges, scanned = self._graph.sources.shape[0], self._fleet.counted("scanned")
-        return self._fleet.work | {
+        edges, scanned = self._graph.sources.shape[0], self._replicas.counted("scanned")
+        return self._replicas.work | {
             "queries": self._queries,
             "positives": self._positives,
-            "queries_open": self._fleet.counted("opened"),
-            "queries_searched": self._fleet.counted("searched"),
-            "queries_searched_again": self._fleet.counted("unsettled"),
-            "queries_swept": self._fleet.counted("swept"),
-            "groups": self._fleet.counted("groups"),
+            "queries_open": self._replicas.counted("opened"),
+            "queries_searched": self._replicas.counted("searched"),
+            "queries_searched_again": self._replicas.counted("searched_again"),
+            "queries_swept": self._replicas.counted("swept"),
+            "groups": self._replicas.counted("groups"),
             "edges_scanned": scanned,
             # The least traffic: a child's record an edge for the repair, a parent's word an edge for the hubs; two
             # records a query and one an edge scanned.
@@ -55,19 +55,19 @@ class FusedIndex(Index):
             "query_gathers": 2 * self._queries + scanned,
             "query_bytes_streamed": 9 * self._queries + 4 * scanned,
             "query_pass_bytes": 9 * self._queries + 4 * scanned,
-            "gather_table_bytes": self._fleet.labels[0].lanes.nbytes,
+            "gather_table_bytes": self._replicas.records[0].lanes.nbytes,
         }
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the records and the hubs' words, of all devices; graphs and rooms to search in are not counted."""
-        return sum(labels.lanes.nbytes + labels.hubs.nbytes for labels in self._fleet.labels)
+        """Bytes of the records and the hubs' words, of all devices; neither graphs nor the memory of searches count."""
+        return sum(each.lanes.nbytes + each.hubs.nbytes for each in self._replicas.records)
 
     def check_labels(self, dag: Dag) -> str | None:
         """What is wrong with the labels, or None (see `check.fault`)."""
         from grailbench.reachability.gpu.fused.check import fault
 
-        return fault(*self._fleet.fetch(), self._fleet.labels[0].dim, self._graph)
+        return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph)
 
 
 @register
@@ -95,12 +95,13 @@ class Fused(Implementation):
         """
         with timer.phase("allocate", apart=True):
             cls.require()
-        from grailbench.reachability.gpu.fused.fleet import Fleet
+        from grailbench.reachability.gpu.fused.replicas import Replicas
 
         with timer.phase("renumber", apart=True):
             _require_one_root(dag)
             graph = by_level(dag)
-        return FusedIndex(graph, Fleet(graph, params.dim, params.seed, params.devices, timer, params.count), params)
+        replicas = Replicas(graph, params.dim, params.seed, params.devices, timer, params.count)
+        return FusedIndex(graph, replicas, params)
 
 
 def _require_one_root(dag: Dag) -> None:

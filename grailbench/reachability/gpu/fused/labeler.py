@@ -11,8 +11,8 @@ from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, coopera
 from grailbench.device.leveled import DeviceLeveled, leveled_bytes
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused import grid, small
-from grailbench.reachability.gpu.fused.hubs import Chooser, Room
-from grailbench.reachability.gpu.fused.records import Labels, record_width, salts
+from grailbench.reachability.gpu.fused.hubs import Chooser, HubArrays
+from grailbench.reachability.gpu.fused.records import Records, record_width, records_of, salts
 
 
 class Labeler:
@@ -34,10 +34,10 @@ class Labeler:
         narrow: int = grid.NARROW,
         registers: int | None = grid.REGISTERS,
     ):
-        dim = len(pairs)
-        lanes = cuda.device_array(graph.vertex.shape[0] * record_width(dim), np.int32)
-        words = cuda.device_array(2 * graph.vertex.shape[0], np.int64)
-        self.labels = Labels(lanes, words, record_width(dim), dim)
+        self._dim = len(pairs)
+        lanes = cuda.device_array(graph.vertex.shape[0] * record_width(self._dim), np.int32)
+        self._hubs = cuda.device_array(2 * graph.vertex.shape[0], np.int64)
+        self.records = records_of(lanes, self._dim, self._hubs)
         salt = cuda.to_device(salts(seed, pairs))
         if shared if shared is not None else small.fits(graph.vertex.shape[0]):
             self._in_shared_memory(graph, device, salt)
@@ -45,30 +45,21 @@ class Labeler:
             self._on_the_grid(graph, device, salt, shape, narrow, registers)
 
     def _in_shared_memory(self, graph: Leveled, device: DeviceLeveled, salt) -> None:
-        n, dim = graph.vertex.shape[0], self.labels.dim
-        deep = device.deep_starts, device.deep_sources, device.deep_targets
+        n, dim = graph.vertex.shape[0], self._dim
         edge_starts = cuda.to_device(graph.starts[graph.level_starts].astype(np.int32))
-        args = (
-            device.level_starts, edge_starts, device.sources, device.targets, *deep, device.starts,
-            device.parent_starts, device.vertex, *Room.make(2), salt, self.labels.lanes,
-            self.labels.hubs.view(np.int32),
-        )  # fmt: skip
+        args = device, edge_starts, HubArrays.make(2), salt, self.records.lanes, self._hubs.view(np.int32)
         shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
         self._launches = [Prepared(small.kernel(dim), args, shape, small.shared_bytes(n))]
         self.work = {"label_launches": 1, "label_barriers": 0}
 
     def _on_the_grid(self, graph: Leveled, device: DeviceLeveled, salt, shape, narrow: int, registers) -> None:
-        n, dim = graph.vertex.shape[0], self.labels.dim
+        n, dim = graph.vertex.shape[0], self._dim
         hubs = Chooser(device)
         wide = grid.wide_levels(graph, narrow)
-        deep = device.deep_starts, device.deep_sources, device.deep_targets
-        scratch = [cuda.device_array(n * dim, np.int32) for _ in range(6)]
+        trees = grid.Trees(*(cuda.device_array(n * dim, np.int32) for _ in grid.Trees._fields))
         sums = cuda.device_array(4096 * dim, np.int64)
-        lanes, words = self.labels.lanes, self.labels.hubs
-        args = (
-            device.level_starts, cuda.to_device(wide), device.starts, device.sources, device.targets, *deep,
-            hubs.chosen, salt, *scratch, sums, lanes, lanes.view(np.int64), words,
-        )  # fmt: skip
+        written = grid.Written(self.records.lanes, self.records.lanes.view(np.int64), self._hubs)
+        args = device, cuda.to_device(wide), hubs.chosen, salt, trees, sums, written
         code = grid.kernel(dim, registers)
         shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
         self._launches = [hubs, Prepared(code, args, shape)]
@@ -78,17 +69,17 @@ class Labeler:
         """Let go of all device arrays but the labels."""
         self._launches = []
 
-    def run(self) -> Labels:
+    def run(self) -> Records:
         """Label; does not wait."""
         for launch in self._launches:
             launch.launch()
-        return self.labels
+        return self.records
 
 
 def device_bytes(vertices: int, edges: int, depth: int, dim: int, devices: int = 1) -> int:
     """Bytes that labeling and searching a DAG take on each of some devices, at most.
 
-    Graph, index, scratch, rooms to search in; batches of queries and sweeps come on top. Several devices hold the
+    Graph, index, scratch, memory to search in; batches of queries and sweeps come on top. Several devices hold the
     records of their own pairs beside the whole ones, and the columns that they exchange.
     """
     own = -(-dim // devices)

@@ -31,18 +31,25 @@ def record_width(dim: int) -> int:
     return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
 
 
-class Labels(NamedTuple):
-    """What the labeling leaves on the device, vertices numbered by level.
+class Records(NamedTuple):
+    """The labels of a graph on the device, its vertices numbered by level (`graph.leveled`): the super-root is 0.
 
     lanes  int32[n * width]: a record a vertex: s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t, -r, zeros. [t, r] is the
            interval of its subtree in the tree of pair 0, r its own rank there: u reaches v where t(u) <= r(v) <= r(u)
-    hubs   int64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`)
+    width  uint64: lanes in a record
+    pairs  a tuple of d zeros: its length is known to the compiler, so that loops over pairs unroll
+    hubs   uint64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`); a single word where that filter is off
     """
 
     lanes: object
+    width: np.uint64
+    pairs: tuple[int, ...]
     hubs: object
-    width: int
-    dim: int
+
+
+def records_of(lanes, dim: int, hubs) -> Records:
+    """Records of d label pairs in device arrays; hubs: 8-byte words of any kind."""
+    return Records(lanes, np.uint64(record_width(dim)), (0,) * dim, hubs.view(np.uint64))
 
 
 def salts(seed: int, pairs) -> np.ndarray:

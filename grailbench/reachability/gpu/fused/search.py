@@ -1,11 +1,11 @@
 """What the filters leave open: searches from both ends, pruned by every filter at every step.
 
-First a thread looks whether one step settles it. A search keeps a hash table of the vertices it has met, each with the
+First a thread looks whether one step decides it. A search keeps a hash table of the vertices it has met, each with the
 side it was met from, and two queues of places in that table, which grow towards each other in one array. In a round it
 expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex they
 belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to expand,
-or, unsettled, when its room or its budget of edges is spent. It is tried in shared memory; what is unsettled there once
-more, with more room, in global memory; what is unsettled there too is left to `sweep`.
+or, undecided, when its memory or its budget of edges is spent. It is tried by a warp in shared memory; what is
+undecided there once more by a block, with more memory, the device's; what is undecided there too is left to `sweep`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64
 
-from grailbench.device import crew, team
+from grailbench.device import block_group, warp_group
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import kernel_of
 from grailbench.reachability.gpu.fused.filter import (
     KEPT,
     LATE,
-    LATE_TICKET,
+    LATE_TAKEN,
     LOST,
     OPEN,
-    TICKET,
-    above,
+    TAKEN,
     contains,
-    cut,
+    in_subtree,
     joined,
+    level_excludes,
     list_open,
     parted,
 )
 
-NO, YES, UNSETTLED = 0, 1, 2  # verdicts on a query
+NO, YES, UNDECIDED = 0, 1, 2  # verdicts on a query
 _DROP, _KEEP, _PROOF = 0, 1, 2  # on a vertex that a search meets
 EMPTY = np.int32(-1)
 MOST_VERTICES = 2**30  #: a table holds 2 v + side in an int32
@@ -90,9 +90,9 @@ def _judge(c, u, v, backward, records):
         return _PROOF
     ancestor, descendant = (u, c) if backward else (c, v)
     a, b = np.uint64(ancestor) * width, np.uint64(descendant) * width
-    if not contains(lanes, a, lanes, b, pairs) or above(lanes, a, b, pairs):
+    if not contains(lanes, a, lanes, b, pairs) or level_excludes(lanes, a, b, pairs):
         return _DROP
-    if cut(lanes, a, b, pairs):
+    if in_subtree(lanes, a, b, pairs):
         return _PROOF
     if hubs.shape[0] > 1:
         s, t = _2 * np.uint64(ancestor), _2 * np.uint64(descendant)
@@ -108,22 +108,23 @@ def peek_kernel(counting: bool = False):
     """The kernel that looks one step ahead, a thread a query."""
 
     @cuda.jit(cache=True)
-    def peek(todo, graph, records, answers, kept, counts, most, work):
-        """Settle queries of `todo` whose source has at most `most` children, or target parents, that all are dropped or
-        one of which is a proof; the others go to `kept`. Any one-dimensional grid of whole teams."""
-        lane = team.lane()
-        total = counts[OPEN]
+    def peek(queries, left, graph, records, outcome, most):
+        """Answer queries whose source has at most `most` children, or target parents, that all are dropped or one of
+        which is a proof; the others go to `left`. Any one-dimensional grid of whole warp groups."""
+        lane = warp_group.lane()
+        total = outcome.counts[OPEN]
         for base in range(cuda.grid(1) - lane, total, cuda.gridsize(1)):
-            left, u, v, place, scanned = False, np.int32(0), np.int32(0), np.int32(0), 0
-            if base + lane < total:
-                u, v, place = todo.sources[base + lane], todo.targets[base + lane], todo.places[base + lane]
+            is_open, u, v, place, scanned = False, np.int32(0), np.int32(0), np.int32(0), 0
+            at = base + lane
+            if at < total:
+                u, v, place = queries.sources[at], queries.targets[at], queries.places[at]
                 first, last = graph.child_starts[u], graph.child_starts[u + 1]
                 up_first, up_last = graph.parent_starts[v], graph.parent_starts[v + 1]
                 backward = up_last - up_first < last - first
                 if backward:
                     first, last = up_first, up_last
-                left = last - first > most
-                if not left:
+                is_open = last - first > most
+                if not is_open:
                     found = _DROP
                     for k in range(first, last):
                         c = graph.parents[k] if backward else graph.children[k]
@@ -132,11 +133,11 @@ def peek_kernel(counting: bool = False):
                         if found == _PROOF:
                             break
                     if found == _PROOF:
-                        answers[place] = YES
-                    left = found == _KEEP
+                        outcome.answers[place] = YES
+                    is_open = found == _KEEP
             if counting and scanned:
-                cuda.atomic.add(work, 0, scanned)
-            list_open(left, u, v, place, kept, counts, KEPT)
+                cuda.atomic.add(outcome.scanned, 0, scanned)
+            list_open(is_open, (u, v, place), left, outcome.counts, KEPT)
 
     return peek
 
@@ -152,29 +153,96 @@ def _owner(begins, k):
     return owner
 
 
-@cache
-def _server(group, counting):
-    """Searches by `group`: `device.team` or `device.crew`, the lanes that make one search; with or without counting."""
+@cuda.jit(device=True)
+def _take(c, ends, backward, full, records, table):
+    """Judge vertex c and, while there is room for it, enter it into the table: verdict, and slot or -1."""
+    found, slot = _judge(c, ends[0], ends[1], backward, records), np.int32(-1)
+    if found == _KEEP:
+        key = np.int32(2 * c + (1 if backward else 0))
+        if full:
+            if _holds(table, key ^ 1):
+                found = _PROOF
+        else:
+            slot = _enter(table, key)
+            if slot == -2:
+                found = _PROOF
+    return found, slot
+
+
+def _round(group):
+    """The device function that expands the frontier of one side by a `group` of threads."""
     width = group.WIDTH
 
     @cuda.jit(device=True)
-    def search(u, v, graph, records, rooms, budget):
-        """Whether u reaches v: a verdict, the lengths of the two queues, which say what is in the table, and the edges
-        of the rounds that were gone through to their end.
+    def expand(ends, backward, head, tail, others, full, graph, records, memory):
+        """Expand the places head..tail - 1 of one side's queue, the other having `others`.
 
-        All are exact: what a round meets is a matter of the graph, though not in which order. When room runs out
-        within a round, its other edges are still looked at for a proof.
+        ends: source and target. Returns whether a proof was met, the new tail, the edges before the new frontier, those
+        of other lanes not counted, and whether memory is full. Then other edges are still looked at for a proof.
+        """
+        queue, table, begins, rows = memory
+        lane, size = group.lane(), queue.shape[0]
+        starts, neighbours = graph.child_starts, graph.children
+        if backward:
+            starts, neighbours = graph.parent_starts, graph.parents
+        stop, ahead, proven = tail, np.int64(0), False
+        while head < stop and not proven:
+            first, degree = np.int64(0), np.int32(0)
+            if head + lane < stop:
+                at = head + lane
+                x = table[queue[size - 1 - at if backward else at]] >> 1
+                first = np.int64(starts[x])
+                degree = np.int32(starts[x + 1] - starts[x])
+            head += width
+            upto, total = group.inclusive_sum(degree)
+            begins[lane] = upto - degree
+            rows[lane] = first - (upto - degree)
+            group.sync()
+            base = np.int64(0)
+            while base < total and not proven:
+                k = base + lane
+                found, slot = _DROP, np.int32(-1)
+                if k < total:
+                    c = neighbours[rows[_owner(begins, k)] + k]
+                    found, slot = _take(c, ends, backward, full, records, table)
+                    if slot >= 0:
+                        ahead += starts[c + 1] - starts[c]
+                before, fresh = group.exclusive_count(slot >= 0)
+                if slot >= 0:
+                    at = tail + before
+                    queue[size - 1 - at if backward else at] = slot
+                tail += fresh
+                full = tail + others + width > size
+                proven = group.any_lane(found == _PROOF)
+                base += width
+            group.sync()
+        return proven, tail, ahead, full
 
-        u, v: vertices; the same in all lanes. rooms: queue int32[size]: places in the table, those met from u from the
-        front, those met from v from the back; table int32[2 size], empty; begins int32[WIDTH] and rows int64[WIDTH] in
+    return expand
+
+
+def _server(group, counting):
+    """The device function that answers queries, a search by each `group` of threads (`device.warp_group` or
+    `device.block_group`); with or without counting."""
+    width, expand = group.WIDTH, _round(group)
+
+    @cuda.jit(device=True)
+    def search(ends, graph, records, memory, budget):
+        """Whether the first of `ends` reaches the second: a verdict, the lengths of the two queues, which say what is
+        in the table, and the edges of the rounds that were gone through to their end.
+
+        All are exact: what a round meets is a matter of the graph, though not in which order. ends: vertices, the same
+        in all lanes. memory: queue int32[size]: places in the table, those met from the source from the front, those
+        met from the target from the back; table int32[2 size], empty; begins int32[WIDTH] and rows int64[WIDTH] in
         shared memory: where the edges of each lane's vertex begin, in this step and in the graph.
         """
-        queue, table, begins, rows = rooms
-        lane, size = group.lane(), queue.shape[0]
-        if lane == 0:
+        queue, table, _, _ = memory
+        u, v = ends
+        size = queue.shape[0]
+        if group.lane() == 0:
             queue[0] = _enter(table, np.int32(2 * u))
             queue[size - 1] = _enter(table, np.int32(2 * v + 1))
-        group.meet()
+        group.sync()
         down_head, down_tail, up_head, up_tail = 0, 1, 0, 1
         down = np.int64(graph.child_starts[u + 1] - graph.child_starts[u])  # edges before the frontier
         up = np.int64(graph.parent_starts[v + 1] - graph.parent_starts[v])
@@ -184,59 +252,19 @@ def _server(group, counting):
             backward = up < down
             edges = min(up, down)
             if full or scanned + edges > budget:
-                verdict = UNSETTLED
+                verdict = UNDECIDED
                 break
-            starts, ends = graph.child_starts, graph.children
-            head, tail, others = down_head, down_tail, up_tail
+            head, stop, others = down_head, down_tail, up_tail
             if backward:
-                starts, ends = graph.parent_starts, graph.parents
-                head, tail, others = up_head, up_tail, down_tail
-            stop, ahead = tail, np.int64(0)
-            while head < stop and verdict == NO:
-                first, degree = np.int64(0), np.int32(0)
-                if head + lane < stop:
-                    at = head + lane
-                    x = table[queue[size - 1 - at if backward else at]] >> 1
-                    first = np.int64(starts[x])
-                    degree = np.int32(starts[x + 1] - starts[x])
-                head += width
-                upto, total = group.summed(degree)
-                begins[lane] = upto - degree
-                rows[lane] = first - (upto - degree)
-                group.meet()
-                base = np.int64(0)
-                while base < total and verdict == NO:
-                    k = base + lane
-                    found, slot = _DROP, np.int32(-1)
-                    if k < total:
-                        c = ends[rows[_owner(begins, k)] + k]
-                        found = _judge(c, u, v, backward, records)
-                        if found == _KEEP:
-                            key = np.int32(2 * c + (1 if backward else 0))
-                            if full:
-                                if _holds(table, key ^ 1):
-                                    found = _PROOF
-                            else:
-                                slot = _enter(table, key)
-                                if slot == -2:
-                                    found = _PROOF
-                                elif slot >= 0:
-                                    ahead += starts[c + 1] - starts[c]
-                    before, fresh = group.placed(slot >= 0)
-                    if slot >= 0:
-                        at = tail + before
-                        queue[size - 1 - at if backward else at] = slot
-                    tail += fresh
-                    full = tail + others + width > size
-                    if group.some(found == _PROOF):
-                        verdict = YES
-                    base += width
-                group.meet()
-            if verdict == NO:
+                head, stop, others = up_head, up_tail, down_tail
+            proven, tail, ahead, full = expand(ends, backward, head, stop, others, full, graph, records, memory)
+            if proven:
+                verdict = YES
+            else:
                 scanned += edges
                 if full:
-                    verdict = UNSETTLED
-            ahead = group.summed(ahead)[1]
+                    verdict = UNDECIDED
+            ahead = group.inclusive_sum(ahead)[1]
             if backward:
                 up_head, up_tail, up = stop, tail, ahead
             else:
@@ -244,88 +272,89 @@ def _server(group, counting):
         return verdict, down_tail, up_tail, scanned
 
     @cuda.jit(device=True)
-    def serve(todo, stage, graph, records, answers, left, counts, rooms, budget, work):
-        """Take queries from `todo` until all are taken; an answer goes to answers, an unsettled query into `left`.
+    def serve(queries, left, stage, graph, records, outcome, memory, budget):
+        """Take queries until all are taken; an undecided one goes to `left`.
 
-        stage: the places in counts of how many there are, how many are taken and how many are unsettled. work int64[1]:
-        the edges of whole rounds are added to it, where that is counted.
+        stage: the places in outcome.counts of how many there are, how many are taken and how many are left. Only edges
+        of whole rounds count as scanned.
         """
-        queue, table, _, _ = rooms
-        wanted, ticket, unsettled = stage
+        queue, table, _, _ = memory
+        wanted, taken, undecided = stage
         lane, size = group.lane(), queue.shape[0]
+        counts = outcome.counts
         total = counts[wanted]
         while True:
             q = np.int32(0)
             if lane == 0:
-                q = cuda.atomic.add(counts, ticket, 1)
-            q = group.told(q, 0)
+                q = cuda.atomic.add(counts, taken, 1)
+            q = group.broadcast(q, 0)
             if q >= total:
                 break
-            u, v, place = todo.sources[q], todo.targets[q], todo.places[q]
-            verdict, down, up, scanned = search(u, v, graph, records, rooms, budget)
+            u, v, place = queries.sources[q], queries.targets[q], queries.places[q]
+            verdict, down, up, scanned = search((u, v), graph, records, memory, budget)
             if counting and lane == 0:
-                cuda.atomic.add(work, 0, scanned)
+                cuda.atomic.add(outcome.scanned, 0, scanned)
             if lane == 0:
-                if verdict == UNSETTLED:
-                    at = cuda.atomic.add(counts, unsettled, 1)
+                if verdict == UNDECIDED:
+                    at = cuda.atomic.add(counts, undecided, 1)
                     left.sources[at], left.targets[at], left.places[at] = u, v, place
                 else:
-                    answers[place] = verdict
+                    outcome.answers[place] = verdict
             for j in range(lane, down, width):
                 table[queue[j]] = EMPTY
             for j in range(lane, up, width):
                 table[queue[size - 1 - j]] = EMPTY
-            group.meet()
+            group.sync()
 
     return serve
 
 
 @cache
-def explore_kernel(size: int, teams: int, counting: bool = False):
-    """The kernel whose searches, a team each, may meet `size` vertices, a power of two; `teams` a block."""
-    places, cells, lanes = teams * size, 2 * teams * size, teams * team.WIDTH
-    serve = _server(team, counting)
+def explore_kernel(size: int, warps: int, counting: bool = False):
+    """The kernel whose searches, a warp group each, may meet `size` vertices, a power of two; `warps` a block."""
+    places, cells, lanes = warps * size, 2 * warps * size, warps * warp_group.WIDTH
+    serve = _server(warp_group, counting)
 
     @kernel_of(64)
-    def explore(todo, graph, records, answers, late, counts, budget, work):
-        """Search counts[KEPT] queries of `todo`; those unsettled go to `late`. Blocks of `teams` teams."""
+    def explore(queries, left, graph, records, outcome, budget):
+        """Search the first counts[KEPT] queries; those undecided go to `left`. Blocks of `warps` warp groups."""
         queues = cuda.shared.array(places, int32)
         tables = cuda.shared.array(cells, int32)
         begins = cuda.shared.array(lanes, int32)
         rows = cuda.shared.array(lanes, int64)
-        mine = cuda.threadIdx.x // team.WIDTH
+        mine = cuda.threadIdx.x // warp_group.WIDTH
         table = tables[2 * mine * size : 2 * (mine + 1) * size]
-        for j in range(team.lane(), 2 * size, team.WIDTH):
+        for j in range(warp_group.lane(), 2 * size, warp_group.WIDTH):
             table[j] = EMPTY
-        team.meet()
-        first, last = mine * team.WIDTH, (mine + 1) * team.WIDTH
-        rooms = queues[mine * size : (mine + 1) * size], table, begins[first:last], rows[first:last]
-        serve(todo, (KEPT, TICKET, LATE), graph, records, answers, late, counts, rooms, budget, work)
+        warp_group.sync()
+        first, last = mine * warp_group.WIDTH, (mine + 1) * warp_group.WIDTH
+        memory = queues[mine * size : (mine + 1) * size], table, begins[first:last], rows[first:last]
+        serve(queries, left, (KEPT, TAKEN, LATE), graph, records, outcome, memory, budget)
 
     return explore
 
 
 @cache
 def explore_late_kernel(counting: bool = False):
-    """The kernel whose searches, a crew each, have their room in global memory."""
-    serve, width = _server(crew, counting), crew.WIDTH
+    """The kernel whose searches, a block each, have their memory in the device's."""
+    serve, width = _server(block_group, counting), block_group.WIDTH
 
     @cuda.jit(cache=True)
-    def explore_late(todo, graph, records, answers, lost, counts, budget, work, queues, tables):
-        """Search counts[LATE] queries of `todo`; those unsettled go to `lost`.
+    def explore_late(queries, left, graph, records, outcome, budget, queues, tables):
+        """Search the first counts[LATE] queries; those undecided go to `left`.
 
-        queues int32[crews, size], tables int32[crews, 2 size], empty before and after. A grid of `crews` crews.
+        queues int32[blocks, size], tables int32[blocks, 2 size], empty before and after.
         """
         begins = cuda.shared.array(width, int32)
         rows = cuda.shared.array(width, int64)
-        rooms = queues[cuda.blockIdx.x], tables[cuda.blockIdx.x], begins, rows
-        serve(todo, (LATE, LATE_TICKET, LOST), graph, records, answers, lost, counts, rooms, budget, work)
+        memory = queues[cuda.blockIdx.x], tables[cuda.blockIdx.x], begins, rows
+        serve(queries, left, (LATE, LATE_TAKEN, LOST), graph, records, outcome, memory, budget)
 
     return explore_late
 
 
 @cuda.jit(cache=True)
 def clear(tables):
-    """Empty all tables, int32[crews, 2 size]."""
+    """Empty all tables, int32[blocks, 2 size]."""
     for i in range(cuda.grid(1), tables.size, cuda.gridsize(1)):
         tables[i // tables.shape[1], i % tables.shape[1]] = EMPTY

@@ -1,7 +1,8 @@
 """The labels of `grid` for a graph that fits shared memory: a block a pair and two for the hubs' words.
 
 Pairs and words do not depend on each other, so the blocks never wait for one another; a level costs a barrier of one
-block and a few reads of shared memory.
+block and a few reads of shared memory. Steps are numbered as in `grid`. Four arrays of n int32 lie in a block's shared
+memory: from 0 on parents, from n sizes, from 2 n offsets of siblings, from 3 n where rows begin; or words, by halves.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import kernel_of, most_shared_bytes
-from grailbench.device.scan import sum_up
+from grailbench.device.scan import exclusive_sum
 from grailbench.reachability.gpu.fused.hubs import SHARED, chooser
 from grailbench.reachability.gpu.fused.records import (
     NO_KEY,
@@ -43,117 +44,159 @@ def fits(vertices: int) -> bool:
 
 
 @cuda.jit(device=True)
-def fetched(k, end, some, others):
-    """Edge k, early: before the barrier that what it is used for waits at. Any, from `end` on."""
+def edge_at(k, end, sources, targets):
+    """The ends of edge k, fetched early: before the barrier that their use waits at. From `end` on, anything."""
     if k < end:
-        return some[k], others[k]
+        return sources[k], targets[k]
     return np.int32(0), np.int32(0)
 
 
 @cuda.jit(device=True)
-def lower(memory, u, v, end):
-    """The start and negated end of u, at u and end + u, take in those of v."""
-    least, last = memory[v], memory[end + v]
-    if least < memory[u]:
-        cuda.atomic.min(memory, u, least)
-    if last < memory[end + u]:
-        cuda.atomic.min(memory, end + u, last)
+def take_interval(memory, u, v, second):
+    """The start and negated end of v, at v and second + v, become at most those of u."""
+    start, end = memory[u], memory[second + u]
+    if start < memory[v]:
+        cuda.atomic.min(memory, v, start)
+    if end < memory[second + v]:
+        cuda.atomic.min(memory, second + v, end)
 
 
 @cuda.jit(device=True)
-def take_in(memory, u, v, n):
-    """The word of v, its halves at v and n + v, takes in that of u."""
-    low, high = memory[u], memory[n + u]
+def take_word(memory, u, v, second):
+    """The word of v, its halves at v and second + v, takes in that of u."""
+    low, high = memory[u], memory[second + u]
     if low & ~memory[v]:
         cuda.atomic.or_(memory, v, low)
-    if high & ~memory[n + v]:
-        cuda.atomic.or_(memory, n + v, high)
+    if high & ~memory[second + v]:
+        cuda.atomic.or_(memory, second + v, high)
 
 
-@cache
-def kernel(dim: int):
-    """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
-    D, W = dim, record_width(dim)
-    LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
-    choose = chooser(alone=True)
+def level_sweep(take):
+    """The device function that goes over the edges of levels first, first + step, ... before last: along each,
+    `take(memory, giver, taker, second)`. edge_starts int32[depth + 1]: where the edges of each level begin."""
 
     @cuda.jit(device=True)
-    def grow_tree(p, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps):
-        """Steps 1 to 3 of pair p: memory holds parents, sizes, offsets of siblings, and where rows begin."""
+    def sweep(first, last, step, edge_starts, givers, takers, memory, second):
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-        depth = level_starts.shape[0] - 1
-        n = level_starts[depth]
-        deep = deep_starts[n]
-        SIZE, OFFSET, ROW = n, 2 * n, 3 * n
         us = cuda.local.array(AHEAD, np.int32)
         vs = cuda.local.array(AHEAD, np.int32)
-        for v in range(thread, n, threads):
-            memory[v] = NO_KEY
-            memory[SIZE + v] = 1
-            memory[ROW + v] = 0
-        cuda.syncthreads()
-        salt, sibling_salt = salts[2 * p], salts[2 * p + 1]
-        for k0 in range(thread, deep, AHEAD * threads):
-            for i in range(AHEAD):
-                us[i], vs[i] = fetched(k0 + i * threads, deep, deep_sources, deep_targets)
-            for i in range(AHEAD):
-                if k0 + i * threads < deep:
-                    mine = priority(us[i], salt)
-                    if mine < memory[vs[i]]:
-                        cuda.atomic.min(memory, vs[i], mine)
-        cuda.syncthreads()
-        for v in range(thread, n, threads):
-            memory[v] = unmixed(memory[v], salt) if v > 0 else 0
-        if thread == 0:
-            memory[SIZE] = n
-        cuda.syncthreads()
-        begin, end = level_starts[depth - 1], n
-        for level in range(depth - 1, 1, -1):
-            next_begin = level_starts[level - 1]
-            v = begin + thread
-            while v < end:  # a range with a step costs a division
-                cuda.atomic.add(memory, SIZE + memory[v], memory[SIZE + v])
-                v += threads
-            begin, end = next_begin, begin
-            cuda.syncthreads()
-        carry = np.int64(0)
-        for k0 in range(0, deep, AHEAD * threads):
-            mine = np.int64(0)
-            for i in range(AHEAD):
-                k = k0 + AHEAD * thread + i
-                us[i], vs[i] = np.int32(0), np.int32(-1)
-                if k < deep:
-                    u = deep_sources[k]
-                    row = deep_starts[u]
-                    length = np.int64(deep_starts[u + 1] - row)
-                    us[i] = u if k == row else 0
-                    child = deep_targets[row + element(np.int64(k - row), length, u, sibling_salt, steps)]
-                    if memory[child] == u:
-                        vs[i] = child
-                        mine += memory[SIZE + child]
-            before, total = sum_up(mine, partial, thread, threads)
-            before += carry
-            carry += total
-            for i in range(AHEAD):
-                if us[i] > 0:
-                    memory[ROW + us[i]] = np.int32(before)
-                if vs[i] >= 0:
-                    memory[OFFSET + vs[i]] = np.int32(before)
-                    before += memory[SIZE + vs[i]]
+        level = first
+        k, end = np.int32(0), np.int32(0)
+        if level != last:
+            k, end = edge_starts[level] + thread, edge_starts[level + 1]
+        u, v = edge_at(k, end, givers, takers)
+        while level != last:
+            level += step
+            next_begin, next_end = np.int32(0), np.int32(0)
+            if level != last:
+                next_begin, next_end = edge_starts[level], edge_starts[level + 1]
+            if k < end:
+                take(memory, u, v, second)
+            k0 = k + threads
+            while k0 < end:
+                for i in range(AHEAD):
+                    us[i], vs[i] = edge_at(k0 + i * threads, end, givers, takers)
+                for i in range(AHEAD):
+                    if k0 + i * threads < end:
+                        take(memory, us[i], vs[i], second)
+                k0 += AHEAD * threads
+            k, end = next_begin + thread, next_end
+            u, v = edge_at(k, end, givers, takers)
             cuda.syncthreads()
 
+    return sweep
+
+
+@cuda.jit(device=True)
+def choose_parents(p, n, graph, salts, memory):
+    """Step 1 of pair p: parents at 0, and sizes of 1 at n."""
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    deep = graph.deep_starts[n]
+    us = cuda.local.array(AHEAD, np.int32)
+    vs = cuda.local.array(AHEAD, np.int32)
+    for v in range(thread, n, threads):
+        memory[v] = NO_KEY
+        memory[n + v] = 1
+        memory[3 * n + v] = 0
+    cuda.syncthreads()
+    salt = salts[2 * p]
+    for k0 in range(thread, deep, AHEAD * threads):
+        for i in range(AHEAD):
+            us[i], vs[i] = edge_at(k0 + i * threads, deep, graph.deep_sources, graph.deep_targets)
+        for i in range(AHEAD):
+            if k0 + i * threads < deep:
+                mine = priority(us[i], salt)
+                if mine < memory[vs[i]]:
+                    cuda.atomic.min(memory, vs[i], mine)
+    cuda.syncthreads()
+    for v in range(thread, n, threads):
+        memory[v] = unmixed(memory[v], salt) if v > 0 else 0
+    if thread == 0:
+        memory[n] = n
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def add_sizes(n, level_starts, memory):
+    """Step 2: every vertex's size is added to its parent's, the deepest level first."""
+    depth = level_starts.shape[0] - 1
+    begin, end = level_starts[depth - 1], n
+    for level in range(depth - 1, 1, -1):
+        next_begin = level_starts[level - 1]
+        v = begin + cuda.threadIdx.x
+        while v < end:  # a range with a step costs a division
+            cuda.atomic.add(memory, n + memory[v], memory[n + v])
+            v += cuda.blockDim.x
+        begin, end = next_begin, begin
+        cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def lay_out_siblings(n, graph, salt, memory, partial, steps):
+    """Step 3: offsets of siblings at 2 n, and at 3 n the prefix sums where rows begin; salt: of the siblings."""
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    deep = graph.deep_starts[n]
+    us = cuda.local.array(AHEAD, np.int32)
+    vs = cuda.local.array(AHEAD, np.int32)
+    carry = np.int64(0)
+    for k0 in range(0, deep, AHEAD * threads):
+        mine = np.int64(0)
+        for i in range(AHEAD):
+            k = k0 + AHEAD * thread + i
+            us[i], vs[i] = np.int32(0), np.int32(-1)
+            if k < deep:
+                u = graph.deep_sources[k]
+                row = graph.deep_starts[u]
+                length = np.int64(graph.deep_starts[u + 1] - row)
+                us[i] = u if k == row else 0
+                child = graph.deep_targets[row + element(np.int64(k - row), length, u, salt, steps)]
+                if memory[child] == u:
+                    vs[i] = child
+                    mine += memory[n + child]
+        before, total = exclusive_sum(mine, partial)
+        before += carry
+        carry += total
+        for i in range(AHEAD):
+            if us[i] > 0:
+                memory[3 * n + us[i]] = np.int32(before)
+            if vs[i] >= 0:
+                memory[2 * n + vs[i]] = np.int32(before)
+                before += memory[n + vs[i]]
+        cuda.syncthreads()
+
+
+def _ranks(dim: int):
+    """Step 4's device function: starts take the place of parents, negated ends that of offsets."""
+    W, LEVEL, T, R = record_width(dim), 2 * dim, 2 * dim + 1, 2 * dim + 2
+
     @cuda.jit(device=True)
-    def label_pair(p, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads):
-        """Steps 4 and 5 of pair p; starts take the place of parents, negated ends that of offsets."""
-        depth = level_starts.shape[0] - 1
-        n = level_starts[depth]
+    def rank(p, n, level_starts, memory, lanes):
         SIZE, END, SHIFT = n, 2 * n, 3 * n
-        us = cuda.local.array(AHEAD, np.int32)
-        vs = cuda.local.array(AHEAD, np.int32)
+        depth = level_starts.shape[0] - 1
         begin, end = np.int32(0), level_starts[1]
         for level in range(depth):
             next_end = level_starts[min(level + 2, depth)]
-            v = begin + thread
+            v = begin + cuda.threadIdx.x
             while v < end:
                 base = np.int32(0)
                 if v > 0:
@@ -167,114 +210,80 @@ def kernel(dim: int):
                     lanes[np.int64(v) * W + R] = -(base + memory[SIZE + v])
                     for i in range(R + 1, W):
                         lanes[np.int64(v) * W + i] = 0
-                v += threads
+                v += cuda.blockDim.x
             begin, end = end, next_end
             cuda.syncthreads()
-        begin, end = edge_starts[max(depth - 2, 0)], edge_starts[max(depth - 1, 0)]
-        k = begin + thread
-        u, v = fetched(k, end, sources, targets)
-        for level in range(depth - 2, 0, -1):
-            next_begin = edge_starts[level - 1]
-            if k < end:
-                lower(memory, u, v, END)
-            k0 = k + threads
-            while k0 < end:
-                for i in range(AHEAD):
-                    us[i], vs[i] = fetched(k0 + i * threads, end, sources, targets)
-                for i in range(AHEAD):
-                    if k0 + i * threads < end:
-                        lower(memory, us[i], vs[i], END)
-                k0 += AHEAD * threads
-            begin, end = next_begin, begin
-            k = begin + thread
-            u, v = fetched(k, end, sources, targets)
-            cuda.syncthreads()
-        for v in range(thread, n, threads):
-            lanes[np.int64(v) * W + 2 * p] = memory[v]
-            lanes[np.int64(v) * W + 2 * p + 1] = memory[END + v]
 
-    @cuda.jit(device=True)
-    def begin_words(n, chosen, memory, thread, threads):
-        """A hub's own bit; the low halves of all words lie before the high ones."""
-        for v in range(thread, 2 * n, threads):
-            memory[v] = 0
-        cuda.syncthreads()  # also for `chosen`
-        for i in range(thread, chosen.shape[0], threads):
-            if chosen[i] >= 0:
-                memory[chosen[i] + (n if i >= 32 else 0)] = low_half(np.int64(1) << (i & 31))
-        cuda.syncthreads()
+    return rank
 
-    @cuda.jit(device=True)
-    def spread(first, last, step, edge_starts, givers, takers, n, memory, thread, threads):
-        """Level by level from `first` to `last` (not met), words of takers take in those of givers along its edges."""
-        us = cuda.local.array(AHEAD, np.int32)
-        vs = cuda.local.array(AHEAD, np.int32)
-        level = first
-        k, end = np.int32(0), np.int32(0)
-        if level != last:
-            k, end = edge_starts[level] + thread, edge_starts[level + 1]
-        u, v = fetched(k, end, givers, takers)
-        while level != last:
-            level += step
-            next_begin, next_end = np.int32(0), np.int32(0)
-            if level != last:
-                next_begin, next_end = edge_starts[level], edge_starts[level + 1]
-            if k < end:
-                take_in(memory, u, v, n)
-            k0 = k + threads
-            while k0 < end:
-                for i in range(AHEAD):
-                    us[i], vs[i] = fetched(k0 + i * threads, end, givers, takers)
-                for i in range(AHEAD):
-                    if k0 + i * threads < end:
-                        take_in(memory, us[i], vs[i], n)
-                k0 += AHEAD * threads
-            k, end = next_begin + thread, next_end
-            u, v = fetched(k, end, givers, takers)
-            cuda.syncthreads()
 
-    @cuda.jit(device=True)
-    def every_hub(chosen):
-        """The halves of the word that has all hubs: the super-root's."""
-        low, high = np.int64(0), np.int64(0)
-        for i in range(32):
-            low |= np.int64(chosen[i] >= 0) << i
-            high |= np.int64(chosen[32 + i] >= 0) << i
-        return low_half(low), low_half(high)
+@cuda.jit(device=True)
+def begin_words(n, chosen, memory):
+    """A hub's own bit; the low halves of all words lie before the high ones."""
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    for v in range(thread, 2 * n, threads):
+        memory[v] = 0
+    cuda.syncthreads()  # also for `chosen`
+    for i in range(thread, chosen.shape[0], threads):
+        if chosen[i] >= 0:
+            memory[chosen[i] + (n if i >= 32 else 0)] = low_half(np.int64(1) << (i & 31))
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def every_hub(chosen):
+    """The halves of the word that has all hubs: the super-root's."""
+    low, high = np.int64(0), np.int64(0)
+    for i in range(32):
+        low |= np.int64(chosen[i] >= 0) << i
+        high |= np.int64(chosen[32 + i] >= 0) << i
+    return low_half(low), low_half(high)
+
+
+@cache
+def kernel(dim: int):
+    """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
+    D, W = dim, record_width(dim)
+    choose, rank = chooser(alone=True), _ranks(dim)
+    sweep_intervals, sweep_words = level_sweep(take_interval), level_sweep(take_word)
 
     @kernel_of(64)
-    def label_small(
-        level_starts, edge_starts, sources, targets, deep_starts, deep_sources, deep_targets,
-        starts, parent_starts, ids, tallies, listed, chosen, salts, lanes, words,
-    ):  # fmt: skip
-        """See the module. edge_starts int32[depth + 1]: where the edges of each level begin; words int32[4 n];
-        tallies, listed, chosen: `hubs.Room` for two blocks.
+    def label_small(graph, edge_starts, hubs, salts, lanes, words):
+        """See the module. graph: `device.leveled.DeviceLeveled`; edge_starts int32[depth + 1]: where the edges of each
+        level begin; hubs: `hubs.HubArrays` of two rows; salts uint64[2 d]; lanes int32[n * width] and words int32[4 n]
+        are written.
         """
         memory = cuda.shared.array(0, int32)
         partial = cuda.shared.array(_PARTIAL, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
         thread, threads, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+        sources, targets, level_starts = graph.sources, graph.targets, graph.level_starts
         depth = level_starts.shape[0] - 1
         n = level_starts[depth]
+        above_leaves = max(depth - 2, 0)
         if block < D:
-            grow_tree(block, level_starts, deep_starts, deep_sources, deep_targets, salts, memory, partial, steps)
-            label_pair(block, level_starts, edge_starts, sources, targets, memory, lanes, thread, threads)
-        elif block == D:
-            choose(starts, parent_starts, ids, tallies[0], listed[0], chosen[0])
-            begin_words(n, chosen[0], memory, thread, threads)
-            spread(max(depth - 2, 0), 0, -1, edge_starts, targets, sources, n, memory, thread, threads)
-            if thread == 0:
-                memory[0], memory[n] = every_hub(chosen[0])
-            cuda.syncthreads()
+            choose_parents(block, n, graph, salts, memory)
+            add_sizes(n, level_starts, memory)
+            lay_out_siblings(n, graph, salts[2 * block + 1], memory, partial, steps)
+            rank(block, n, level_starts, memory, lanes)
+            sweep_intervals(above_leaves, 0, -1, edge_starts, targets, sources, memory, 2 * n)
             for v in range(thread, n, threads):
-                words[4 * v] = memory[v]
-                words[4 * v + 1] = memory[n + v]
+                lanes[np.int64(v) * W + 2 * block] = memory[v]
+                lanes[np.int64(v) * W + 2 * block + 1] = memory[2 * n + v]
         else:
-            choose(starts, parent_starts, ids, tallies[1], listed[1], chosen[1])
-            begin_words(n, chosen[1], memory, thread, threads)
-            spread(min(1, depth - 1), depth - 1, 1, edge_starts, sources, targets, n, memory, thread, threads)
+            row = block - D  # 0: the forward words, 1: the backward ones
+            chosen = hubs.chosen[row]
+            choose(graph, hubs.tallies[row], hubs.listed[row], chosen)
+            begin_words(n, chosen, memory)
+            if row == 0:
+                sweep_words(above_leaves, 0, -1, edge_starts, targets, sources, memory, n)
+                if thread == 0:
+                    memory[0], memory[n] = every_hub(chosen)
+                cuda.syncthreads()
+            else:
+                sweep_words(min(1, depth - 1), depth - 1, 1, edge_starts, sources, targets, memory, n)
             for v in range(thread, n, threads):
-                words[4 * v + 2] = memory[v]
-                words[4 * v + 3] = memory[n + v]
+                words[4 * v + 2 * row] = memory[v]
+                words[4 * v + 2 * row + 1] = memory[n + v]
 
     return label_small

@@ -1,4 +1,4 @@
-"""What the lanes of a warp do together, and what stands for it in the simulator, where a warp is one thread.
+"""Values that the lanes of a warp exchange, and what stands for it in the simulator, where a warp is one thread.
 
 All lanes of the warp must arrive at every one of these.
 """
@@ -16,22 +16,22 @@ if simulated:
     STEPS = 0  #: halvings of a warp
 
     @cuda.jit(device=True)
-    def first(value):
+    def broadcast_first(value):
         """The value of lane 0."""
         return value
 
     @cuda.jit(device=True)
-    def above(value, distance):
-        """The value of the lane `distance` above; of this lane where there is none."""
+    def shuffle_down(value, distance):
+        """The value of the lane whose number is greater by `distance`; of this lane where there is none."""
         return value
 
     @cuda.jit(device=True)
-    def below(value, distance):
-        """The value of the lane `distance` below; of this lane where there is none."""
+    def shuffle_up(value, distance):
+        """The value of the lane whose number is less by `distance`; of this lane where there is none."""
         return value
 
     @cuda.jit(device=True)
-    def every(condition):
+    def all_lanes(condition):
         """Whether the condition holds in every lane."""
         return condition
 
@@ -40,21 +40,21 @@ else:
     STEPS = 5
 
     @cuda.jit(device=True, inline=True)
-    def first(value):
+    def broadcast_first(value):
         """The value of lane 0."""
         return cuda.shfl_sync(ALL, value, 0)
 
     @cuda.jit(device=True, inline=True)
-    def above(value, distance):
-        """The value of the lane `distance` above; of this lane where there is none."""
+    def shuffle_down(value, distance):
+        """The value of the lane whose number is greater by `distance`; of this lane where there is none."""
         return cuda.shfl_down_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)
-    def below(value, distance):
-        """The value of the lane `distance` below; of this lane where there is none."""
+    def shuffle_up(value, distance):
+        """The value of the lane whose number is less by `distance`; of this lane where there is none."""
         return cuda.shfl_up_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)
-    def every(condition):
+    def all_lanes(condition):
         """Whether the condition holds in every lane."""
         return cuda.all_sync(ALL, condition)

@@ -1,4 +1,5 @@
-"""`gpu-fused` on one GPU or several of a host: the graph on each, label pairs and queries dealt out among them."""
+"""`gpu-fused` on one GPU or several of a host: a replica of the graph and its labels on each, label pairs made and
+queries answered by all of them."""
 
 from __future__ import annotations
 
@@ -10,13 +11,12 @@ import numpy as np
 from grailbench.device import leveled
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.several import Lent, Team
+from grailbench.device.several import DeviceThreads, PeerArray
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.batch import Searcher, require_few
-from grailbench.reachability.gpu.fused.filter import Records
 from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
-from grailbench.reachability.gpu.fused.records import Labels, record_width
+from grailbench.reachability.gpu.fused.records import Records, record_width, records_of
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import NoTimer, Timer
 
@@ -31,7 +31,7 @@ class _Sum(NoTimer):
 
 
 @cuda.jit(cache=True)
-def _pick(lanes, width, first, columns):
+def _read_columns(lanes, width, first, columns):
     """columns[v] = lanes `first` and `first + 1` of vertex v; int32[n * width], int32[2 n]."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
         columns[2 * v] = lanes[np.int64(v) * width + first]
@@ -39,15 +39,15 @@ def _pick(lanes, width, first, columns):
 
 
 @cuda.jit(cache=True)
-def _put(lanes, width, first, columns):
-    """The reverse of `_pick`."""
+def _write_columns(lanes, width, first, columns):
+    """The reverse of `_read_columns`."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
         lanes[np.int64(v) * width + first] = columns[2 * v]
         lanes[np.int64(v) * width + first + 1] = columns[2 * v + 1]
 
 
 @cuda.jit(cache=True)
-def _begin(lanes, width, at, given, given_width, given_at):
+def _begin_records(lanes, width, at, given, given_width, given_at):
     """Clear the records of `lanes` but for lane `at`, which is lane `given_at` of the given records."""
     for v in range(cuda.grid(1), lanes.shape[0] // width, cuda.gridsize(1)):
         for i in range(width):
@@ -58,7 +58,7 @@ def _begin(lanes, width, at, given, given_width, given_at):
 _GRID = (1, 4) if simulated else (1056, 256)
 
 
-class _Place:
+class _Replica:
     """One GPU's part: the graph, the pairs it labels, at the end all labels and what searches them."""
 
     def __init__(
@@ -84,39 +84,38 @@ class _Place:
 
     def label(self) -> float:
         with self._span:
-            self.labels = self._labeler.run()
+            self.records = self._labeler.run()
         return self._span.ms
 
-    def given(self) -> dict[int, Lent]:
+    def given(self) -> dict[int, PeerArray]:
         """Columns of the whole record that this GPU has, by the lane where they begin."""
         places = {2 * pair: 2 * own for own, pair in enumerate(self.pairs)}
         if 0 in self.pairs:
             places[2 * self._dim + 1] = 2 * len(self.pairs) + 1
         for own, columns in zip(places.values(), self._mine, strict=True):
-            _pick[_GRID](self.labels.lanes, self.labels.width, own, columns)
-        return {first: Lent(columns) for first, columns in zip(places, self._mine, strict=True)}
+            _read_columns[_GRID](self.records.lanes, int(self.records.width), own, columns)
+        return {first: PeerArray(columns) for first, columns in zip(places, self._mine, strict=True)}
 
-    def take(self, found: dict[int, Lent]) -> None:
+    def take(self, found: dict[int, PeerArray]) -> None:
         """Make the whole records of columns that all GPUs gave."""
-        width, own = record_width(self._dim), self.labels
-        _begin[_GRID](self._whole, width, 2 * self._dim, own.lanes, own.width, 2 * own.dim)
+        width, own = record_width(self._dim), self.records
+        _begin_records[_GRID](self._whole, width, 2 * self._dim, own.lanes, int(own.width), 2 * len(own.pairs))
         for first, columns in found.items():
             columns.copy_to(self._theirs)
-            _put[_GRID](self._whole, width, first, self._theirs)
-        self.labels = Labels(self._whole, own.hubs, width, self._dim)
+            _write_columns[_GRID](self._whole, width, first, self._theirs)
+        self.records = records_of(self._whole, self._dim, own.hubs)
         cuda.synchronize()
 
     def make_searcher(self, counting: bool) -> Searcher:
         self._labeler.release()
-        there, labels = self._there, self.labels
+        there = self._there
         adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-        records = Records(labels.lanes, np.uint64(labels.width), (0,) * labels.dim, labels.hubs.view(np.uint64))
-        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, records, counting=counting)
+        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, self.records, counting=counting)
         cuda.synchronize()
         return searcher
 
 
-class Fleet:
+class Replicas:
     """The index on each of some GPUs. Labels and answers are those of one."""
 
     def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False):
@@ -128,7 +127,7 @@ class Fleet:
         """
         with timer.phase("allocate", apart=True):
             require_few(graph.vertex.shape[0])
-            self._team = Team(devices) if devices > 1 else None
+            self._threads = DeviceThreads(devices) if devices > 1 else None
             n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
             need = device_bytes(n, m, depth, dim, devices)
@@ -136,44 +135,44 @@ class Fleet:
         with timer.phase("renumber", apart=True):
             parents = graph.parents()
         shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
-        places = [_Place(graph, parents, dim, share, seed, devices == 1) for share in shares]
+        replicas = [_Replica(graph, parents, dim, share, seed, devices == 1) for share in shares]
         with timer.phase("transfer", apart=True):
-            self._everywhere([place.upload for place in places])
+            self._everywhere([each.upload for each in replicas])
             del parents  # giving the memory back takes a while too
         with timer.phase("allocate", apart=True):
-            self._everywhere([place.allocate for place in places])
-        timer.record("on_device", max(self._everywhere([place.label for place in places])))
+            self._everywhere([each.allocate for each in replicas])
+        timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
         if devices > 1:
             with timer.phase("exchange"):
-                found: dict[int, Lent] = {}
-                for columns in self._everywhere([place.given for place in places]):
+                found: dict[int, PeerArray] = {}
+                for columns in self._everywhere([each.given for each in replicas]):
                     found |= columns
-                self._everywhere([partial(place.take, found) for place in places])
+                self._everywhere([partial(each.take, found) for each in replicas])
         with timer.phase("allocate", apart=True):
-            making = [lambda place=place: place.make_searcher(counting) for place in places]
+            making = [lambda each=each: each.make_searcher(counting) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
-        self.labels: list[Labels] = [place.labels for place in places]
-        self.work = {name: sum(place.work[name] for place in places) for name in places[0].work}
+        self.records: list[Records] = [each.records for each in replicas]
+        self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
 
     def _everywhere(self, works: list[Callable]) -> list:
         """Call `works[i]()` on device i, all at the same time; what they returned, by device."""
-        if self._team is None:
+        if self._threads is None:
             return [work() for work in works]
-        doing = [self._team.submit(device, work) for device, work in enumerate(works)]
+        doing = [self._threads.submit(device, work) for device, work in enumerate(works)]
         return [done.result() for done in doing]
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Records int32[n, width] and hubs' words uint64[2 n] of one device, on the host."""
-        labels = self.labels[device]
+        records = self.records[device]
 
         def copy():
-            lanes = labels.lanes.copy_to_host().reshape(-1, labels.width)
-            return lanes, labels.hubs.copy_to_host().view(np.uint64)
+            lanes = records.lanes.copy_to_host().reshape(-1, int(records.width))
+            return lanes, records.hubs.copy_to_host()
 
-        return copy() if self._team is None else self._team.submit(device, copy).result()
+        return copy() if self._threads is None else self._threads.submit(device, copy).result()
 
     def expect(self, queries: int, timer: Timer) -> None:
-        """Make room for a batch of so many queries (phase `allocate`), unless there is."""
+        """Allocate for a batch of so many queries (phase `allocate`), unless there is."""
         with timer.phase("allocate", apart=True):
             self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
 
