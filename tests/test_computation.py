@@ -6,10 +6,11 @@ from importlib.util import find_spec
 import pandas
 import pytest
 from stored import evaluation, everything, lost, store, trials
+from tabled import table_markdown
 
 from grailbench.errors import InputError
-from grailbench.report import computation, document, plots, stalls
-from grailbench.report.render import table_markdown
+from grailbench.report import document, plots, stalls
+from grailbench.report.papers import computation
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 
@@ -224,7 +225,7 @@ def test_a_pipeline_without_child_orders_stands_beside_the_random_one():
     )  # fmt: skip
     ours = {each.series: each.ours for each in computation.checks(found) if each.reading == "device resident"}
     assert ours == {"gpu-path": pytest.approx(5.0), "gpu-fused level,tree,hubs": pytest.approx(10.0)}
-    assert "1 graph, 1 cell" in [line[6] for line in computation.check_grid(computation.checks(found))[1]]
+    assert "1 graph, 1 cell" in [line[6] for line in computation.claims_table(computation.checks(found)).lines]
 
 
 def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say_so():
@@ -235,7 +236,7 @@ def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say
     frame = computation.shares(computation.points(found))
     assert frame[(frame.of == "all") & (frame.part == "renumber")].share.iloc[0] == pytest.approx(0.6)
     assert computation.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
-    assert "renumbering" in " ".join(computation.check_grid(computation.checks(found))[2])
+    assert "renumbering" in " ".join(computation.claims_table(computation.checks(found)).notes)
 
 
 def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
@@ -250,13 +251,13 @@ def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(report):
     found = [each for each in report.claims if each.reading == "from edges"]
     assert {each.claim.what for each in found} == {"labeling"}
     assert {each.verdict for each in found} == {"not measured"}
-    assert "From edges: not measured, add --from-edges." in computation.check_grid(report.claims)[2]
+    assert "From edges: not measured, add --from-edges." in computation.claims_table(report.claims).notes
     of = {"dataset": "dag_01-like", "dim": 1}
     cpu, gpu = ({("", "ready"): ms} | {("ready", part): ms / 9 for part in PARTS} for ms in (10.0, 20.0))
     timed = measured(trials(parts=cpu, **of), trials(label=0.1, apart={"transfer": 2.0}, parts=gpu, **(GPU | of)))
     one = check(computation.checks(timed), "labeling", reading="from edges")
     assert (one.ours, one.cells, one.verdict) == (pytest.approx(0.5), 1, "not met")
-    assert not [note for note in computation.check_grid([one])[2] if "not measured, add" in note]
+    assert not [note for note in computation.claims_table([one]).notes if "not measured, add" in note]
 
 
 def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from stored import HOSTILE, everything, lost, row, trials, unguided
 
 from grailbench.errors import InputError
-from grailbench.report import figures, tables
+from grailbench.report import figures
 from grailbench.report import figures_style as style
+from grailbench.report.papers import thesis as tables
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 

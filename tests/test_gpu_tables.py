@@ -3,10 +3,12 @@
 import pandas
 import pytest
 from stored import lost, trials
+from tabled import parts, table_markdown
 
-from grailbench.report import document, figures, render, runs, tables
-from grailbench.report.feeds import WEIGHTS
-from grailbench.report.render import table_markdown
+from grailbench.report import document, figures, runs
+from grailbench.report.papers import beside, thesis
+from grailbench.report.papers.feeds import WEIGHTS
+from grailbench.report.render.json import records
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 
@@ -40,7 +42,7 @@ def frame(*groups):
 
 
 def built(name, *groups):
-    return tables.build(name, cells(frame(*groups)), {})
+    return thesis.build(name, cells(frame(*groups)), {})
 
 
 def row(table, dataset="kegg"):
@@ -190,7 +192,7 @@ def test_batches_of_other_queries_give_no_ratio():
 
 def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints():
     few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    found = tables.others(cells(frame(sequential(2, **few), search(**few))))
+    found = thesis.others(cells(frame(sequential(2, **few), search(**few))))
     for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS"), (found[-1], "GPU Search")):
         entries = row(table, "mine").entries
         assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
@@ -202,7 +204,7 @@ def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
     own = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
     more = {"dataset": "mine", "query_set": "balanced-5000-s1", "queries": 5000}
     groups = [f(1, label=ms, **of) for of, ms in ((own, 3.0), (more, 9.0)) for f in (sequential, gpu_labels)]
-    found = {table.name: table for table in tables.others(cells(frame(*groups, gpu_labels(1, **more, seed=2))))}
+    found = {table.name: table for table in thesis.others(cells(frame(*groups, gpu_labels(1, **more, seed=2))))}
     entries = row(found["gpu-labels-other-graphs"], "mine").entries
     assert entries["CPU ICT"].measured == pytest.approx(3.015)
     assert entries["Total"].cell.query_set == "random-16-s1"
@@ -211,11 +213,15 @@ def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
 def test_batch_that_no_column_of_a_table_shows_has_no_row_there():
     few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
     pairs = frame(sequential(2, **few), search(**few), search(dataset="mine", query_set="random-100000-s1"))
-    found = {table.name: table for table in tables.others(cells(pairs))}
+    found = {table.name: table for table in thesis.others(cells(pairs))}
     assert [each.title for each in found["other-graphs"].rows] == ["mine"]
     searches = found["gpu-search-other-graphs"]
     assert [each.title for each in searches.rows] == ["mine, 100,000 queries", "mine, 16 queries"]
-    assert {record["title"] for record in render.records(searches)} == {"mine, 100,000 queries", "mine, 16 queries"}
+    shown = {record["title"] for record in records(beside.table(searches))}
+    assert shown == {
+        "mine, 100,000 queries",
+        "mine, 16 queries",
+    }
 
 
 def test_labels_beside_print_are_those_of_one_batch_too():
@@ -233,7 +239,7 @@ def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
         late, sequential(2, query=6.0, **few), search(dataset="mine", query_set="random-100000-s1"), search(**few),
         sequential(1, label=7.0, **few), labels(dataset="mine", query_set="random-100000-s1"), labels(**few),
     )  # fmt: skip
-    found = {table.name: table for table in tables.others(cells(pairs))}
+    found = {table.name: table for table in thesis.others(cells(pairs))}
     searches = found["gpu-search-other-graphs"].rows
     assert [each.title for each in searches] == ["mine, 100,000 queries", "mine, 16 queries"]
     first, second = (each.entries for each in searches)
@@ -249,7 +255,7 @@ def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
 
 
 def test_columns_of_ours_have_no_print_and_no_ratio_to_it():
-    headers, lines, _ = render.grid(built("6.1", labels(), sequential(1)))
+    headers, lines, _ = parts(beside.table(built("6.1", labels(), sequential(1))))
     where = headers.index("sequential / gpu")
     at = next(i for i, line in enumerate(lines) if line[0].startswith("Kegg"))
     assert [line[where] for line in lines[at : at + 3]] == ["0.012", "", ""]
@@ -268,7 +274,7 @@ def test_look_alike_is_an_extra_row_marked_and_without_print():
 
 
 def test_graph_of_no_thesis_table_has_tables_of_its_own():
-    found = {t.name: t for t in tables.others(cells(frame(labels(dataset="arxiv"), search(dataset="arxiv"))))}
+    found = {t.name: t for t in thesis.others(cells(frame(labels(dataset="arxiv"), search(dataset="arxiv"))))}
     assert row(found["gpu-labels-other-graphs"], "arxiv").entries["Total"].measured == pytest.approx(40.2)
     assert row(found["gpu-search-other-graphs"], "arxiv").entries["Queries on GPU"].measured == 25162
 
@@ -305,7 +311,7 @@ def test_page_holds_the_tables():
 
 def weights(*groups):
     found = cells(frame(*groups))
-    return figures.weights([tables.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + tables.others(found))
+    return figures.weights([thesis.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + thesis.others(found))
 
 
 def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():

@@ -9,8 +9,8 @@ import pytest
 from recorded import FOLDER, TEXT, rows, short
 
 from grailbench.bench.plan import config_from_flags, make_plan
-from grailbench.report import traversal
-from grailbench.report.feeds import WEIGHTS
+from grailbench.report.papers import traversals as traversal
+from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.published import table
 from grailbench.runs.statistics import geometric_mean
 

@@ -4,6 +4,7 @@ import json
 
 import pandas
 import pytest
+from tabled import parts
 from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 
 from grailbench.report import document, measured, ranking
@@ -23,7 +24,7 @@ def report(*groups, names=()):
 
 def shown(*groups):
     """A dictionary a line of the table of what was measured."""
-    headers, lines, _ = measured.grid(cells(frame(*groups)))
+    headers, lines, _ = parts(measured.table(cells(frame(*groups))))
     return [dict(zip(headers, line, strict=True)) for line in lines]
 
 
@@ -80,7 +81,7 @@ def test_what_goes_without_saying_has_no_column_until_a_cell_differs():
 def test_a_cell_without_times_says_its_status_and_why_once_below():
     bad = rows(status="failed", ms=(None,), phase=None, reason="no memory left")
     worse = rows(dim=5, status="failed", ms=(None,), phase=None, reason="no memory left")
-    headers, lines, notes = measured.grid(cells(frame(bad, worse)))
+    headers, lines, notes = parts(measured.table(cells(frame(bad, worse))))
     assert [line[headers.index("status")] for line in lines] == ["failed [1]", "failed [1]"]
     assert "query ms" not in headers
     assert notes.count("[1] no memory left") == 1
@@ -93,7 +94,10 @@ def test_a_wrong_cell_shows_no_time():
 
 
 def test_a_look_alike_that_ran_in_the_place_of_a_graph_says_so():
-    assert "kegg-like ran in the place of kegg." in measured.grid(cells(frame(rows("kegg-like", stands_for="kegg"))))[2]
+    assert (
+        "kegg-like ran in the place of kegg."
+        in parts(measured.table(cells(frame(rows("kegg-like", stands_for="kegg")))))[2]
+    )
 
 
 def test_sizes_of_other_problems_stand_before_the_status_where_they_were_measured():
@@ -177,7 +181,7 @@ def test_places_are_by_the_geometric_mean_of_times_over_the_best_of_each_graph()
     assert [(place.name, pytest.approx(place.mean.value)) for place in first.places] == [
         ("sequential d=2 dfs", 2**0.5), (BFL, 2.0), ("parallel d=2 dfs 2 threads", 30**0.5)
     ]  # fmt: skip
-    headers, lines, _ = ranking.grid(first)
+    headers, lines, _ = parts(ranking.table(first))
     assert headers == ["", "configuration", "all", "kegg", "human"]
     assert lines[0] == ["1", "sequential d=2 dfs", "1.41", "1.00", "2.00"]
     assert lines[-1] == ["", "best, ms", "", "2.00", "8.00"]
@@ -213,7 +217,7 @@ def test_a_lost_graph_counts_and_one_that_was_not_asked_does_not():
         "sequential d=2 dfs", BFL, "parallel d=2 dfs 2 threads"  # the last was not run on every graph
     ]  # fmt: skip
     assert first.places[1].mean.value == pytest.approx((2.0 * 10.0) ** 0.5)
-    _, lines, notes = ranking.grid(first)
+    _, lines, notes = parts(ranking.table(first))
     assert lines[1][-1] == "timeout"
     assert lines[2][2:] == ["1.00*", "1.00", ""]
     assert any(note.startswith("*") for note in notes)
@@ -224,7 +228,7 @@ def test_labels_are_ranked_where_nothing_was_timed_from_edges_and_their_note_say
     group = [row for row in timed() + timed(impl=BFL, dim=None) if row["phase"] != "ready"]
     last = ranking.rankings(cells(frame(group)))[-1]
     assert last.phase == "label"
-    assert any("--from-edges" in note for note in ranking.grid(last)[2])
+    assert any("--from-edges" in note for note in parts(ranking.table(last))[2])
 
 
 def test_a_sound_cell_that_was_not_timed_from_edges_is_not_ranked_by_ready():

@@ -10,7 +10,8 @@ from stored import ENVIRONMENT, evaluation, store, trials
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.views.live import View
-from grailbench.report import computation, document, figures, html, plots, sheet
+from grailbench.report import document, figures, html, plots, sheet
+from grailbench.report.papers import computation
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 from grailbench.runs.rows import sampled
@@ -136,7 +137,7 @@ def test_claims_say_how_many_of_their_ratios_are_sampled():
     counted = {(each.claim.what, each.claim.set): each.sampled for each in found if each.cells}
     assert counted["labeling", "home-made"] == 3
     assert counted["labeling", "benchmark"] == counted["memory", "home-made"] == 0
-    _, lines, _ = computation.check_grid(found)
+    lines = computation.claims_table(found).lines
     assert any("3 sampled" in line[-2] for line in lines)
     assert "sampled" in computation.checks_csv(found).splitlines()[0].split(",")
 

@@ -10,7 +10,9 @@ from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import Finished
 from grailbench.cli.views import inventory
 from grailbench.cli.views.run import summary_tables
-from grailbench.report import closure, runs, traversal
+from grailbench.report import runs
+from grailbench.report.papers import closures as closure
+from grailbench.report.papers import traversals as traversal
 from grailbench.runs import cells as summary
 from grailbench.runs import folder as results
 from grailbench.runs.rows import STATUSES, standing

@@ -10,13 +10,15 @@ import pandas
 import pytest
 from commands import call
 from stored import row
+from tabled import parts
 from watchers import Notes
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
 from grailbench.cli.plot import SUITES
 from grailbench.errors import NothingMeasured
-from grailbench.report import closure, document, suites
+from grailbench.report import document, suites
+from grailbench.report.papers import closures as closure
 from grailbench.runs import folder as results
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
@@ -81,13 +83,13 @@ def test_a_run_of_small_graphs_has_no_figure_8():
 
 
 def test_the_table_has_the_ratio_to_the_tiled_kernel():
-    headers, lines, _ = closure.grid(ROWS)
+    headers, lines, _ = parts(closure.table(ROWS))
     ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
     assert (ours["tiled / this"], ours["solve ms"]) == ("80", "0.50")
 
 
 def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_times_of_the_closure():
-    headers, _, notes = closure.grid(ROWS)
+    headers, _, notes = parts(closure.table(ROWS))
     assert "from edges ms" not in headers
     assert "From edges: not measured, add --from-edges." in notes
     more = rows_of(
@@ -95,7 +97,7 @@ def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_
         ("erdos-renyi-2000-0.001", "warshall-bits-gpu", 2000, {("", "ready"): [30.0], ("ready", "input"): [9.0]}, "ok"),
     )
     rows = pandas.concat([ROWS, more])
-    headers, lines, _ = closure.grid(rows)
+    headers, lines, _ = parts(closure.table(rows))
     ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
     assert [ours[name] for name in ("from edges ms", "tiled / this, from edges", "tiled / this", "solve ms")] == [
         "30.00", "3", "80", "0.50"
@@ -107,7 +109,7 @@ def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_
 
 
 def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_of_the_trials():
-    _, lines, _ = closure.grid(pandas.concat([ROWS[::-1], ROWS]))
+    _, lines, _ = parts(closure.table(pandas.concat([ROWS[::-1], ROWS])))
     assert [line[:2] for line in lines] == [
         ["mine", "tiled (7)"], ["erdos-renyi-100-0.1", "naive (2)"], ["erdos-renyi-100-0.1", "tiled (7)"],
         ["erdos-renyi-2000-0.001", "tiled (7)"], ["erdos-renyi-2000-0.001", "warshall-bits-gpu"],
@@ -140,7 +142,7 @@ def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
 def test_the_reason_of_many_cells_stands_once_below_the_table():
     why = {"status": "skipped", "reason": "no GPU here", "phase": None, "ms": None}
     lost = pandas.concat([ROWS[:1].assign(impl=impl, **why) for impl in ("tiled", "naive", "warshall-bits-gpu")])
-    _, lines, notes = closure.grid(lost)
+    _, lines, notes = parts(closure.table(lost))
     assert [line[-1] for line in lines] == ["skipped [1]"] * 3
     assert notes[-1] == "[1] no GPU here"
 

@@ -5,10 +5,13 @@ import json
 
 import pandas
 import pytest
+from tabled import parts, table_markdown
 
+from grailbench import words
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report import document, html, peers, render, tables
-from grailbench.report.render import table_markdown
+from grailbench.report import document, html
+from grailbench.report.papers import beside, peers, thesis
+from grailbench.report.render.json import records
 from grailbench.runs.cells import Stats, cells, detail
 
 KEGG = {"vertices": 3618, "edges": 5576}
@@ -34,7 +37,7 @@ def parallel(threads=2, **other):
 
 def built(*groups, name="2.4", graphs=None, planned=None):
     frame = pandas.DataFrame([row for group in groups for row in group])
-    return tables.build(name, cells(frame, planned), graphs or {})
+    return thesis.build(name, cells(frame, planned), graphs or {})
 
 
 def entry(table, column, dataset="kegg"):
@@ -105,7 +108,7 @@ def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory()
     groups += [rows(impl="gpu-path", filters=None), rows(impl="peer:pyreachability-grail", filters=None)]
     groups += [rows(impl="gpu-fused", filters="level", devices=count, **known) for count in (1, 2)]
     measured = cells(pandas.DataFrame([row for group in groups for row in group]))
-    headers, lines, _ = document.detail_grid(measured)
+    headers, lines, _ = parts(document.detail_table(measured))
     shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
     assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "", "level", "level"]
     assert shown[2]["query set"] == "balanced-10-s1"
@@ -170,7 +173,7 @@ def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
 def test_a_table_of_times_says_that_its_printed_columns_have_no_filters():
     said = "Filters in the thesis's columns: none, as there."
     assert said in built(rows()).notes
-    assert said in tables.others(cells(pandas.DataFrame(rows(dataset="mine"))))[0].notes
+    assert said in thesis.others(cells(pandas.DataFrame(rows(dataset="mine"))))[0].notes
 
 
 def test_child_order_other_than_print_is_stated():
@@ -227,7 +230,7 @@ def test_counts_beside_print_show_no_difference_when_equal():
 
 def test_counts_that_differ_show_by_how_much():
     table = built(rows(), name="2.1", graphs={"kegg": {"vertices": 3617, "edges": 5576}})
-    assert ["", "difference", "-1", "0", "0"] in render.grid(table)[1]
+    assert ["", "difference", "-1", "0", "0"] in parts(beside.table(table))[1]
 
 
 def test_counts_come_from_the_rows_when_the_file_is_not_here():
@@ -244,8 +247,8 @@ def test_counts_that_cannot_be_had_say_why():
 
 def test_look_alike_never_stands_in_a_published_row():
     frame = pandas.DataFrame(rows("kegg-like") + rows("kegg-like", phase="label"))
-    for name in tables.TIME_TABLES:
-        table = tables.build(name, cells(frame), {})
+    for name in thesis.TIME_TABLES:
+        table = thesis.build(name, cells(frame), {})
         entries = [entry for row in table.rows if row.dataset != "kegg-like" for entry in row.entries.values()]
         assert all(entry.measured is None for entry in entries)
 
@@ -260,14 +263,14 @@ def test_blank_row_names_the_look_alike_that_ran_in_its_place():
 
 
 def test_look_alike_has_a_table_of_its_own_without_print():
-    (table,) = tables.others(cells(pandas.DataFrame(rows("kegg-like") + rows("kegg"))))
+    (table,) = thesis.others(cells(pandas.DataFrame(rows("kegg-like") + rows("kegg"))))
     assert [row.dataset for row in table.rows] == ["kegg-like"]
     assert entry(table, "Sequential DFS", "kegg-like").measured == 3.0
     assert "209.85" not in table_markdown(table)
 
 
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
-    found = tables.others(cells(pandas.DataFrame(rows("arxiv") + rows("kegg-like"))))
+    found = thesis.others(cells(pandas.DataFrame(rows("arxiv") + rows("kegg-like"))))
     assert [(t.name, [r.dataset for r in t.rows]) for t in found] == [
         ("other-graphs", ["arxiv"]), ("look-alikes", ["kegg-like"])
     ]  # fmt: skip
@@ -317,7 +320,7 @@ def test_wrong_peer_has_no_ratio_and_is_named():
     bad = rows("kegg", "peer:pyreachability-GRAIL", search=None, filters=None, ms=(None,), status="wrong")
     (comparison,) = peers.compare(cells(pandas.DataFrame(rows() + bad)))
     assert comparison.pairs[0].ratio("query") is None
-    assert "peer:pyreachability-GRAIL wrong" in render.peer_grid(comparison)[1][0][0]
+    assert "peer:pyreachability-GRAIL wrong" in parts(peers.table(comparison))[1][0][0]
 
 
 def peer(name="grail", **other):
@@ -335,7 +338,7 @@ def test_a_peer_is_set_against_ours_with_as_many_label_pairs_and_no_others():
 @pytest.mark.parametrize(("threads", "said"), [(None, "one thread each"), (4, "ours on one thread, theirs on 4")])
 def test_the_heading_says_queries_and_threads(threads, said):
     (found,) = peers.compare(cells(pandas.DataFrame(rows() + peer("bfl", dim=None, threads=threads))))
-    assert f"(random-100000-s1, {said};" in render.peer_heading(found)
+    assert f"(random-100000-s1, {said};" in peers.heading(found)
 
 
 def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing():
@@ -376,7 +379,7 @@ def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
         return rows(impl="gpu", dim=dim, ms=(None,), phase=None, status="skipped", reason="no GPU here")
 
     report = document.make(pandas.DataFrame(rows() + skipped(1) + skipped(2) + skipped(3)), ENVIRONMENT, "run 1")
-    _, lines, notes = document.detail_grid(report.cells)
+    _, lines, notes = parts(document.detail_table(report.cells))
     assert [line[-1] for line in lines] == ["ok", *["skipped [1]"] * 3]
     assert notes == ["[1] no GPU here"]
     assert document.as_markdown(report).partition("All cells")[2].count("no GPU here") == 1
@@ -478,7 +481,7 @@ def test_markdown_tables_have_as_many_cells_in_each_line_as_in_the_header(report
 
 
 def test_records_are_plain_json(report):
-    lines = [json.loads(json.dumps(r)) for t in report.every_table for r in render.records(t)]
+    lines = [json.loads(json.dumps(r)) for t in report.every_table for r in records(beside.table(t))]
     dfs = next(r for r in lines if (r["table"], r["dataset"], r["column"]) == ("2.4", "kegg", "Pure DFS"))
     assert (dfs["measured"], dfs["printed"], dfs["impl"], dfs["status"]) == (3.0, 209.85, "dfs", "ok")
 
@@ -488,6 +491,6 @@ def test_the_line_of_the_machine_names_its_gpus_each_once():
 
     gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "NVIDIA H100"}]
     environment = {"cpu": "an abacus", "cores": 2, "gpus": gpus}
-    assert document.machine(environment) == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
+    assert words.machine(environment) == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
     assert Run(None, None, False, environment, {}).machine == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
-    assert document.machine({"cpu": "an abacus", "cores": 2, "gpus": []}) == "an abacus, 2 cores"
+    assert words.machine({"cpu": "an abacus", "cores": 2, "gpus": []}) == "an abacus, 2 cores"

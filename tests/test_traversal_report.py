@@ -4,8 +4,10 @@ import numpy as np
 import pandas
 import pytest
 from commands import call
+from tabled import parts
 
-from grailbench.report import suites, traversal
+from grailbench.report import suites
+from grailbench.report.papers import traversals as traversal
 from grailbench.runs import folder as results
 from grailbench.runs.folder import FIELDS
 
@@ -82,7 +84,7 @@ def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
     racy = cell(rows, "harish-racy")
     assert np.isnan(racy.ms)
     assert (racy.searches, racy.wrong) == (40, 3)
-    headers, lines, notes = traversal.grid(rows)
+    headers, lines, notes = parts(traversal.table(rows))
     (line,) = (line for line in lines if line[2] == "harish-racy")
     assert line[headers.index("ms a search")] == ""
     assert "harish-racy on slides-bfs-1-like: 3 of 40 searches wrong" in notes
@@ -92,13 +94,13 @@ def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
 
 
 def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
-    headers, lines, _ = traversal.grid(rows)
+    headers, lines, _ = parts(traversal.table(rows))
     (line,) = (line for line in lines if line[2] == "fused")
     assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
 
 
 def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
-    headers, lines, notes = traversal.grid(rows)
+    headers, lines, notes = parts(traversal.table(rows))
     (line,) = (line for line in lines if line[2] == "fused")
     assert line[headers.index("CPU / this") + 1 : headers.index("status")] == ["–", "–"]
     assert "From edges: not measured, add --from-edges." in notes
@@ -108,7 +110,7 @@ def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
         for impl, times in zip(("sequential", "fused"), way, strict=True)
         for phase, ms in times.items()
     ]
-    headers, lines, notes = traversal.grid(pandas.concat([rows, pandas.DataFrame(more)]))
+    headers, lines, notes = parts(traversal.table(pandas.concat([rows, pandas.DataFrame(more)])))
     (line,) = (line for line in lines if line[2] == "fused")
     assert line[headers.index("CPU / this") : headers.index("status")] == ["10.5", "60.00", "2.00"]
     assert not [note for note in notes if "not measured" in note]

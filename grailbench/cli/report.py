@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -136,24 +135,25 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         files.append(html.of_run(report, folder, page, reference, out))
     from grailbench.report import floors
     from grailbench.report.places import place
+    from grailbench.report.render.json import json
+    from grailbench.report.render.terminal import terminal
 
-    frames = {}
+    added = []
     if ceilings is not None:
-        frames["x limit"] = floors.multiples(report.cells, floors.ceilings_for(folder, ceilings or None))
+        document_of = floors.ceilings_for(folder, ceilings or None)
+        added.append(floors.table(floors.LIMIT, floors.multiples(report.cells, document_of)))
     if with_counters:
-        frames["counters"] = floors.counters(report.cells)
+        added.append(floors.table(floors.COUNTERS, floors.counters(report.cells)))
     if (where := place(folder, document.FOLDER, out)) is not None:
-        files += [floors.write(frame, where, name.replace(" ", "-")) for name, frame in frames.items()]
+        files += document.put_files(where, document.csv_files(added))
     if as_json:
-        for record in document.records(report):
-            click.echo(json.dumps(record))
-        for name, frame in frames.items():
-            for record in floors.records(frame, name):
-                click.echo(json.dumps(record))
+        for table in [*report.shown, *added]:
+            for line in json(table):
+                click.echo(line)
     else:
         put(document.show(report, details))
-        for name, frame in frames.items():
-            put(floors.show(name, floors.work(frame) if name == "counters" else frame))
+        for table in added:
+            put(terminal(table))
         _say(files, folder)
     document.check_measured(report)
 

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, measured, published, ranking, render, runs, tables
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.peers import Comparison, compare, unpaired
+from grailbench.report import measured, published, ranking
+from grailbench.report.papers import beside, computation, peers, thesis
+from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place
-from grailbench.report.tables import COUNT_TABLES, Table
+from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.render import json
+from grailbench.report.render.csv import csv
+from grailbench.report.render.markdown import markdown
+from grailbench.report.render.terminal import terminal
+from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import Cell, cells, detail, plain
 from grailbench.runs.environment import busy
 from grailbench.runs.rows import STATUSES
+from grailbench.words import count, machine, ms
 
 if TYPE_CHECKING:
     import pandas
 
 FOLDER = "report"
-CLAIMS = "Claims of Computation 2020"
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,9 @@ class Report:
 
     title: str
     machine: str
-    tables: list[Table]
-    others: list[Table]
-    peers: list[Comparison]
+    tables: list[Filled]
+    others: list[Filled]
+    peers: list[peers.Comparison]
     cells: list[Cell]
     left_out: list[str]
     claims: list[computation.Check] = field(default_factory=list)
@@ -55,15 +60,31 @@ class Report:
         return ranking.rankings(self.cells) if self.whole else []
 
     @property
-    def every_table(self) -> list[Table]:
+    def every_table(self) -> list[Filled]:
         """The published tables, then the others."""
         return [*self.tables, *self.others]
+
+    @cached_property
+    def shown(self) -> list[Table]:
+        """Every table but that of all statistics, in the order in which they are shown."""
+        return [
+            *map(ranking.table, self.rankings),
+            *([measured.table(self.cells)] if self.whole else []),
+            *map(beside.table, self.every_table),
+            *([computation.claims_table(self.claims)] if self.claims else []),
+            *map(peers.table, self.peers),
+        ]
+
+    @cached_property
+    def details(self) -> Table:
+        """One line a cell and phase, with the statistics of its trials."""
+        return detail_table(self.cells)
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
         counts = {status: sum(c.status == status for c in self.cells) for status in STATUSES}
         parts = [f"{n} {status}" for status, n in counts.items() if n]
-        return f"{len(self.cells)} cell{'s' if len(self.cells) != 1 else ''}: {', '.join(parts)}"
+        return f"{count(len(self.cells), 'cell')}: {', '.join(parts)}"
 
     @property
     def header(self) -> list[str]:
@@ -82,7 +103,7 @@ class Report:
         """What stands beside print, where anything does."""
         if not self.tables and not self.claims:
             return []
-        papers = [name in tables.PAPER_TABLES for name in (table.name for table in self.tables)]
+        papers = [name in PAPER_TABLES for name in (table.name for table in self.tables)]
         printed = "; ".join([published.THESIS, *([published.COMPUTATION] if any(papers) or self.claims else [])])
         return [
             f"Printed: {printed}, on {published.PRINTED_MACHINE}.",
@@ -93,10 +114,10 @@ class Report:
     def drifts(self) -> list[str]:
         """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
         found = [s for cell in self.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
-        count = sum(s.drift is not None for s in found)
-        if not count:
+        drifted = sum(s.drift is not None for s in found)
+        if not drifted:
             return []
-        return [f"{count} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
+        return [f"{drifted} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
 
 
 def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
@@ -119,16 +140,8 @@ def check_measured(report: Report) -> None:
 
 def records(report: Report) -> Iterator[dict]:
     """The ranking's plain records and one a cell of the run, then one a table cell, the claims', the peers'."""
-    for each in report.rankings:
-        yield from ranking.records(each)
-    if report.whole:
-        yield from measured.records(report.cells)
-    for table in report.every_table:
-        yield from render.records(table)
-    for check in report.claims:
-        yield {"table": "claims", **check.record()}
-    for comparison in report.peers:
-        yield from render.peer_records(comparison)
+    for table in report.shown:
+        yield from json.records(table)
 
 
 def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterable[str] = ()) -> Report:
@@ -139,8 +152,8 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
     """
     names = list(names)
     for name in names:
-        if name not in tables.NAMES:
-            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(tables.NAMES)}")
+        if name not in thesis.NAMES:
+            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(thesis.NAMES)}")
     if rows.empty:
         raise NothingMeasured(f"{title}: the run has no rows")
     others: list[str] = []
@@ -151,41 +164,41 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
         raise NothingMeasured(f"{title}: the run has no rows of reachability")
     found = cells(rows)
     graphs = graph_counts(rows, names)
-    built = [tables.build(name, found, graphs) for name in names or tables.NAMES]
-    shown = built if names else [tables.of_graphs(t, found) for t in built if _belongs(t, found)]
-    peers = [] if names else compare(found)
+    built = [thesis.build(name, found, graphs) for name in names or thesis.NAMES]
+    shown = built if names else [thesis.of_graphs(t, found) for t in built if _belongs(t, found)]
+    compared = [] if names else peers.compare(found)
     return Report(
         title=title,
         machine=machine(environment),
         tables=shown,
-        others=[] if names else tables.others(found),
-        peers=peers,
+        others=[] if names else thesis.others(found),
+        peers=compared,
         cells=found,
         left_out=[] if names else _left_out(built, found),
         claims=[] if names else computation.checks(found),
         other_problems=others,
-        unpaired=[] if names else unpaired(found, peers),
+        unpaired=[] if names else peers.unpaired(found, compared),
         whole=not names,
         disturbed=disturbed(environment),
     )
 
 
-def _left_out(built: list[Table], found: list[Cell]) -> list[str]:
+def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:
     """Names of the tables that no cell of the run fits; those of the GPU only where one was asked."""
-    gpu = tables.on_gpu(found)
-    asked = [t for t in built if t.name not in tables.PAPER_TABLES and (gpu or t.name not in tables.GPU_TABLES)]
+    gpu = thesis.on_gpu(found)
+    asked = [t for t in built if t.name not in PAPER_TABLES and (gpu or t.name not in thesis.GPU_TABLES)]
     return [t.name for t in asked if not _belongs(t, found)]
 
 
-def _belongs(table: Table, found: list[Cell]) -> bool:
+def _belongs(table: Filled, found: list[Cell]) -> bool:
     """Whether a run without a wish shows a table: 2.1-2.3 with a graph of it, 2.4-2.6 with a cell that one of its
     columns is of, 6.1-6.6 with a GPU's cell on a graph of it, the paper's when the run takes the paper up."""
-    if table.name in tables.PAPER_TABLES:
+    if table.name in PAPER_TABLES:
         return computation.of_paper(found)
     own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
-    if table.name in tables.GPU_TABLES:
-        return tables.on_gpu(own)
-    return bool(own) if table.name in tables.COUNT_TABLES else any(map(tables.fits, table.rows))
+    if table.name in thesis.GPU_TABLES:
+        return thesis.on_gpu(own)
+    return bool(own) if table.name in COUNT_TABLES else any(map(thesis.fits, table.rows))
 
 
 def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapping | str]:
@@ -195,7 +208,7 @@ def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapp
     """
     wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
     printed = {dataset for name in wanted for dataset in published.table(name).rows}
-    printed |= {f"{dataset}{tables.LIKE}" for dataset in printed}
+    printed |= {f"{dataset}{thesis.LIKE}" for dataset in printed}
     newest = {row["dataset"]: row for row in plain(rows) if row["dataset"] in printed}
     return {name: _counts(name, row) for name, row in newest.items()}
 
@@ -219,24 +232,6 @@ def _counts(name: str, row: Mapping) -> Mapping | str:
     return counts
 
 
-def machine(environment: Mapping) -> str:
-    """One line: processor, cores, memory, GPUs, system, Python and numba, commit."""
-    packages = environment.get("packages") or {}
-    memory = environment.get("memory_bytes")
-    commit = environment.get("commit")
-    parts = [
-        environment.get("cpu") or "unknown processor",
-        f"{environment.get('cores', '?')} cores",
-        f"{memory / 2**30:.0f} GiB" if memory else None,
-        *runs.gpus(environment),
-        environment.get("os"),
-        environment.get("python"),
-        f"numba {packages['numba']}" if "numba" in packages else None,
-        f"commit {commit[:12]}{' with changes' if environment.get('dirty') else ''}" if commit else None,
-    ]
-    return ", ".join(part for part in parts if part)
-
-
 def disturbed(environment: Mapping) -> list[str]:
     """A warning where the machine had other work as the run, or an earlier sitting of it, began; else nothing."""
     sittings = (*environment.get("earlier", ()), environment)
@@ -250,30 +245,14 @@ def show(report: Report, details: bool = False) -> Iterator:
     """Lines and tables for the screen: the header, who is fastest where there are peers, what was measured, each table
     with its notes, the peers, and with `details` the statistics of every cell."""
     yield from report.header
-    for each in report.rankings:
+    for table in report.shown:
         yield ""
-        yield from render.terminal(each.title, *ranking.grid(each), right=ranking.right(each), keys=2)
-    if report.whole:
-        headers, lines, notes = measured.grid(report.cells)
-        yield ""
-        yield from render.terminal(
-            measured.TITLE, headers, lines, notes, right=measured.right(headers), keys=measured.keys(headers)
-        )
-    for table in report.every_table:
-        headers, lines, notes = render.grid(table)
-        yield ""
-        yield from render.terminal(render.heading(table), headers, lines, notes)
-    if report.claims:
-        yield ""
-        yield from render.terminal(CLAIMS, *computation.check_grid(report.claims), right=("theirs", "ours"))
-    for comparison in report.peers:
-        yield ""
-        yield from render.terminal(render.peer_heading(comparison), *render.peer_grid(comparison))
+        yield from terminal(table)
     if report.unpaired:
         yield from ("", *report.unpaired)
     if details:
         yield ""
-        yield from render.terminal("All cells (ms)", *detail_grid(report.cells), keys=8)
+        yield from terminal(report.details)
     if report.left_out:
         yield _not_here(report)
 
@@ -282,9 +261,9 @@ def _not_here(report: Report) -> str:
     return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
 
 
-def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes of the table of all cells: one line a cell and phase, with the statistics of its
-    trials; the notes say, each once, why cells have none."""
+def detail_table(found: list[Cell]) -> Table:
+    """One line a cell and phase, with the statistics of its trials; the notes say, each once, why cells have none. Its
+    CSV is that of `grailbench.runs.cells.detail`."""
     foot = Footnotes()
     headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
                "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
@@ -293,9 +272,9 @@ def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]], list[str
     for cell in found:
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = ["0", *[""] * 8] if s is None else [
-                str(s.trials), render.ms(s.mean), f"{render.ms(s.low)}..{render.ms(s.high)}",
-                render.ms(s.median), f"{render.ms(s.median_low)}..{render.ms(s.median_high)}",
-                render.ms(s.least), render.ms(s.iqr), str(s.outliers or ""),
+                str(s.trials), ms(s.mean), f"{ms(s.low)}..{ms(s.high)}",
+                ms(s.median), f"{ms(s.median_low)}..{ms(s.median_high)}",
+                ms(s.least), ms(s.iqr), str(s.outliers or ""),
                 "" if s.drift is None else f"{s.drift:+.0%}",
             ]  # fmt: skip
             lines.append([
@@ -305,28 +284,21 @@ def detail_grid(found: list[Cell]) -> tuple[list[str], list[list[str]], list[str
                 "" if cell.positives is None else f"{cell.positives}",
                 foot.status(cell.status, cell.reason),
             ])  # fmt: skip
-    return headers, lines, foot.lines()
+    return Table(
+        "details", "All cells (ms)", headers, lines, numbers(headers), keys=8, notes=foot.lines(), file="cells",
+        data=detail(found),
+    )  # fmt: skip
 
 
 def as_markdown(report: Report) -> str:
     """The whole report as one Markdown page, all cells at its end."""
     parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
-    for each in report.rankings:
-        parts.append(render.markdown(each.title, *ranking.grid(each), right=ranking.right(each)))
-    if report.whole:
-        headers, lines, notes = measured.grid(report.cells)
-        parts.append(render.markdown(measured.TITLE, headers, lines, notes, right=measured.right(headers)))
-    if report.left_out:
-        parts.append(f"{_not_here(report)}\n")
-    for table in report.every_table:
-        parts.append(render.table_markdown(table))
-    if report.claims:
-        parts.append(render.markdown(CLAIMS, *computation.check_grid(report.claims)))
-    for comparison in report.peers:
-        parts.append(render.markdown(render.peer_heading(comparison), *render.peer_grid(comparison)))
+    for table in report.shown:
+        parts.append(markdown(table))
+        if table.name == measured.NAME and report.left_out:
+            parts.append(f"{_not_here(report)}\n")
     parts += [f"- {line}\n" for line in report.unpaired]
-    parts.append(render.markdown("All cells (ms)", *detail_grid(report.cells)))
-    return "\n".join(parts)
+    return "\n".join([*parts, markdown(report.details)])
 
 
 def write(report: Report, run: Path, form: str = "both", out: str | Path | None = None) -> list[Path]:
@@ -339,15 +311,22 @@ def write(report: Report, run: Path, form: str = "both", out: str | Path | None 
     if form in ("markdown", "both"):
         files["report.md"] = as_markdown(report)
     if form in ("csv", "both"):
-        for table in report.every_table:
-            stem = f"table-{table.name}" if table.name in tables.NAMES else table.name
-            files[f"{stem}.csv"] = render.wide_csv(table)
-        if report.claims:
-            files["claims.csv"] = computation.checks_csv(report.claims)
-        if report.peers:
-            files["peers.csv"] = render.peers_csv(report.peers)
-        files["cells.csv"] = detail(report.cells).to_csv(index=False, lineterminator="\n")
+        files |= csv_files([*report.shown, report.details])
+    return put_files(folder, files)
+
+
+def put_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write files into a folder, each atomically; their paths."""
     for name, text in files.items():
         with atomic_file(folder / name) as file:
             file.write(text.encode())
     return [folder / name for name in files]
+
+
+def csv_files(tables: Iterable[Table]) -> dict[str, str]:
+    """The text of each CSV file that some tables have, by its name."""
+    groups: dict[str, list[Table]] = {}
+    for table in tables:
+        if table.data is not None:
+            groups.setdefault(f"{table.file}.csv", []).append(table)
+    return {name: csv(group) for name, group in groups.items()}

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.report import computation
-from grailbench.report.feeds import CPU, FEEDS, THESIS_GPU, WEIGHTS
-from grailbench.report.peers import PREFIX
-from grailbench.report.tables import GPU_TABLES, TIME_TABLES, Table, others
+from grailbench.report.papers import computation
+from grailbench.report.papers.beside import Filled
+from grailbench.report.papers.feeds import CPU, FEEDS, THESIS_GPU, WEIGHTS
+from grailbench.report.papers.peers import PREFIX
+from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES, others
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.runs.rows import SOUND
@@ -397,7 +398,7 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
     return _frame(out, "query_set", "batch", "counter", "count")
 
 
-def printed(tables: Iterable[Table]) -> pandas.DataFrame:
+def printed(tables: Iterable[Filled]) -> pandas.DataFrame:
     """One row a printed time of tables 2.4-2.6 and 6.1-6.6 (one that both have, once): table, dataset, title, column,
     config, measured (mean ms), printed (ms), ratio, status, measured_notes, erratum. Unmeasured
     ones have no `measured` and say why.
@@ -432,7 +433,7 @@ def printed(tables: Iterable[Table]) -> pandas.DataFrame:
 WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "phase", "ms", "share")
 
 
-def weights(tables: Iterable[Table]) -> pandas.DataFrame:
+def weights(tables: Iterable[Filled]) -> pandas.DataFrame:
     """One row a phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table, name,
     generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
 
@@ -493,7 +494,7 @@ def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pand
 
 def of_report(
     cells: Iterable[Cell],
-    tables: Iterable[Table],
+    tables: Iterable[Filled],
     reference: str | None = None,
     phase: str = "query",
     profile: Path | None = None,

@@ -15,16 +15,18 @@ from pathlib import Path
 import pandas
 
 from grailbench.errors import InputError, MachineLacks
-from grailbench.graph.store import atomic_file
 from grailbench.limits.ceilings import Ceilings
 from grailbench.limits.ceilings import load as measured_here
-from grailbench.report import render
+from grailbench.report.table import Table
 from grailbench.runs.cells import ON_DEVICE, Cell
 from grailbench.runs.environment import environment, fingerprint
 from grailbench.runs.folder import read_environment, read_json
+from grailbench.words import ms
 
 PHASES = ("label", "query")
 _WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
+_TEXTS = (*_WHO, "phase", "bound")
+LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
@@ -101,36 +103,18 @@ def work(frame: pandas.DataFrame) -> pandas.DataFrame:
     return frame[[name for name in frame.columns if not name.endswith(_TRAFFIC)]]
 
 
-def grids(frame: pandas.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines of a frame as text."""
+def table(name: str, frame: pandas.DataFrame) -> Table:
+    """The table of a frame, 'x limit' or 'counters'; of counters without the modelled traffic. The CSV and the records
+    have all."""
+    shown = work(frame) if name == COUNTERS else frame
     lines = [
-        [render.ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
-        for row in frame.itertuples(index=False)
+        [ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
+        for row in shown.itertuples(index=False)
     ]
-    return [name.replace("_", " ") for name in frame.columns], lines
-
-
-def show(title: str, frame: pandas.DataFrame):
-    """The table of a frame; a line when it is empty."""
-    if frame.empty:
-        yield f"{title}: no cell of the run has counters"
-        return
-    headers, lines = grids(frame)
-    words = (*(name.replace("_", " ") for name in _WHO), "phase", "bound")
-    right = {name for name in headers if name not in words}
-    yield from render.terminal(title, headers, lines, right=right, keys=len(_WHO))
-
-
-def write(frame: pandas.DataFrame, folder: Path, name: str) -> Path:
-    """Write a frame as `NAME.csv` into a folder, atomically; its path."""
-    path = folder / f"{name}.csv"
-    with atomic_file(path) as file:
-        file.write(frame.to_csv(index=False, lineterminator="\n").encode())
-    return path
-
-
-def records(frame: pandas.DataFrame, table: str):
-    """One plain dict a row, `table` first."""
-    for line in frame.to_json(orient="records", lines=True).splitlines():
-        if line:
-            yield {"table": table, **json.loads(line)}
+    headers = [column.replace("_", " ") for column in shown.columns]
+    records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
+    return Table(
+        name, name, headers, lines, frozenset(headers) - {column.replace("_", " ") for column in _TEXTS},
+        keys=len(_WHO), notes=[] if lines else ["no cell of the run has counters"], records=records,
+        file=name.replace(" ", "-"), data=frame,
+    )  # fmt: skip

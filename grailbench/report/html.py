@@ -15,14 +15,16 @@ from pathlib import Path
 from grailbench import __version__
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
-from grailbench.report import computation, figures, html_svg, html_tables, render, stalls
+from grailbench.report import figures, html_svg, html_tables, stalls
 from grailbench.report import figures_style as style
-from grailbench.report.document import CLAIMS, FOLDER, Report
-from grailbench.report.feeds import THESIS_GPU
+from grailbench.report.document import FOLDER, Report
 from grailbench.report.figures import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
+from grailbench.report.papers import computation, peers
+from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.places import WHY, place
-from grailbench.report.tables import COUNT_TABLES
+from grailbench.report.published import COUNT_TABLES
+from grailbench.report.render.csv import csv
 from grailbench.runs import folder as results
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, detail
@@ -98,7 +100,7 @@ def page(
         ("weights", "Weight of sub algorithms", _weights(drawn["weights"])),
         ("edges", "Time against edges", _edges(drawn["edges"])),
         ("speedup", "Speed-up", _speedup(drawn["speedup"], drawn["edges"])),
-        ("claims", CLAIMS, _claims(report, drawn)),
+        ("claims", computation.TITLE, _claims(report, drawn)),
         ("peers", "Peers", _peers(report)),
         ("counters", "Counters", _counters(drawn["counters"])),
         ("graphs", "Graphs", _graphs(report)),
@@ -257,13 +259,13 @@ def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
     """The claims, and the paper's figures."""
     if not report.claims:
         return Safe("")
-    headers, lines, notes = computation.check_grid(report.claims)
-    rows = [[html_tables.text(cell) for cell in line] for line in lines]
+    claims = computation.claims_table(report.claims)
+    rows = [[html_tables.text(cell) for cell in line] for line in claims.lines]
     return safe(
         [
-            html_tables.table(CLAIMS, [(header, False) for header in headers], rows),
-            tag("ul", [tag("li", note) for note in notes], class_="notes"),
-            tag("p", "Data: ", download("claims.csv", computation.checks_csv(report.claims)), class_="data"),
+            html_tables.table(computation.TITLE, [(header, False) for header in claims.headers], rows),
+            tag("ul", [tag("li", note) for note in claims.notes], class_="notes"),
+            tag("p", "Data: ", download("claims.csv", csv([claims])), class_="data"),
             [_of_paper(figure) for name, figure in drawn.items() if name.startswith("computation-")],
         ]
     )
@@ -292,8 +294,8 @@ def _of_paper(figure: Figure) -> Safe:
 def _peers(report: Report) -> Safe:
     parts = [html_tables.peers(comparison) for comparison in report.peers]
     if parts:
-        parts.append(tag("p", render.PEER_NOTE, class_="note"))
-        parts.append(tag("p", "Data: ", download("peers.csv", render.peers_csv(report.peers)), class_="data"))
+        parts.append(tag("p", peers.NOTE, class_="note"))
+        parts.append(tag("p", "Data: ", download("peers.csv", csv(map(peers.table, report.peers))), class_="data"))
     parts += [tag("p", line, class_="note") for line in report.unpaired]
     return safe(parts)
 

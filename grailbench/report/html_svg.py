@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
-from grailbench.report.computation import batch_label, by_batch
 from grailbench.report.figures import graph_label, series_label, short
 from grailbench.report.html_markup import Safe, safe, tag
+from grailbench.report.papers.computation import batch_label, by_batch
 from grailbench.runs.rows import SOUND
 
 if TYPE_CHECKING:

@@ -6,16 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.report import figures, render
+from grailbench.report import figures
 from grailbench.report import figures_style as style
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.html_markup import Safe, download, safe, tag
+from grailbench.report.papers import beside
+from grailbench.report.papers import peers as against
+from grailbench.report.render.csv import csv
+from grailbench.words import BLANK
 
 if TYPE_CHECKING:
     import pandas
 
-    from grailbench.report.peers import Comparison
-    from grailbench.report.tables import Entry, Table
+    from grailbench.report.papers.beside import Entry, Filled
+    from grailbench.report.papers.peers import Comparison
 
 TALL = 40  #: lines from which a table scrolls in a box of its own
 BAD = ("wrong", "failed", "timeout", "out of memory")
@@ -110,11 +114,11 @@ def linked(name: str, frame: pandas.DataFrame) -> Safe:
 # ------------------------------------------------------------------ published tables
 
 
-def published(found: Table) -> Safe:
+def published(found: Filled) -> Safe:
     """A published table: measured above printed above their ratio in one cell; footnotes below."""
-    _, grid, remarks = render.grid(found)
+    whole = beside.table(found)
     stacks: list[list[list[str]]] = []
-    for name, *line in grid:
+    for name, *line in whole.lines:
         if name:
             stacks.append([[cell] for cell in (name, *line)])
         else:
@@ -128,11 +132,10 @@ def published(found: Table) -> Safe:
         lines.append([text(name[0]), *side, *values])
     headers = [(found.columns[0], False), *([("", False)] if found.third else [])]
     headers += [(column, True) for column in found.columns[1:]]
-    parts = [table(render.heading(found), headers, lines, fold=None, kind="published")]
-    if remarks:
-        parts.append(tag("ul", [tag("li", line) for line in remarks], class_="notes"))
-    stem = f"table-{found.name}" if found.name[0].isdigit() else found.name
-    link = download(f"{stem}.csv", render.wide_csv(found))
+    parts = [table(whole.title, headers, lines, fold=None, kind="published")]
+    if whole.notes:
+        parts.append(tag("ul", [tag("li", line) for line in whole.notes], class_="notes"))
+    link = download(f"{whole.file}.csv", csv([whole]))
     return safe([*parts, tag("p", "Data: ", link, class_="data")])
 
 
@@ -210,11 +213,11 @@ def _statistic(name: str, value: object) -> Value:
 
 def peers(comparison: Comparison) -> Safe:
     """One line a graph: our times, theirs and their ratio; the geometric means and the largest ratios stay last."""
-    headers, lines, _ = render.peer_grid(comparison)
-    shown = [[text(name), *(_numeric(cell) for cell in cells)] for name, *cells in lines]
+    whole = against.table(comparison)
+    shown = [[text(name), *(_numeric(cell) for cell in cells)] for name, *cells in whole.lines]
     graphs = len(comparison.pairs)
-    names = [(name, i > 0) for i, name in enumerate(headers)]
-    return table(render.peer_heading(comparison), names, shown[:graphs], shown[graphs:])
+    names = [(name, i > 0) for i, name in enumerate(whole.headers)]
+    return table(whole.title, names, shown[:graphs], shown[graphs:])
 
 
 def _numeric(cell: str) -> Value:
@@ -282,13 +285,13 @@ def _heat(row, times: dict[str, float | None]) -> Safe:
 def tint(ratio: float | None) -> tuple[str, str | None, str | None]:
     """Text, class and style of a speed-up; the page's script says the same of another reference."""
     if ratio is None or ratio != ratio:
-        return render.BLANK, "none", None
+        return BLANK, "none", None
     kind = "faster" if ratio > 1 else "slower" if ratio < 1 else "same"
     return style.times(ratio), kind, f"--depth:{style.depth(ratio) * 0.55:.3f}"
 
 
 def _mean(mean: figures.MeanSpeedup | None) -> Safe:
     if mean is None:
-        return tag("td", render.BLANK, class_="none")
+        return tag("td", BLANK, class_="none")
     text, kind, shade = tint(mean.speedup)
     return tag("td", text, tag("small", figures.over(mean)), class_=kind, style=shade)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.report.footnotes import Footnotes
-from grailbench.report.render import ms
+from grailbench.report.table import WORDS, Table
 from grailbench.runs.cells import Cell
+from grailbench.words import grouped, ms, size
 
 if TYPE_CHECKING:
     import pandas
@@ -28,15 +29,6 @@ class Column:
     text: Callable[[object], str] = str
     key: bool = False
     usual: tuple = ()
-
-
-def size(count: int) -> str:
-    """Bytes in the unit that gives a number of one to four digits: '113 KiB'."""
-    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if count >= 1 << bits:
-            value = count / (1 << bits)
-            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
-    return f"{count} B"
 
 
 def median(cell: Cell, phase: str) -> float | None:
@@ -75,12 +67,6 @@ _SIZE_NOTES = {
 }
 
 
-def _count(value: object) -> str:
-    return f"{value:,}"
-
-
-#: headers of columns of words; the others hold numbers
-_WORDS = ("graph", "implementation", "search", "order", "filters", "queries", "checked by", "status")
 _COLUMNS = (
     Column("graph", lambda c: c.dataset, key=True),
     Column("implementation", lambda c: c.impl, key=True),
@@ -97,7 +83,7 @@ _COLUMNS = (
     Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
     Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
     Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
-    Column("positives", lambda c: c.positives, _count, usual=(None,)),
+    Column("positives", lambda c: c.positives, grouped, usual=(None,)),
     Column("checked by", lambda c: c.verified, usual=(None,)),
     Column("status", lambda c: c.status),
 )  # fmt: skip
@@ -120,21 +106,25 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def grid(cells: list[Cell]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: a line a cell; why one has no times stands once, below."""
+def table(cells: list[Cell]) -> Table:
+    """A line a cell; why one has no times stands once, below. Records are one a cell; times in ms, sizes in bytes."""
     shown, foot = columns(cells), Footnotes()
-    lines = []
+    lines, values = [], []
     for cell in ordered(cells):
-        line = ["" if (value := each.value(cell)) is None else each.text(value) for each in shown]
+        found = [each.value(cell) for each in shown]
+        line = ["" if value is None else each.text(value) for each, value in zip(shown, found, strict=True)]
         line[-1] = foot.status(line[-1], cell.reason)
         lines.append(line)
-    hidden = [each.header for each in _COLUMNS if each.key and each not in shown]
+        values.append(found)
+    headers = [each.header for each in shown]
     notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
-    if any(cell.search for cell in cells) and "search" in hidden:
+    if any(cell.search for cell in cells) and "search" not in headers:
         notes.append("Searches go depth first.")
-    present = {each.header for each in shown}
-    notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in present]
-    return [each.header for each in shown], lines, [*notes, *foot.lines()]
+    notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in headers]
+    return Table(
+        NAME, TITLE, headers, lines, frozenset(headers).difference(WORDS), keys=sum(each.key for each in shown),
+        notes=[*notes, *foot.lines()], values=values, records=[_record(cell) for cell in ordered(cells)],
+    )  # fmt: skip
 
 
 def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
@@ -142,25 +132,20 @@ def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((cell.dataset, cell.stands_for) for cell in cells if cell.stands_for))
 
 
-def keys(headers: list[str]) -> int:
-    """How many of these columns name a cell."""
-    return sum(each.key for each in _COLUMNS if each.header in headers)
+def plain(frame: pandas.DataFrame) -> list[dict]:
+    """A frame's rows as plain records, missing values None."""
+    return [
+        {key: None if value != value else value for key, value in line.items()} for line in frame.to_dict("records")
+    ]
 
 
-def right(headers: list[str]) -> tuple[str, ...]:
-    """Headers of the columns of numbers."""
-    return tuple(header for header in headers if header not in _WORDS)
-
-
-def records(cells: list[Cell]) -> Iterator[dict]:
-    """One plain record a cell, for `--json`; times in ms, sizes in bytes."""
-    for cell in ordered(cells):
-        yield {
-            "table": NAME, "dataset": cell.dataset, "impl": cell.impl, "dim": cell.dim, "search": cell.search,
-            "filters": cell.filtering or None, "order": cell.order, "threads": cell.threads or None,
-            "devices": cell.devices, "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
-            **{f"{phase}_ms": median(cell, phase) for phase in PHASES}, "index_bytes": cell.index_bytes,
-            "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
-            "positives": cell.positives, "verified": cell.verified, "status": cell.status,
-            "reason": cell.reason or None,
-        }  # fmt: skip
+def _record(cell: Cell) -> dict:
+    return {
+        "dataset": cell.dataset, "impl": cell.impl, "dim": cell.dim, "search": cell.search,
+        "filters": cell.filtering or None, "order": cell.order, "threads": cell.threads or None,
+        "devices": cell.devices, "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
+        **{f"{phase}_ms": median(cell, phase) for phase in PHASES}, "index_bytes": cell.index_bytes,
+        "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
+        "positives": cell.positives, "verified": cell.verified, "status": cell.status,
+        "reason": cell.reason or None,
+    }  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from grailbench.report import closure
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure
+from grailbench.report.papers import closures as closure
 from grailbench.report.sheet import Sheet, even, lay_panels, log_axes
 
 if TYPE_CHECKING:

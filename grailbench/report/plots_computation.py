@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
-from grailbench.report.computation import SETS, UNITS, batch_label, by_batch
 from grailbench.report.figures import Figure
+from grailbench.report.papers.computation import SETS, UNITS, batch_label, by_batch
 from grailbench.report.sheet import BAD, Sheet, chunks
 from grailbench.runs.rows import SOUND
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure
+from grailbench.report.papers.traversals import ORDER
 from grailbench.report.sheet import Sheet, put_mark
-from grailbench.report.traversal import ORDER
 
 if TYPE_CHECKING:
     import pandas

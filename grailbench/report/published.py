@@ -42,6 +42,9 @@ _CAPTIONS = {
     "computation-2": "The home-made graph set",
 }
 
+PAPER_TABLES = ("computation-1", "computation-2")  #: of Computation 2020
+COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: those that have vertices and edges, no times
+
 
 @dataclass(frozen=True)
 class Erratum:

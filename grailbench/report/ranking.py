@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grailbench.report.measured import median
-from grailbench.report.peers import PREFIX
-from grailbench.report.render import ms
+from grailbench.report.papers.peers import PREFIX
+from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
+from grailbench.words import ms, multiple
 
 NOTES = {
     "query": "",
@@ -97,14 +98,14 @@ def _ranking(cells: list[Cell], phase: str, dim: int | None, query_set: str, lik
     return Ranking(phase, dim, query_set, like, best, places)
 
 
-def grid(ranking: Ranking) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: a line a configuration, its times over the best of each graph."""
+def table(ranking: Ranking) -> Table:
+    """A line a configuration, its times over the best of each graph."""
     lines, partly, lost = [], False, 0
     for number, place in enumerate(ranking.places, 1):
         whole = len(place.cells) == len(ranking.best)
         partly |= not whole
         lost = max(lost, place.mean.missing if place.mean else 0)
-        mean = "" if place.mean is None else f"{_short(place.mean.value)}{'' if whole else '*'}"
+        mean = "" if place.mean is None else f"{multiple(place.mean.value)}{'' if whole else '*'}"
         mean += _sampled(place.cells.values()) if mean else ""
         lines.append([str(number), place.name, mean, *(_shown(ranking, place, graph) for graph in ranking.best)])
     on = {graph: [p.cells[graph] for p in ranking.places if graph in p.cells] for graph in ranking.best}
@@ -113,17 +114,16 @@ def grid(ranking: Ranking) -> tuple[list[str], list[list[str]], list[str]]:
     notes += ["*: over the graphs that it was run on."] if partly else []
     notes += [f"A graph without a sound time counts as {PENALTY:g} times the best, or as the worst of the "
               "configuration's others."] if lost else []  # fmt: skip
-    return ["", "configuration", "all", *ranking.best], lines, [note for note in notes if note]
-
-
-def right(ranking: Ranking) -> tuple[str, ...]:
-    """Headers of the columns of numbers."""
-    return ("", "all", *ranking.best)
+    return Table(
+        "ranking", ranking.title, ["", "configuration", "all", *ranking.best], lines,
+        frozenset({"", "all", *ranking.best}), keys=2, notes=[note for note in notes if note],
+        records=list(_records(ranking)),
+    )  # fmt: skip
 
 
 def _shown(ranking: Ranking, place: Place, graph: str) -> str:
     if (ratio := ranking.ratio(place, graph)) is not None:
-        return _short(ratio) + _sampled([place.cells[graph]])
+        return multiple(ratio) + _sampled([place.cells[graph]])
     return place.cells[graph].status if graph in place.cells else ""
 
 
@@ -131,16 +131,9 @@ def _sampled(cells: Iterable[Cell]) -> str:
     return " (sampled)" if any(cell.status == "sampled" for cell in cells) else ""
 
 
-def _short(value: float) -> str:
-    """Two to three digits, all of those before the point."""
-    if value < 0.1:
-        return f"{value:.2g}"
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def records(ranking: Ranking) -> Iterator[dict]:
+def _records(ranking: Ranking) -> Iterator[dict]:
     """One plain record a configuration and graph, then one with its geometric mean over them (`dataset` null)."""
-    base = {"table": "ranking", "phase": ranking.phase, "d": ranking.dim, "queries": ranking.query_set}
+    base = {"phase": ranking.phase, "d": ranking.dim, "queries": ranking.query_set}
     for number, place in enumerate(ranking.places, 1):
         line = {**base, "place": number, "configuration": place.name}
         for graph in ranking.best:

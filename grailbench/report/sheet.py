@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grailbench.report import computation, figures
+from grailbench.report import figures
 from grailbench.report import figures_style as style
 from grailbench.report.figures import Figure
+from grailbench.report.papers import computation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

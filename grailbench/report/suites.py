@@ -7,7 +7,6 @@ frame has a row.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -15,20 +14,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import NothingMeasured
-from grailbench.report import render
 from grailbench.report.figures import Figure
 from grailbench.report.places import place
+from grailbench.report.render.csv import csv
+from grailbench.report.render.json import json
+from grailbench.report.render.markdown import markdown
+from grailbench.report.render.terminal import terminal
 from grailbench.runs import folder as results
 from grailbench.runs.cells import plain
 from grailbench.runs.rows import SOUND, STANDS_ON
+from grailbench.words import machine
 
 if TYPE_CHECKING:
     import pandas
 
 #: problem -> modules of its tables and figures, and of its drawings
 SUITES = {
-    "closure": ("grailbench.report.closure", "grailbench.report.plots_closure"),
-    **dict.fromkeys(("bfs", "sssp", "apsp"), ("grailbench.report.traversal", "grailbench.report.plots_traversal")),
+    "closure": ("grailbench.report.papers.closures", "grailbench.report.plots_closure"),
+    **dict.fromkeys(
+        ("bfs", "sssp", "apsp"), ("grailbench.report.papers.traversals", "grailbench.report.plots_traversal")
+    ),
 }
 FOLDER = "report"
 
@@ -73,9 +78,9 @@ class Suite:
         modules, files = _modules(self.problems), {}
         if form in ("csv", "both"):
             for module in modules:
-                files[f"{module.PROBLEM}.csv"] = module.cells(self.rows).to_csv(index=False, lineterminator="\n")
+                files[f"{module.PROBLEM}.csv"] = csv([module.table(self.rows)])
         if form in ("markdown", "both"):
-            parts = [render.markdown(module.PROBLEM, *module.grid(self.rows)) for module in modules]
+            parts = [markdown(module.table(self.rows)) for module in modules]
             files["report.md"] = "\n".join([f"# {self.title}\n", *(f"- {line}\n" for line in self.header), *parts])
         for name, text in files.items():
             with atomic_file(folder / name) as file:
@@ -86,10 +91,10 @@ class Suite:
         """Lines of JSON, or lines and tables for the screen."""
         for module in _modules(self.problems):
             if as_json:
-                yield from (json.dumps(record) for record in module.records(self.rows))
+                yield from json(module.table(self.rows))
             else:
                 yield from (self.title, *self.header, "")
-                yield from render.terminal(module.PROBLEM, *module.grid(self.rows), keys=3)
+                yield from terminal(module.table(self.rows))
 
 
 def of_run(run: str | None) -> Suite | None:
@@ -108,7 +113,7 @@ def make(rows: pandas.DataFrame, environment: Mapping, folder: Path) -> Suite | 
     known = tuple(name for name in named if name in SUITES)
     if not known or rows["problem"].isna().any() or "reachability" in named:
         return None
-    named_machine, disturbed = document.machine(environment), document.disturbed(environment)
+    named_machine, disturbed = machine(environment), document.disturbed(environment)
     return Suite(f"Run {folder.name}", named_machine, folder, rows, known, disturbed)
 
 

@@ -10,10 +10,13 @@ from dataclasses import asdict
 import click
 
 from grailbench import screen
-from grailbench.report import render
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
-from grailbench.report.peers import names
+from grailbench.report.render.markdown import content
+from grailbench.report.render.markdown import markdown as section
+from grailbench.report.render.terminal import terminal
+from grailbench.report.table import Table
 from grailbench.runs.environment import busy
+from grailbench.words import some
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
@@ -126,7 +129,7 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
         groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each)
     most = len(apart) if everything else 3
     lines = [
-        [run, label, f"{len(cells)}", names((each.dataset for each in cells), most), word]
+        [run, label, f"{len(cells)}", some(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
         for (run, label, word), cells in groups.items()
     ]
     shown = lines if everything else lines[:_FEW]
@@ -218,26 +221,29 @@ def show(found: Comparison, everything: bool = False) -> Iterator:
     yield from header(found)
     for title, heads, lines, notes in sections(found, everything):
         yield ""
-        yield from render.terminal(title, heads, lines, notes, right=_right(heads), keys=2)
+        yield from terminal(Table("", title, heads, lines, _right(heads), keys=2, notes=notes))
     yield ""
     yield verdict(found)
 
 
-def _right(heads: list[str]) -> tuple[str, ...]:
+def _right(heads: list[str]) -> frozenset[str]:
     """Headers of right-aligned columns; base and new are words in the table of cells."""
-    return () if "reason" in heads else _NUMBERS
+    return frozenset(() if "reason" in heads else _NUMBERS)
 
 
 def markdown(found: Comparison) -> str:
     """A comment for a pull request: the outcome, what differs, and all times folded away."""
     parts = [f"## grailbench: {verdict(found)}\n\n" + "".join(f"- {line}\n" for line in header(found))]
-    for title, heads, lines, notes in sections(found):
-        parts.append("#" + render.markdown(title, heads, lines, notes))
+    parts += [section(_for_page(*each), level=3) for each in sections(found)]
     if found.times:
-        title, heads, lines, notes = _times(f"All {len(found.times)} times", found.times)
-        table = render.markdown(title, heads, lines, notes).partition("\n\n")[2]
-        parts.append(f"<details><summary>{title}</summary>\n\n{table}\n</details>\n")
+        table = _for_page(*_times(f"All {len(found.times)} times", found.times))
+        parts.append(f"<details><summary>{table.title}</summary>\n\n{content(table)}\n</details>\n")
     return "\n".join(parts)
+
+
+def _for_page(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
+    """A section, all columns but that of names aligned on the right."""
+    return Table("", title, heads, lines, frozenset(heads[1:]) - {"Data set"}, notes=notes)
 
 
 def records(found: Comparison) -> Iterator[dict]:

@@ -8,8 +8,10 @@ from typing import Any
 
 from grailbench import paths
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.report import render
+from grailbench.report.render.terminal import terminal
+from grailbench.report.table import Table
 from grailbench.screen import paired
+from grailbench.words import BLANK
 
 
 def records(kind: str) -> Iterator[dict]:
@@ -163,8 +165,8 @@ def show(kind: str) -> Iterator:
     lines = [[_text(record.get(column)) for column in columns] for record in found]
     notes = [f"{r['name']}: {r['reason']}" for r in found if r.get("reason")]
     headers = [column.replace("_", " ") for column in columns]
-    right = {headers[i] for i, column in enumerate(columns) if column in _NUMBERS}
-    yield from render.terminal(kind, headers, lines, notes, right=right)
+    right = frozenset(headers[i] for i, column in enumerate(columns) if column in _NUMBERS)
+    yield from terminal(Table(kind, kind, headers, lines, right, notes=notes))
 
 
 def info(name: str) -> list[dict]:
@@ -265,7 +267,7 @@ def _size(count: int) -> str:
 def _text(value: Any) -> str:
     """A value as people read it."""
     if value is None:
-        return render.BLANK
+        return BLANK
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

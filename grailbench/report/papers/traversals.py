@@ -8,14 +8,15 @@ edges (`ready`), all searches of a cell and the copies of their results included
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from grailbench.report import measured, render
-from grailbench.report.figures import Figure, short
+from grailbench.report import measured
+from grailbench.report.figures import Figure
 from grailbench.report.footnotes import Footnotes
+from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, plain
 from grailbench.runs.rows import SOUND, STANDS_ON, standing
+from grailbench.words import BLANK, ms, short
 
 if TYPE_CHECKING:
     import pandas
@@ -151,8 +152,8 @@ HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search
 _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 
-def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: medians of every cell, problem by problem and graph by graph."""
+def table(rows: pandas.DataFrame) -> Table:
+    """Medians of every cell, problem by problem and graph by graph; records and CSV are `cells`."""
     found = cells(rows, sized=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines, foot = [], Footnotes()
@@ -164,8 +165,8 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
             "" if steps is None else f"{steps:,.0f}", "" if not steps else short(1000 * r.ms / steps),
             "" if _known(r.launches) is None else f"{r.launches:,.0f}", *_ms(r.transfer),
             "" if _known(r.rate) is None else short(r.rate / 1e6),
-            *_ratio(base, r.ms), *(_ms(r.ready) if _known(r.ready) else [render.BLANK]),
-            *(_ratio(whole, r.ready) if _known(r.ready) else [render.BLANK]), foot.status(r.status, r.reason),
+            *_ratio(base, r.ms), *(_ms(r.ready) if _known(r.ready) else [BLANK]),
+            *(_ratio(whole, r.ready) if _known(r.ready) else [BLANK]), foot.status(r.status, r.reason),
         ])  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
@@ -178,7 +179,11 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
         *foot.lines(),
     ]
     headers, lines, more = measured.with_sizes(HEADERS, lines, found.sizes)
-    return headers, lines, [*notes, *more]
+    data = found.drop(columns="sizes")
+    return Table(
+        PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more], records=measured.plain(data),
+        file=PROBLEM, data=data,
+    )  # fmt: skip
 
 
 def _known(value) -> float | None:
@@ -190,10 +195,4 @@ def _ratio(base, ms) -> list[str]:
 
 
 def _ms(*values) -> list[str]:
-    return ["" if _known(value) is None else render.ms(value) for value in values]
-
-
-def records(rows: pandas.DataFrame) -> Iterable[dict]:
-    """One plain record a cell."""
-    for line in cells(rows).to_dict("records"):
-        yield {"table": PROBLEM} | {key: None if value != value else value for key, value in line.items()}
+    return ["" if _known(value) is None else ms(value) for value in values]

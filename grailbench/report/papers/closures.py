@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.graph.generate import parse_shape
-from grailbench.report import measured, render
+from grailbench.report import measured
 from grailbench.report.figures import Figure
-from grailbench.report.footnotes import Footnotes
+from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, plain
 from grailbench.runs.rows import SOUND, STANDS_ON, standing
+from grailbench.words import BLANK, ms
 
 if TYPE_CHECKING:
     import pandas
@@ -103,10 +104,10 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
             lines.append(head | {"phase": "", "reason": reason})
             continue
         for (_, phase), some in timed.groupby(["under", "phase"], sort=False):
-            ms = some.groupby("trial").ms.sum()
+            times = some.groupby("trial").ms.sum()
             lines.append(head | {
-                "phase": phase, "reason": reason, "trials": len(ms), "mean": ms.mean(), "least": ms.min(),
-                "most": ms.max(), "median": ms.median(), "closure": _whole(own.positives.dropna().max()),
+                "phase": phase, "reason": reason, "trials": len(times), "mean": times.mean(), "least": times.min(),
+                "most": times.max(), "median": times.median(), "closure": _whole(own.positives.dropna().max()),
             })  # fmt: skip
     columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]
     return pandas.DataFrame(lines, columns=columns)
@@ -168,8 +169,9 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
            "tiled / this", "edges of the closure", "status"]  # fmt: skip
 
 
-def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes: medians of every cell, graphs in the order of the run, implementations in `order`."""
+def table(rows: pandas.DataFrame) -> Table:
+    """Medians of every cell, graphs in the order of the run, implementations in `order`; records and rows of the CSV
+    are those of `cells`."""
     own_rows = of_closures(rows)
     found = cells(own_rows)
     tiled = {
@@ -181,12 +183,12 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
     for (dataset, impl, threads), own in found.groupby(_CELL, sort=False, dropna=False):
         first = own.iloc[0]
         medians = own.set_index("phase")["median"].to_dict()
-        times = [render.ms(medians[name]) if name in medians else "" for name in _PHASES]
+        times = [ms(medians[name]) if name in medians else "" for name in _PHASES]
         ratios = [
             f"{base[dataset] / medians[phase]:.3g}" if dataset in base and phase in medians else ""
             for phase, base in tiled.items()
         ]
-        ready = [render.ms(medians["ready"]) if "ready" in medians else render.BLANK, ratios[1]] if whole else []
+        ready = [ms(medians["ready"]) if "ready" in medians else BLANK, ratios[1]] if whole else []
         closed = "" if _whole(first.closure) is None else f"{int(first.closure):,}"
         lines.append([
             dataset, series_name(impl), str(_whole(first.threads) or ""), str(_whole(first.trials) or 0), *times,
@@ -204,10 +206,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], list[list[str]], list[str]]
     at = HEADERS.index("tiled / this") + 1
     columns = ["from edges ms", "tiled / this, from edges"] if whole else []
     headers, lines, more = measured.with_sizes([*HEADERS[:at], *columns, *HEADERS[at:]], lines, sizes)
-    return headers, lines, [*notes, *more]
-
-
-def records(rows: pandas.DataFrame) -> Iterable[dict]:
-    """One plain record a cell and phase."""
-    for line in cells(of_closures(rows)).to_dict("records"):
-        yield {"table": PROBLEM} | {key: None if value != value else value for key, value in line.items()}
+    return Table(
+        PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more],
+        records=measured.plain(found), file=PROBLEM, data=found,
+    )  # fmt: skip

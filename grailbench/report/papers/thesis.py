@@ -9,17 +9,16 @@ have columns that print has not: every other implementation of the run, in ms an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from grailbench.errors import InputError
 from grailbench.report import published
-from grailbench.report.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
-from grailbench.report.peers import PREFIX
-from grailbench.report.published import PRINTED_QUERIES, PRINTED_THREADS
+from grailbench.report.papers.beside import Entry, Filled, Row
+from grailbench.report.papers.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
+from grailbench.report.papers.peers import PREFIX
+from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES, PRINTED_THREADS
 from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell, batches, together
 
-PAPER_TABLES = ("computation-1", "computation-2")
-COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)
 TIME_TABLES = tuple(FEEDS)
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
@@ -36,52 +35,7 @@ _WHOLE = ", from edges"  #: what columns of `ready` are called
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One column of one row.
-
-    `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed',
-    ...). `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed
-    in the tables of counts, and None when either is missing or the two cannot be compared. `cell` is the cell
-    it came from.
-    """
-
-    measured: float | None = None
-    printed: str | None = None
-    ratio: float | None = None
-    status: str = "ok"
-    measured_notes: tuple[str, ...] = ()
-    printed_notes: tuple[str, ...] = ()
-    cell: Cell | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """A graph: canonical name, name as shown, and its entries by column."""
-
-    dataset: str
-    title: str
-    entries: dict[str, Entry]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table to show. `third` names the third line of a row: 'ratio', 'difference', or '' without print."""
-
-    name: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: list[Row]
-    third: str
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def measured(self) -> int:
-        """Number of rows that hold at least one measured value."""
-        return sum(any(e.measured is not None for e in row.entries.values()) for row in self.rows)
-
-
-def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str]) -> Table:
+def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str]) -> Filled:
     """Table `name` ('2.1' to '2.6', '6.1' to '6.6') with every printed row, measured or not.
 
     `cells` feed the tables of times. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the
@@ -115,7 +69,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     return _table(printed, rows, "ratio", notes, ours.columns)
 
 
-def _count_table(printed: published.Published, graphs: Mapping[str, Mapping | str]) -> Table:
+def _count_table(printed: published.Published, graphs: Mapping[str, Mapping | str]) -> Filled:
     """A table of counts; in the paper's a look-alike has a row after that of its graph."""
     rows = []
     for dataset in printed.rows:
@@ -135,9 +89,9 @@ def _row(printed: published.Published, dataset: str, entries: dict[str, Entry], 
     return Row(dataset, printed.title(dataset), {**beside, **more})
 
 
-def _table(printed, rows: list[Row], third: str, notes: Iterable[str], more: Iterable[str] = ()) -> Table:
+def _table(printed, rows: list[Row], third: str, notes: Iterable[str], more: Iterable[str] = ()) -> Filled:
     notes = [*(e.note for e in printed.errata if not e.row), *notes]
-    return Table(printed.name, printed.caption, ("Data set", *printed.values, *more), rows, third, notes)
+    return Filled(printed.name, printed.caption, ("Data set", *printed.values, *more), rows, third, notes)
 
 
 def _likes(printed: published.Published, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
@@ -158,7 +112,7 @@ def fits(row: Row) -> bool:
     return any(entry.cell is not None for column, entry in row.entries.items() if column != "Positive Queries")
 
 
-def of_graphs(table: Table, cells: Iterable[Cell]) -> Table:
+def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
     """A table without the rows of graphs that no cell is of."""
     present = {cell.dataset for cell in cells}
     return replace(table, rows=[row for row in table.rows if row.dataset in present])
@@ -308,7 +262,7 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
     return notes
 
 
-def others(cells: Iterable[Cell]) -> list[Table]:
+def others(cells: Iterable[Cell]) -> list[Filled]:
     """The graphs that stand in no published table, in the thesis's columns and without print: real and
     imported ones, then generated ones (look-alikes among them). Empty tables are left out."""
     cells = list(cells)
@@ -333,11 +287,11 @@ def others(cells: Iterable[Cell]) -> list[Table]:
         ]
         rows = [row for row in rows if fits(row)]
         if rows:
-            out.append(Table(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
+            out.append(Filled(name, caption, ("Data set", *CPU), rows, "", _method_notes(rows)))
     return [*out, *_gpu_others(cells)]
 
 
-def _gpu_others(cells: list[Cell]) -> list[Table]:
+def _gpu_others(cells: list[Cell]) -> list[Filled]:
     """As tables 6.1-6.6, for graphs that are not in them and do not look like one of theirs."""
     out = []
     for name, caption in (
@@ -367,7 +321,7 @@ def _gpu_others(cells: list[Cell]) -> list[Table]:
         ]
         if columns:
             notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
-            out.append(Table(name, caption, ("Data set", *columns), rows, "", notes))
+            out.append(Filled(name, caption, ("Data set", *columns), rows, "", notes))
     return out
 
 

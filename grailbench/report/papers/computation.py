@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.report import published, stalls
-from grailbench.report.feeds import Series
+from grailbench.report.papers.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
+from grailbench.report.table import Table
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.runs.rows import SOUND
+from grailbench.words import count
 
 if TYPE_CHECKING:
     import pandas
 
 LIKE = "-like"
+TITLE = "Claims of Computation 2020"
 PAPER = "gpu-path"  #: the paper's pipeline
 REFERENCE = "sequential"
 SETS = {"benchmark": "computation-1", "home-made": "computation-2"}
@@ -444,13 +447,14 @@ def _key(point: Point, claim: Claim) -> tuple:
     return point.dataset, point.d, order, point.cell.query_set if claim.what == "query" else None
 
 
-def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, lines and notes of the claims."""
+def claims_table(found: list[Check]) -> Table:
+    """The claims: a line, a record and a row of the CSV each."""
+    import pandas
+
     headers = ["Claim", "of", "implementation", "graphs", "theirs", "ours", "over", "verdict"]
     lines = []
     for each in found:
-        graphs, cells = ("" if number == 1 else "s" for number in (each.graphs, each.cells))
-        over = f"{each.graphs} graph{graphs}, {each.cells} cell{cells}"
+        over = f"{count(each.graphs, 'graph')}, {count(each.cells, 'cell')}"
         over += f", {each.lost} lost" if each.lost else ""
         over += f", {each.sampled} sampled" if each.sampled else ""
         over += f"; {each.unmatched} unmatched" if each.unmatched else ""
@@ -470,11 +474,8 @@ def check_grid(found: list[Check]) -> tuple[list[str], list[list[str]], list[str
     ]
     if any(each.reading == WHOLE for each in found) and not any(each.ours for each in found if each.reading == WHOLE):
         notes.append(f"From edges: {NOT_FROM_EDGES}.")
-    return headers, lines, notes
-
-
-def checks_csv(found: list[Check]) -> str:
-    """The claims as CSV, full precision."""
-    import pandas
-
-    return pandas.DataFrame([each.record() for each in found]).to_csv(index=False, lineterminator="\n")
+    records = [each.record() for each in found]
+    return Table(
+        "claims", TITLE, headers, lines, frozenset({"theirs", "ours"}), notes=notes, records=records, file="claims",
+        data=pandas.DataFrame(records),
+    )  # fmt: skip

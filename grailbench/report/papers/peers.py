@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.report.table import Table
 from grailbench.runs.cells import Cell, Stats
 from grailbench.runs.statistics import geometric_mean
+from grailbench.words import count, ms, ratio, some
 
 PREFIX = "peer:"
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
 USUAL_DIM = 2  #: label pairs of ours beside a peer that has no such choice
+NOTE = (
+    "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
+    "compare 'ready' (edges in memory to ready index) for like with like."
+)
 
 
 @dataclass(frozen=True)
@@ -97,18 +103,10 @@ def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]
         if cell.impl.startswith(PREFIX) and (cell.label, cell.query_set, cell.dataset) not in paired:
             left.setdefault((cell.label, cell.query_set, cell.dim), []).append(cell.dataset)
     return [
-        f"{label} on {names(graphs)} is compared with nothing: the run has no cell of {OURS}"
-        f"{'' if dim is None else f' with d={dim}'} on {query_set} there."
+        f"{label} on {some(dict.fromkeys(graphs), thing='graph')} is compared with nothing: the run has no cell of "
+        f"{OURS}{'' if dim is None else f' with d={dim}'} on {query_set} there."
         for (label, query_set, dim), graphs in left.items()
     ]
-
-
-def names(graphs: Iterable[str], most: int = 3) -> str:
-    """'kegg, human, amaze and 14 more graphs': names, each once, the first of them in full."""
-    found = list(dict.fromkeys(graphs))
-    more = len(found) - most
-    rest = f" and {more} more graph{'s' if more > 1 else ''}" if more > 0 else ""
-    return ", ".join(found[:most]) + rest
 
 
 def _by_label(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
@@ -126,3 +124,59 @@ def _pair(ours: Cell, theirs: Cell) -> Pair:
 def _medians(cell: Cell) -> dict[str, float | None]:
     found: dict[str, Stats | None] = {phase: cell.stats(phase) if cell.sound else None for phase in PHASES}
     return {phase: None if s is None else s.median for phase, s in found.items()}
+
+
+# ------------------------------------------------------------------ the table
+
+
+def table(comparison: Comparison) -> Table:
+    """A line a graph: median ms of ours and theirs and the ratio, by phase; then the geometric means and the largest
+    ratios. The CSV has a line a graph and phase, the records one a phase with the means too (`dataset` null)."""
+    import pandas
+
+    headers = ["Data set"]
+    for phase in comparison.phases:
+        headers += [f"{phase} ours", f"{phase} theirs", "ratio"]
+    lines = []
+    for pair in comparison.pairs:
+        line = [pair.dataset if pair.status == "ok" else f"{pair.dataset} ({pair.status})"]
+        for phase in comparison.phases:
+            line += [ms(pair.ours[phase]), ms(pair.theirs[phase]), ratio(pair.ratio(phase))]
+        lines.append(line)
+    means, largest = ["geometric mean"], ["largest ratio"]
+    for phase in comparison.phases:
+        mean, graphs = comparison.geometric_mean(phase)
+        means += ["", count(graphs, "graph"), ratio(mean)]
+        worst, where = comparison.worst(phase)
+        largest += ["", where, ratio(worst)]
+    records = list(_records(comparison))
+    return Table(
+        "peers", heading(comparison), headers, [*lines, means, largest], frozenset(headers[1:]),
+        notes=[NOTE], records=[*records, *_means(comparison)], file="peers",
+        data=pandas.DataFrame(records),
+    )  # fmt: skip
+
+
+def heading(comparison: Comparison) -> str:
+    """'Peers: A against B (random-100000-s1, one thread each; median ms; ratio = ours / theirs)'."""
+    kind = "look-alikes, " if comparison.like else ""
+    threads = "one thread each" if comparison.threads == 1 else f"ours on one thread, theirs on {comparison.threads}"
+    how = f"{kind}{comparison.query_set}, {threads}; median ms; ratio = ours / theirs"
+    return f"Peers: {comparison.ours} against {comparison.theirs} ({how})"
+
+
+def _records(comparison: Comparison) -> Iterator[dict]:
+    for pair in comparison.pairs:
+        for phase in PHASES:
+            yield {
+                "ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set,
+                "dataset": pair.dataset, "phase": phase, "ours_ms": pair.ours[phase],
+                "theirs_ms": pair.theirs[phase], "ratio": pair.ratio(phase), "status": pair.status,
+            }  # fmt: skip
+
+
+def _means(comparison: Comparison) -> Iterator[dict]:
+    base = {"ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set, "dataset": None}
+    for phase in PHASES:
+        mean, graphs = comparison.geometric_mean(phase)
+        yield {**base, "phase": phase, "geometric_mean": mean, "graphs": graphs}

@@ -1,0 +1,156 @@
+"""Printed tables filled with what was measured: each graph has a line of measured values, one of printed ones, and one
+of their ratio or difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from grailbench.report import published
+from grailbench.report.footnotes import Footnotes
+from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.table import Table, numbers
+from grailbench.runs.cells import Cell
+from grailbench.words import BLANK, difference, ms, ratio
+
+_INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
+_SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column of one row.
+
+    `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed',
+    ...). `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed
+    in the tables of counts, and None when either is missing or the two cannot be compared. `cell` is the cell
+    it came from.
+    """
+
+    measured: float | None = None
+    printed: str | None = None
+    ratio: float | None = None
+    status: str = "ok"
+    measured_notes: tuple[str, ...] = ()
+    printed_notes: tuple[str, ...] = ()
+    cell: Cell | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A graph: canonical name, name as shown, and its entries by column."""
+
+    dataset: str
+    title: str
+    entries: dict[str, Entry]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A printed table filled with what was measured, or one in its columns.
+
+    `third` names the third line of a row: 'ratio', 'difference', or '' without print.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+    third: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def measured(self) -> int:
+        """Number of rows that hold at least one measured value."""
+        return sum(any(e.measured is not None for e in row.entries.values()) for row in self.rows)
+
+
+def heading(filled: Filled) -> str:
+    """'Table 2.4: Sparse tests (all times in ms)'; other tables have their caption alone."""
+    if filled.name in PAPER_TABLES:
+        return f"Computation 2020, table {filled.name[-1]}: {filled.caption}"
+    return f"Table {filled.name}: {filled.caption}" if filled.name[0].isdigit() else filled.caption
+
+
+def table(filled: Filled) -> Table:
+    """The table to show. Columns that print has not are blank in its lines; records are one a cell, and the CSV has one
+    line a graph: `measured`, `printed`, `ratio` (or `difference`) and `status` of each column."""
+    foot = Footnotes()
+    first, *columns = filled.columns
+    lines: list[list[str]] = []
+    values: list[list[object]] = []
+    ends = set()
+    for row in filled.rows:
+        entries = [row.entries[column] for column in columns]
+        blank = _shared_reason(entries)
+        name = row.title + foot.mark(blank)
+        measured = [
+            _measured(column, e) + ("" if blank else foot.mark(e.measured_notes))
+            for column, e in zip(columns, entries, strict=True)
+        ]
+        side = ["measured"] if filled.third else []
+        group = [[name, *side, *measured]]
+        if filled.third and any(e.printed for e in entries):  # else a look-alike among published rows
+            group.append(["", "printed", *(f"{e.printed or ''}{foot.mark(e.printed_notes)}" for e in entries)])
+            if not blank:
+                compare = difference if filled.third == "difference" else ratio
+                group.append(["", filled.third, *(compare(e.ratio) if e.printed else "" for e in entries)])
+        lines += group
+        values += [[name, *side, *(e.measured for e in entries)]] * len(group)
+        ends |= {len(lines) - 1} if filled.third else set()
+    headers = [first, *([""] if filled.third else []), *columns]
+    return Table(
+        filled.name, heading(filled), headers, lines, numbers(headers), ends=frozenset(ends - {len(lines) - 1}),
+        notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
+        file=f"table-{filled.name}" if filled.name in published.names() else filled.name, data=_data(filled),
+    )  # fmt: skip
+
+
+def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
+    """The one note that explains why a whole row is blank, else ()."""
+    notes = {e.measured_notes for e in entries}
+    return notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
+
+
+def _measured(column: str, entry: Entry) -> str:
+    if entry.measured is None:
+        return BLANK if entry.status == "missing" else entry.status.upper()
+    text = f"{entry.measured:.0f}" if column in _INTEGERS else ms(entry.measured)
+    if entry.status == "ok":
+        return text
+    few = entry.cell.planned is not None and entry.cell.trials < entry.cell.planned
+    words = ["sampled"] if entry.status == "sampled" else []
+    return f"{text} ({', '.join(words + [f'{entry.cell.trials} of {entry.cell.planned}'] * few)})"
+
+
+def _data(filled: Filled):
+    import pandas
+
+    sides = ("measured", "printed", filled.third) if filled.third else ("measured",)
+    rows = []
+    for row in filled.rows:
+        line = {"dataset": row.dataset, filled.columns[0]: row.title}
+        for column in filled.columns[1:]:
+            entry = row.entries[column]
+            both = {"measured": entry.measured, "printed": entry.printed, filled.third: entry.ratio}
+            line |= {f"{column} {side}": both[side] for side in sides} | {f"{column} status": entry.status}
+        rows.append(line)
+    return pandas.DataFrame(rows, dtype=object)  # counts stay whole numbers beside missing ones
+
+
+def _records(filled: Filled) -> Iterator[dict]:
+    for row in filled.rows:
+        for column in filled.columns[1:]:
+            entry, cell = row.entries[column], row.entries[column].cell
+            record = {
+                "dataset": row.dataset,
+                "title": row.title,
+                "column": column,
+                "measured": entry.measured,
+                "printed": None if entry.printed is None else float(entry.printed),
+                filled.third or "ratio": entry.ratio,
+                "status": entry.status,
+                "notes": [*entry.measured_notes, *entry.printed_notes],
+            }
+            source = {} if filled.name in COUNT_TABLES else {name: getattr(cell, name, None) for name in _SOURCE}
+            yield {**record, **source}

@@ -1,0 +1,25 @@
+"""A table as a section of a Markdown page."""
+
+from __future__ import annotations
+
+from tabulate import tabulate
+
+from grailbench.report.table import Table
+
+
+def markdown(table: Table, level: int = 2) -> str:
+    """Heading, table and notes; `level` of the heading."""
+    return f"{'#' * level} {table.title}\n\n{content(table)}"
+
+
+def content(table: Table) -> str:
+    """The table and its notes, without a heading."""
+    body = tabulate(
+        [[cell.replace("|", "\\|") for cell in line] for line in table.lines],
+        headers=table.headers,
+        tablefmt="github",
+        disable_numparse=True,
+        colalign=["right" if header in table.right else "left" for header in table.headers],
+    )
+    foot = "".join(f"- {note}\n" for note in table.notes)
+    return f"{body}\n" + (f"\n{foot}" if foot else "")
