@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import measured, published, ranking
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place

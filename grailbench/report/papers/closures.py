@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from grailbench.graph.generate import parse_shape
 from grailbench.report import measured
 from grailbench.report.figures import Figure
+from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, plain
 from grailbench.runs.rows import SOUND, STANDS_ON, standing
