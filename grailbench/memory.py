@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from grailbench.errors import TooLittleMemory
+from grailbench.words import decimal_size
 
 _GROUPS = Path("/sys/fs/cgroup")
 
@@ -31,7 +32,7 @@ def available() -> int:
 def require(need: int, what: str) -> None:
     """Raises TooLittleMemory when `need` bytes are more than there are; `what` begins the message."""
     if need > (free := available()):
-        raise TooLittleMemory(f"{what}: about {_spoken(need)} of memory needed, {_spoken(free)} free")
+        raise TooLittleMemory(f"{what}: about {decimal_size(need)} of memory needed, {decimal_size(free)} free")
 
 
 def _groups() -> list[Path]:
@@ -42,7 +43,3 @@ def _groups() -> list[Path]:
                 own = _GROUPS / line[4:]
                 return [own, *(each for each in own.parents if each.is_relative_to(_GROUPS))]
     return []
-
-
-def _spoken(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"

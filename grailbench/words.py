@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 
 BLANK = "–"  #: what tables show where there is no value
 
@@ -17,7 +18,7 @@ def grouped(value: float | str | None, none: str = "") -> str:
     """A whole number with its thousands grouped, '1,448', or another with two decimals, '0.45'; text as it is."""
     if value is None or isinstance(value, str):
         return none if value is None else value
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, Integral) else f"{value:,.2f}"
 
 
 def ms(value: float | None, none: str = BLANK) -> str:

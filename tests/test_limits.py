@@ -269,7 +269,7 @@ def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsy
     code, out, _ = call(capsys, "limits", "--only", "cpu")
     assert code == 0
     assert "\x1b" not in out
-    assert all(word in out for word in ("gather", "16 KB", "1 GB", "2.5", "0.11*", "G/s"))
+    assert all(word in out for word in ("gather", "16 KiB", "1 GiB", "2.5", "0.11*", "G/s"))
 
 
 def test_table_of_a_simulated_run_says_right_and_gives_no_figure(capsys):

@@ -31,6 +31,7 @@ from pydantic import (
 from grailbench import paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.errors import InputError
+from grailbench.words import count
 
 
 def _listed(value):
@@ -187,7 +188,7 @@ class Cell:
         words += [self.search] if self.search else []
         words += [self.filters] if self.filters not in (None, "none") else []
         words += [self.order] if self.order not in (None, "random") else []
-        words += [f"{self.threads} thread{'s' if self.threads > 1 else ''}"] if self.threads is not None else []
+        words += [count(self.threads, "thread")] if self.threads is not None else []
         words += [f"{self.devices} GPUs"] if (self.devices or 1) > 1 else []
         words += [self.queries.name] if self.queries.kind not in ("random", "all") else []
         return " ".join(words)

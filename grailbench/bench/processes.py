@@ -29,6 +29,7 @@ from grailbench.bench import peaks
 from grailbench.bench.parent import end_with
 from grailbench.bench.plan import Cell
 from grailbench.guard import INTERRUPTS, Outcome, guarded
+from grailbench.words import gib
 
 OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
 # Interrupts are the run's to hear, who then ends us: even one that comes as Python starts.
@@ -155,7 +156,7 @@ class CellProcess:
 def _outcome_of(status: int, peak: int) -> Outcome:
     """What became of a process that ended by itself: its wait status, and the bytes it had resident at most."""
     code = os.waitstatus_to_exitcode(status)
-    had = f"it had {peak / 2**30:.2f} GiB resident"
+    had = f"it had {gib(peak)} resident"
     if code == -signal.SIGKILL:
         return Outcome("out of memory", f"the system killed the cell's process, as it does when memory runs out; {had}")
     how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"

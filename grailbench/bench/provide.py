@@ -9,6 +9,7 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.datasets.library import BenchGraph, RawGraph
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.words import count
 
 FETCH_JOBS = 4
 
@@ -60,7 +61,7 @@ def _fetch(names: list[str], note) -> None:
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.registry import registry
 
-    note(f"fetching {len(names)} graph{'s' if len(names) > 1 else ''}: {', '.join(names)}")
+    note(f"fetching {count(len(names), 'graph')}: {', '.join(names)}")
     results = fetch([registry()[name] for name in names], jobs=FETCH_JOBS)
     came = [result.name for result in results if result.status != "missing"]
     lost = [result for result in results if result.status == "missing"]

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, flag_name, make_plan
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
+from grailbench.words import some
 
 _SHOWN = 4  #: differences that an error lists
 
@@ -60,10 +61,8 @@ def require_same(folder: Path, plan: Plan) -> bool:
         found = [f"cells: {len(old):,} in the run, {len(new):,} asked, {both:,} in both"]
     if not found:
         return all(old[key].trials == cell.trials for key, cell in new.items())
-    found = list(dict.fromkeys(found))
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     raise InputError(
-        f"was begun with another plan: {'; '.join(found[:_SHOWN])}{more}", path=folder,
+        f"was begun with another plan: {some(dict.fromkeys(found), _SHOWN, between='; ')}", path=folder,
         remedy="--resume without these options goes on with it, more --trials extend it; a new run needs no --resume",
     )  # fmt: skip
 

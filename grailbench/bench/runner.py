@@ -38,6 +38,7 @@ from grailbench.guard import Outcome, guarded, prompt_interrupts
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FORMAT, SOUND
+from grailbench.words import count
 
 PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
 
@@ -220,7 +221,7 @@ def _note_threads(plan: Plan, cores: int, watcher: Watcher) -> None:
     many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
     if many:
         threads = " and ".join(f"{count:,}" for count in many)
-        watcher.note(f"{threads} threads on {cores} core{'s' if cores > 1 else ''}: they wait for one another")
+        watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
 
 
 def _patience(plan: Plan) -> str | None:

@@ -12,6 +12,7 @@ from grailbench.closure import bits as packed
 from grailbench.closure.index import Relation
 from grailbench.errors import CheckFailed, TooLittleMemory
 from grailbench.graph.oracle import closure_rows
+from grailbench.words import gib
 
 SCIPY_STEPS = 2 * 10**8  #: vertices times edges up to which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that are searched one by one
@@ -46,8 +47,8 @@ def require_memory(name: str, vertices: int) -> None:
     need, free = 3 * 8 * vertices * packed.words(vertices), memory.available()
     if need > free:
         raise TooLittleMemory(
-            f"the closure of {name}, {vertices:,} vertices, needs {need / 2**30:.2f} GiB; "
-            f"{free / 2**30:.2f} GiB are free (take a smaller graph, or a machine with more)"
+            f"the closure of {name}, {vertices:,} vertices, needs {gib(need)}; "
+            f"{gib(free)} are free (take a smaller graph, or a machine with more)"
         )
 
 

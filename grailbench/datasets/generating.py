@@ -14,6 +14,7 @@ from grailbench.graph import generate
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 from grailbench.screen import Grid
+from grailbench.words import BLANK, grouped
 
 LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
 TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
@@ -127,8 +128,8 @@ def account(record: dict) -> list[Grid | str]:
     title = f"{counts} in its file, {seconds:.2f} s"
     heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
     for row in record["differences"]:
-        relative = "–" if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
-        lines.append([row["quantity"], _number(row["wanted"]), _number(row["generated"]), relative])
+        relative = BLANK if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
+        lines.append([row["quantity"], grouped(row["wanted"], BLANK), grouped(row["generated"], BLANK), relative])
     return [Grid(title, heads, lines, frozenset(heads[1:])), *_super_root(record), record["path"]]
 
 
@@ -145,12 +146,6 @@ def listing_table() -> Grid:
     """The look-alikes as a table."""
     heads, lines = ["name", "vertices", "edges", "positive pairs", "counts are"], []
     for row in listing():
-        rate = "–" if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
-        lines.append([row["name"], _number(row["vertices"]), _number(row["edges"]), rate, row["basis"]])
+        rate = BLANK if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
+        lines.append([row["name"], grouped(row["vertices"], BLANK), grouped(row["edges"], BLANK), rate, row["basis"]])
     return Grid(LISTED, heads, lines, frozenset(heads[1:4]))
-
-
-def _number(value) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

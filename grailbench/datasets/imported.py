@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from grailbench import files, paths
 from grailbench.errors import InputError
+from grailbench.words import count, grouped
 
 if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
@@ -146,7 +147,7 @@ def show(result: ImportResult) -> Iterator[Grid | str]:
     from grailbench.screen import Grid
 
     row = result.record()
-    line = [f"{row[key]:.2f}" if key == "degree" else f"{row[key]:,}" for key in _COLUMNS.values()]
+    line = [grouped(row[key]) for key in _COLUMNS.values()]
     yield Grid(f"{result.name}, with the super-root", list(_COLUMNS), [line], frozenset(_COLUMNS), keys=0)
     yield (
         f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
@@ -157,7 +158,7 @@ def show(result: ImportResult) -> Iterator[Grid | str]:
         yield f"weights: {row['weights']}"
     yield from row["notes"]
     yield (
-        f"condensed: {row['components']:,} component{'s' * (row['components'] != 1)}, "
+        f"condensed: {count(row['components'], 'component')}, "
         f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
     )
     yield f"next: grailbench run --dataset {result.name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from grailbench.errors import TooLittleMemory
+from grailbench.words import gib
 
 _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
@@ -40,8 +41,8 @@ def install(cuda) -> None:
                     raise
                 info = self.get_memory_info()
                 raise TooLittleMemory(
-                    f"an array of {size / 2**30:.2f} GiB beside {self.held() / 2**30:.2f} GiB in use does not fit the "
-                    f"device: {info.free / 2**30:.2f} of {info.total / 2**30:.2f} GiB are free"
+                    f"an array of {gib(size)} beside {gib(self.held())} in use does not fit the "
+                    f"device: {gib(info.free)} of {gib(info.total)} are free"
                 ) from error
             self.most = max(self.most, self.held())
             return taken

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from grailbench.device.gateway import cuda, require, simulated
 from grailbench.errors import TooLittleMemory
+from grailbench.words import gib
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,6 @@ def require_memory(needed: int, what: str, remedy: str = "take a smaller graph, 
     free, total = memory()
     if needed > free:
         raise TooLittleMemory(
-            f"{what} needs {_gib(needed)} of device memory; {_gib(free)} of {_gib(total)} are free on "
+            f"{what} needs {gib(needed)} of device memory; {gib(free)} of {gib(total)} are free on "
             f"{describe().name} ({remedy})"
         )
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB"

@@ -16,6 +16,7 @@ from numba import njit
 from grailbench import kernelcache
 from grailbench.errors import CheckFailed
 from grailbench.limits.scale import Note, Scale, row
+from grailbench.words import count
 
 kernelcache.adopt()  # nothing of another room with kernels is imported here
 
@@ -67,13 +68,13 @@ def measure(scale: Scale, cores: int, last_level: int, note: Note) -> list[dict]
     found = []
     for threads in sorted({1, cores}):
         with ThreadPoolExecutor(threads) as pool:
-            note(f"cpu: streams, {_threads(threads)}")
+            note(f"cpu: streams, {count(threads, 'thread')}")
             found += _streams(pool, threads, copied, scale.repeats)
     tables = [size for size in scale.cpu_tables if size <= most]
     table = np.random.default_rng(_SEED).integers(0, 1 << 32, tables[-1] // 4, dtype=np.uint32)
     for threads in sorted({1, cores}):
         with ThreadPoolExecutor(threads) as pool:
-            note(f"cpu: gathers, {_threads(threads)}")
+            note(f"cpu: gathers, {count(threads, 'thread')}")
             found += [_gathers(pool, threads, table[: size // 4], scale) for size in tables]
     return found
 
@@ -139,7 +140,3 @@ def _check() -> None:
     )
     if not all(right):
         raise CheckFailed(f"limits: copy, read, gather on the processor computed {right}; no ceiling was taken")
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread{'' if count == 1 else 's'}"

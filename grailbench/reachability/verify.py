@@ -17,6 +17,7 @@ from grailbench.graph.csr import Dag
 from grailbench.graph.oracle import closure_answers, swept_answers
 from grailbench.reachability.index import Index
 from grailbench.reachability.queries import UNKNOWN, QuerySet
+from grailbench.words import first
 
 _SHOWN = 3
 _DISPUTED = 1_024  # queries that the oracle is asked at once when implementations disagree
@@ -114,10 +115,9 @@ class Checker(Workload):
         queries = self.queries
         shown = [
             f"{' -> '.join(map(str, queries.pair(q)))} is {'' if queries.answers[q] else 'not '}reachable"
-            for q in wrong[:_SHOWN]
+            for q in wrong[: _SHOWN + 1]
         ]
-        more = ", ..." if wrong.size > _SHOWN else ""
-        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {', '.join(shown)}{more}"
+        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {first(shown, _SHOWN)}"
 
 
 def _shape_fault(answers, size: int) -> str | None:

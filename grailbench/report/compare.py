@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from grailbench import words
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.gate import Gate, load_gate
 from grailbench.report.runs import Measured, Run, load
@@ -164,7 +165,7 @@ class Comparison:
         if not self.compared:
             raise NothingMeasured(f"nothing comparable in {self.base.folder} and {self.new.folder}: {self._why()}")
         if count := len(self.of("regression")):
-            raise CheckFailed(f"{count} regression{'s' if count > 1 else ''} of {self.new.name} from {self.base.name}")
+            raise CheckFailed(f"{words.count(count, 'regression')} of {self.new.name} from {self.base.name}")
 
     def _why(self) -> str:
         if not self.matched:
@@ -416,7 +417,7 @@ def _untimed(old: Measured, now: Measured, phase: str) -> str:
         if size == 0:
             return f"not measured in the {side} run"
         if size < MIN_TRIALS:
-            return f"{size} trial{'s' if size > 1 else ''} in the {side} run, {MIN_TRIALS} are needed"
+            return f"{words.count(size, 'trial')} in the {side} run, {MIN_TRIALS} are needed"
         if not (cell.sample(phase) > 0.0).all():
             return f"a time of 0 ms in the {side} run"
     return ""

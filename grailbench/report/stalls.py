@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
 from grailbench.files import read_text
+from grailbench.words import count
 
 if TYPE_CHECKING:
     import pandas
@@ -90,7 +91,7 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
     total = sum(stalled.values())
     if not total:
         raise InputError(
-            f"has no stall reasons in its {weights} kernel{'s' if weights != 1 else ''}", path=path,
+            f"has no stall reasons in its {count(weights, 'kernel')}", path=path,
             remedy="profile with --section WarpStateStats --section SourceCounters and --csv --page raw",
         )  # fmt: skip
     rows = []

@@ -22,6 +22,7 @@ from grailbench.graph.ids import Ids
 from grailbench.traversal import check
 from grailbench.traversal.index import FAR, Implementation, Network, NoTimer, Timer
 from grailbench.traversal.weights import drawn
+from grailbench.words import count
 
 MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
 
@@ -241,7 +242,7 @@ class Searches(Workload):
     def describe(self) -> str:
         """'16 sources, drawn weights, 1,600 vertices reached'."""
         known = f", {sum(self._reached.values()):,} vertices reached" if len(self._right) == self.size else ""
-        return f"{self.size} source{'' if self.size == 1 else 's'}{_weighed(self.network)}{known}"
+        return f"{count(self.size, 'source')}{_weighed(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """An answer is right when its certificate holds; every search of every round must be."""

@@ -16,7 +16,7 @@ from grailbench.report.render.markdown import markdown as section
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs.environment import busy
-from grailbench.words import some
+from grailbench.words import brief, count, fine_ratio, grouped, some
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
@@ -37,13 +37,13 @@ def verdict(found: Comparison) -> str:
     """The outcome in a line."""
     if not found.compared:
         return "nothing comparable"
-    count = len(found.of("regression"))
-    if not count:
-        return f"no regression in the {_cells(found.matched)} of both" if found.apart else "no regression"
+    number = len(found.of("regression"))
+    if not number:
+        return f"no regression in the {count(found.matched, 'cell')} of both" if found.apart else "no regression"
     kinds = {"cells": found.cells, "counters": found.counters, "times": found.times, ONE_SIDE.lower(): found.apart}
     counts = {name: sum(each.verdict == "regression" for each in changes) for name, changes in kinds.items()}
     parts = [f"{number} in {name}" for name, number in counts.items() if number]
-    return f"{count} regression{'s' if count > 1 else ''}: {', '.join(parts)}"
+    return f"{count(number, 'regression')}: {', '.join(parts)}"
 
 
 def header(found: Comparison) -> list[str]:
@@ -59,25 +59,21 @@ def header(found: Comparison) -> list[str]:
         tally = Counter(each.verdict for each in found.times)
         parts = [f"{tally[name]} {_WORDS[name].lower()}" for name in _ORDER if tally[name]]
         lines.append(f"{len(found.times)} times compared: {', '.join(parts)}")
-    for reason, count in Counter(each.reason for each in found.left_out).items():
-        lines.append(f"{count} time{'s' if count > 1 else ''} not compared: {reason}")
+    for reason, number in Counter(each.reason for each in found.left_out).items():
+        lines.append(f"{count(number, 'time')} not compared: {reason}")
     if found.exit_code == 0 and any(each.verdict in ("improvement", "changed") for each in found.counters):
         lines.append("the work changed and is no regression: record a new baseline, or it will hide the next change")
     return lines
 
 
-def _cells(count: int) -> str:
-    return f"{count} cell{'s' if count != 1 else ''}"
-
-
 def _shared(found: Comparison) -> Iterator[str]:
     """How many cells both runs have, and each alone."""
-    yield f"{_cells(found.matched)} in both"
+    yield f"{count(found.matched, 'cell')} in both"
     for side in ("base", "new"):
-        if count := len(found.only(side)):
-            yield f"{count} only in {side}, not compared"
-    if count := sum(ABSENT not in (each.base, each.new) for each in found.apart):
-        yield f"{count} on other graphs of the same name, not compared"
+        if number := len(found.only(side)):
+            yield f"{number} only in {side}, not compared"
+    if number := sum(ABSENT not in (each.base, each.new) for each in found.apart):
+        yield f"{number} on other graphs of the same name, not compared"
 
 
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
@@ -113,7 +109,7 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
     if shown:
         yield _times("Times" if everything else "Times that differ", shown)
     if found.means:
-        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}", _ratio(m.mean.value)]
+        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}", fine_ratio(m.mean.value)]
                  for m in found.means]  # fmt: skip
         penalties = {m.mean.penalty for m in found.means if m.mean.missing}
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
@@ -134,7 +130,8 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
     ]
     shown = lines if everything else lines[:_FEW]
     hidden = sum(int(line[2]) for line in lines[len(shown) :])
-    notes = [f"{_cells(hidden)} of {len(lines) - len(shown)} more configurations: --all shows them."] if hidden else []
+    more = f"{count(hidden, 'cell')} of {len(lines) - len(shown)} more configurations: --all shows them."
+    notes = [more] if hidden else []
     return ONE_SIDE, ["run", "implementation", "cells", "Data sets", "verdict"], shown, notes
 
 
@@ -169,35 +166,26 @@ def _time_line(each: TimeChange) -> list[str]:
         each.unit,
         _side(each.base),
         _side(each.new),
-        _ratio(each.ratio),
-        f"{_ratio(each.bounds.low)}..{_ratio(each.bounds.high)}",
-        _ratio(each.least),
-        _ratio(each.allowed),
+        fine_ratio(each.ratio),
+        f"{fine_ratio(each.bounds.low)}..{fine_ratio(each.bounds.high)}",
+        fine_ratio(each.least),
+        fine_ratio(each.allowed),
         _WORDS[each.verdict] + ("~" if each.drifts else ""),
     ]
 
 
 def _side(side: Side) -> str:
-    return f"{_figure(side.median)} [{_figure(side.interval.low)}, {_figure(side.interval.high)}]"
+    return f"{brief(side.median)} [{brief(side.interval.low)}, {brief(side.interval.high)}]"
 
 
 def _counter_line(each: CounterChange) -> list[str]:
     both = each.base is not None and each.new is not None
     change = f"{(each.new - each.base) / each.base:+.2%}" if both and each.base else ""
-    values = ["" if value is None else f"{value:,}" for value in (each.base, each.new)]
+    values = [grouped(value) for value in (each.base, each.new)]
     word = _WORK[each.verdict]
     if each.verdict == "regression" and not both:
         word = "NOT COUNTED" if each.new is None else "NOT IN BASE"
     return [each.dataset, each.label, each.counter, *values, change, word]
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.3g}" if value < 0.1 or value >= 100 else f"{value:.2f}"
-
-
-def _figure(value: float) -> str:
-    """Three significant digits, whole numbers from 100 on."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def note(text: str) -> None:

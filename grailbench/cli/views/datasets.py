@@ -14,6 +14,7 @@ from grailbench.datasets.library import describe
 from grailbench.datasets.sources import Progress
 from grailbench.errors import CheckFailed, InputError
 from grailbench.screen import Grid, console
+from grailbench.words import first, grouped
 
 _NAMED = 8  # of the graphs that could not be had, those named in one line
 
@@ -42,9 +43,8 @@ def verdict(found: list[dict]) -> None:
         raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
     missing = [row["name"] for row in found if row["status"] in ("missing", "damaged")]
     if missing:
-        names = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
         raise InputError(
-            f"{len(missing)} of {len(found)} graphs could not be had: {names}",
+            f"{len(missing)} of {len(found)} graphs could not be had: {first(missing, _NAMED)}",
             remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
         )
 
@@ -94,19 +94,13 @@ def _table(of_set: list[dict]) -> Grid:
     for row in of_set:
         cells: list[str | Text] = [row["name"]]
         for _, key, beside in _COLUMNS:
-            cells.append(_cell(row[key]))
+            cells.append(grouped(row[key], "-"))
             if beside and printed:
                 differs = key != "degree" and row[beside] not in (None, row[key])
-                cells.append(Text(_cell(row[beside]), style="bold red" if differs else "dim"))
+                cells.append(Text(grouped(row[beside], "-"), style="bold red" if differs else "dim"))
         lines.append([*cells, _mark(row["matches"]), "verified" if row["verified"] else row["checked"]])
     heads = ["Graph", *numbers, "", "Checksum"]
     return Grid(f"{title}{of_set[0]['set']}, with the super-root", heads, lines, frozenset(numbers))
-
-
-def _cell(value) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else value
 
 
 def _mark(matches: bool | None) -> Text:

@@ -8,6 +8,7 @@ import click
 
 from grailbench.limits.ceilings import PARTS
 from grailbench.screen import Grid
+from grailbench.words import brief, size
 
 _NOISY = 1.5  # most over least, from which a figure is marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}
@@ -34,9 +35,10 @@ def _table(document: dict, part: str) -> Grid:
     ):
         for i, each in enumerate(group):
             name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
-            median = "right" if each["median"] is None else _number(each["median"]) + "*" * (_spread(each) > _NOISY)
+            median = "right" if each["median"] is None else brief(each["median"]) + "*" * (_spread(each) > _NOISY)
             unit = "" if each["median"] is None else each["unit"]
-            lines.append([name, _size(each), _shape(each), median, unit, _number(each["least"]), _number(each["most"])])
+            table = "" if each["bytes"] is None else size(each["bytes"])
+            lines.append([name, table, _shape(each), median, unit, brief(each["least"]), brief(each["most"])])
         ends.add(len(lines) - 1)
     right = frozenset(heads) - {"operation", ""}
     return Grid(_title(document, part), heads, lines, right, ends=frozenset(ends) - {len(lines) - 1})
@@ -55,27 +57,10 @@ def _title(document: dict, part: str) -> str:
     return f"{_NAMES[part]}: {what} ({measured['at']}{quick})"
 
 
-def _size(each: dict) -> str:
-    """A size as the powers of two it is: 16 KB, 1 GB."""
-    size = each["bytes"]
-    if size is None:
-        return ""
-    for unit, bits in (("GB", 30), ("MB", 20), ("KB", 10)):
-        if size >= 1 << bits:
-            return f"{size / (1 << bits):.3g} {unit}"
-    return f"{size} B"
-
-
 def _shape(each: dict) -> str:
     if each["threads"] is None:
         return ""
     return f"{each['threads']}" if each["blocks"] is None else f"{each['blocks']} x {each['threads']}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _spread(each: dict) -> float:

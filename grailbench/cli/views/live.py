@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
 from grailbench.runs.rows import cell_of, ends_trial, sampled
+from grailbench.words import brief, clock
 
 FIRST, TRIAL = "first", "trial"  #: kinds of steps: to verify and warm up, and to time
 DRAW_SECONDS = 0.1  #: at least between two drawings ...
@@ -62,7 +63,7 @@ class View:
                 if row["status"] != "ok":
                     self._finish(key, TRIAL, sum(self._left.get(key, {}).values()))
             elif ends_trial(row):
-                top = [f"{r['phase']} {_ms(r['ms'])}" for r in rows if not r["under"]]
+                top = [f"{r['phase']} {brief(r['ms'])} ms" for r in rows if not r["under"]]
                 top += ["sampled"] if sampled(row["verified"]) else []
                 self._last[key] = ", ".join(top)
                 place = (row["dataset"], row["query_set"], row["problem"])
@@ -119,20 +120,15 @@ class View:
         ]
         best = self._best.get((self.cell.dataset, self.cell.queries.name, self.cell.problem))
         if best is not None:
-            found.append(f"best {best[2]} so far on {self.cell.dataset}: {_ms(best[0])}, {best[1]}")
+            found.append(f"best {best[2]} so far on {self.cell.dataset}: {brief(best[0])} ms, {best[1]}")
         return found
-
-
-def _ms(value: float) -> str:
-    return f"{value:.3g} ms" if value < 100 else f"{value:,.0f} ms"
 
 
 def duration(seconds: float | None) -> str:
     """'about 0:01:05 left', '' when unknown."""
     if seconds is None:
         return ""
-    whole = round(seconds)
-    return f"about {whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02} left"
+    return f"about {clock(seconds)} left"
 
 
 class LiveView:

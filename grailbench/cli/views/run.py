@@ -22,6 +22,7 @@ from grailbench.report.footnotes import Footnotes
 from grailbench.runs.environment import usable_cores
 from grailbench.runs.rows import cell_of, sampled, standing
 from grailbench.screen import Grid, fold
+from grailbench.words import count, grouped, steady
 
 
 class Screen:
@@ -47,7 +48,7 @@ class Screen:
 
     def began(self, folder: Path | None, plan: Plan, steps: int) -> None:
         graphs = len(plan.by_dataset())
-        what = f"{_count(len(plan.cells), 'cell')} on {_count(graphs, 'graph')}"
+        what = f"{count(len(plan.cells), 'cell')} on {count(graphs, 'graph')}"
         self.note(what if folder is None else f"{what}, rows go to {paths.shown(folder)}")
         if self.console.is_terminal and not (self.as_json and sys.stdout.isatty()):
             self.live = LiveView(self.console, plan, steps)
@@ -55,11 +56,11 @@ class Screen:
     def opened(self, graph: Input, cells: int) -> None:
         self._began = monotonic()
         kind = {True: "real, checksum verified", False: "real, checksum not verified"}.get(graph.verified, graph.kind)
-        self.note(f"{graph.name}: {graph.vertices:,} vertices, {graph.edges:,} edges ({kind}), {_count(cells, 'cell')}")
+        self.note(f"{graph.name}: {graph.vertices:,} vertices, {graph.edges:,} edges ({kind}), {count(cells, 'cell')}")
 
     def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None:
         for name, checker in checkers.items():
-            sound = _count(sum(cell.queries.name == name for cell in cells), "cell")
+            sound = count(sum(cell.queries.name == name for cell in cells), "cell")
             end = ": their times are sampled" if sampled(checker.method) else ""
             self.note(f"  {name}: {checker.describe()}; {sound} verified by {checker.method}{end}")
 
@@ -85,7 +86,7 @@ class Screen:
 def plan_table(plan: Plan, missing: list[str]) -> Grid:
     """The cells of a plan; graphs that are not in the cache are marked."""
     absent, cores = set(missing), usable_cores()
-    title = f"{plan.name}: {_count(len(plan.cells), 'cell')} on {_count(len(plan.by_dataset()), 'graph')}"
+    title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
     heads = ["dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes"]
     lines = []
     for cell in (cell for cells in plan.by_dataset().values() for cell in cells):
@@ -95,7 +96,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
-        notes += [f"{cores} core{'s' if cores > 1 else ''} here"] if (cell.threads or 0) > cores else []
+        notes += [f"{count(cores, 'core')} here"] if (cell.threads or 0) > cores else []
         notes += [f"{cell.devices} GPUs"] if (cell.devices or 1) > 1 else []
         notes = [cell.problem, *notes] if cell.problem != USUAL else notes
         values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
@@ -140,7 +141,7 @@ def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: boo
             medians = [_median(group, head.split()[0]) for head in times]
             trials = sum(row["phase"] == solved.phases[-1] and not row["under"] for row in group)
             cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
-        cells += [_grouped(last["positives"]), last["verified"]]
+        cells += [grouped(last["positives"]), last["verified"]]
         status, reason = standing(group)
         lines.append([_text(value) for value in (*cells, foot.status(status, reason))])
     title = ": ".join(part for part in (solved.name if named else "", title) if part)
@@ -168,17 +169,8 @@ def _median(rows: list[dict], phase: str) -> str:
     times = [row["ms"] for row in rows if row["phase"] == phase and not row["under"]]
     if not times or standing(rows)[0] == "wrong":
         return ""
-    median = statistics.median(times)
-    return f"{median:.3f}" if median < 1 else f"{median:.2f}" if median < 100 else f"{median:,.0f}"
+    return steady(statistics.median(times))
 
 
 def _text(value) -> str:
     return "" if value is None else str(value)
-
-
-def _grouped(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
