@@ -88,12 +88,17 @@ class NoTimer:
 
 
 class Implementation(ABC):
-    """A way to solve a problem; each problem says what more it has. `@register` files it under its name."""
+    """A way to solve a problem; each problem says what more it has. `@register` files it under its name.
+
+    A subclass's docstring is what `grailbench info` says of it: a line, then what it does step by step.
+    """
 
     name: ClassVar[str]
     problem: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()  #: extras or hardware beyond the base install, such as 'peers'
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
+    cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
+    counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, but for the traffic that they imply
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: what its cells say of an axis that it does not obey but has, by name
     process: ClassVar[str] = "shared"  #: 'own' where only a process of its own can be stopped, unless a config says

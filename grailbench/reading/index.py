@@ -71,10 +71,16 @@ class Implementation(contract.Implementation):
         """The graph in a file of the form; `vertices` for readers that cannot know."""
 
 
+_READS = "One compiled pass over the bytes turns digits into numbers; the first line that does not fit is named."
+_COST = "every byte once"
+
+
 def _ours(name: str) -> None:
     class Ours(Implementation):
         form = name
         source = "ours"
+        cost = _COST
+        counts = ("text_bytes",)
 
         @classmethod
         def read(cls, path: Path, vertices: int) -> Graph:
@@ -83,7 +89,7 @@ def _ours(name: str) -> None:
 
             return read_graph(path, cls.form)
 
-    Ours.name, Ours.__doc__ = name, f"Our reader of the format `{name}`."
+    Ours.name, Ours.__doc__ = name, f"Our reader of the format `{name}`.\n\n{_READS}"
     register(Ours)
 
 
@@ -93,11 +99,16 @@ for _name in FORMS:
 
 @register
 class Pandas(Implementation):
-    """`pandas.read_csv`, with its parser in C, on an edge list: the unit in which others are told."""
+    """`pandas.read_csv`, with its parser in C, on an edge list: the unit in which others are told.
+
+    Two columns of 32-bit integers, after a line of comment.
+    """
 
     name = "pandas"
     form = "edges"
     source = "pandas"
+    cost = _COST
+    counts = ("text_bytes",)
 
     @classmethod
     def read(cls, path: Path, vertices: int) -> Graph:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -181,9 +183,22 @@ def info(name: str) -> list[dict]:
         return [{"kind": "machine", **environment()}]
     dataset = _dataset_info(name)
     found = [] if dataset is None else [{"kind": "dataset", **dataset}]
-    for kind in ("implementations", "configs"):
-        found += [{"kind": kind.removesuffix("s"), **record} for record in records(kind) if record["name"] == name]
+    for record in implementations():
+        if record["name"] == name:
+            found.append({"kind": "implementation", **record, **_explained(record["problem"], name)})
+    found += [{"kind": "config", **record} for record in configs() if record["name"] == name]
     return found or [_run_info(name)]
+
+
+def _explained(problem: str, name: str) -> dict:
+    """What an implementation says of itself: `what` it is in a line, its `steps` a sentence each, what it `cost`s in
+    time and memory, and the work `counters` that it may fill."""
+    from grailbench.contract import implementation
+
+    found = implementation(name, problem)
+    what, _, rest = inspect.cleandoc(found.__doc__ or "").partition("\n\n")
+    steps = re.split(r"(?<=[.:]) (?=[A-Z`])", " ".join(rest.split()))
+    return {"what": " ".join(what.split()), "steps": steps, "cost": found.cost or None, "counters": list(found.counts)}
 
 
 def _dataset_info(name: str) -> dict | None:
@@ -249,7 +264,7 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
                     ", ".join(f"{k.replace('_', ' ')} {_text(v)}" for k, v in item.items() if v is not None),
                 )
                 label = ""
-        elif isinstance(value, list) and len(value) > 1 and isinstance(value[0], str) and len(_text(value)) > _LONG:
+        elif isinstance(value, list) and len(value) > 1 and len(_text(value)) > _LONG and _are_texts(value):
             for item in value:
                 yield label, item
                 label = ""
@@ -258,6 +273,11 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
 
 
 _LONG = 80  # a list of texts longer than this takes a line an item
+
+
+def _are_texts(values: list) -> bool:
+    """Whether there are sentences or addresses among them, not words alone."""
+    return any(isinstance(value, str) and re.search(r"[\s/]", value) for value in values)
 
 
 def _size(count: int) -> str:

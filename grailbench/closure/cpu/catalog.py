@@ -24,10 +24,14 @@ class _Floyd(Solver):
 
 @register
 class Floyd(Implementation):
-    """Floyd-Warshall on 32-bit integers, one thread."""
+    """Floyd-Warshall on 32-bit integers, one thread.
+
+    For each pivot k, row i becomes row i or row k wherever i has an edge to k.
+    """
 
     name = "floyd-warshall"
     source = "Fenz et al. 2022, section 3.1"
+    cost = "O(n^3); 4 n^2 bytes"
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
@@ -51,10 +55,15 @@ class _Warshall(Solver):
 
 @register
 class Warshall(Implementation):
-    """Warshall on packed bits, 64 pivots at a time, with tables of unions."""
+    """Warshall on packed bits, 64 pivots at a time, with tables of unions.
+
+    A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
+    that one word of it names. Unions are read from tables, one for each 8 pivots, made once a step.
+    """
 
     name = "warshall-bits"
     source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
+    cost = "O(n^3 / 512) words; n^2 / 8 bytes"
     axes = frozenset({"threads"})
 
     @classmethod
@@ -80,10 +89,16 @@ class _Sweep(Solver):
 
 @register
 class Sweep(Implementation):
-    """Strong components, then bit sets in reverse topological order, one thread."""
+    """Strong components, then bit sets in reverse topological order, one thread.
+
+    Two searches on packed bits find the components in topological order; from the last to the first, each one's set is
+    the union of its members' rows and of the sets of the components that they name.
+    """
 
     name = "condense-bits"
     source = "Purdom 1970; Goralcikova and Koubek 1979"
+    cost = "O(n^2 / 64 + n) words to condense, O(n / 64) an edge between components; n^2 / 8 bytes"
+    counts = ("components",)
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.reachability.counters import named, with_traffic, zeros
+from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
 from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
 from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
 from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
@@ -159,10 +159,19 @@ def _empty_labels(dag: Dag, params: Params) -> Labels:
 
 @register
 class Sequential(Implementation):
-    """GRAIL on one thread."""
+    """GRAIL on one thread: d depth-first traversals make the labels, and searches are pruned by them.
+
+    Each traversal visits the children of a vertex in another order and gives every vertex an interval: the rank at
+    which it is left, and the least rank among all that it reaches. A query u -> v is 'no' where an interval of v does
+    not lie inside that of u. What the labels (and the filters, where there are some) leave open is searched from u,
+    depth first or breadth first, and a child whose labels exclude v is never entered. Each vertex is visited once a
+    query.
+    """
 
     name = "sequential"
     source = "Caiazza 2019, algorithms 1-3"
+    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
+    counts = NAMES
     axes = frozenset({"dim", "search", "filters", "order"})
 
     @classmethod
@@ -177,10 +186,17 @@ class Sequential(Implementation):
 
 @register
 class Parallel(Implementation):
-    """GRAIL with a thread a label pair, and queries in blocks over `threads` threads."""
+    """GRAIL with a thread a label pair, and queries in blocks over `threads` threads.
+
+    The labels are those of `sequential`, one traversal a thread. The batch is cut into blocks, which the threads take
+    in turns, each with visit stamps and a stack of its own; a small batch is begun by one thread alone, since most
+    are over before the others would be awake.
+    """
 
     name = "parallel"
     source = "Caiazza 2019, section 2.4 ('query parallel')"
+    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
+    counts = NAMES
     axes = frozenset({"dim", "search", "filters", "order", "threads"})
 
     @classmethod

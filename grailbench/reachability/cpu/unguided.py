@@ -9,6 +9,9 @@ from grailbench.reachability.counters import named, with_traffic, zeros
 from grailbench.reachability.cpu.search import scratch, search_unguided
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
+_COST = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
+_COUNTS = ("queries", "searches", "vertices_expanded", "edges_scanned")
+
 
 class Unguided(Index):
     """No index at all: the DAG, and one visit stamp a vertex."""
@@ -49,10 +52,16 @@ class Unguided(Index):
 
 @register
 class DepthFirst(Implementation):
-    """Unguided depth-first search, the thesis's 'pure DFS'."""
+    """Unguided depth-first search, the thesis's 'pure DFS': no index.
+
+    From u along children, deepest first, until v is met or nothing is left. A stamp a vertex says which query
+    visited it last, so that no vertex is expanded twice and nothing is cleared between queries.
+    """
 
     name = "dfs"
     source = "Caiazza 2019, section 2.4.2 ('pure DFS')"
+    cost = _COST
+    counts = _COUNTS
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
@@ -62,10 +71,15 @@ class DepthFirst(Implementation):
 
 @register
 class BreadthFirst(Implementation):
-    """Unguided breadth-first search."""
+    """Unguided breadth-first search: no index.
+
+    From u along children, level by level, until v is met or nothing is left; visits are stamped as by `dfs`.
+    """
 
     name = "bfs"
     source = "Caiazza 2019, section 2.3"
+    cost = _COST
+    counts = _COUNTS
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:

@@ -13,6 +13,10 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Implementation, Index, Params, Timer
 from grailbench.reachability.labels import Labelled
 
+#: what both pipelines count
+COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
+          "label_generations")  # fmt: skip
+
 
 class GpuIndex(Labelled, Index):
     """Labels on both sides, the graph on the device, and what searches there."""

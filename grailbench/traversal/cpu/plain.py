@@ -40,11 +40,15 @@ def _bfs(offsets, targets, source, queue):
 
 @register
 class QueueBfs(Implementation):
-    """Breadth-first search with a queue, on one core."""
+    """Breadth-first search with a queue, on one core.
+
+    Takes the first vertex of the queue, and appends its children that were not reached with the next distance.
+    """
 
     name = "sequential"
     problem = "bfs"
     source = "textbook; the sequential baseline of Pathak et al."
+    cost = "O(n + m) a search"
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
@@ -74,11 +78,15 @@ class _Dijkstra(Solver):
 
 @register
 class Dijkstra(Implementation):
-    """scipy's Dijkstra (Fibonacci heap), on one core."""
+    """scipy's Dijkstra (Fibonacci heap), on one core.
+
+    Settles vertices in order of their distance; a heap holds those that were reached and are not settled.
+    """
 
     name = "dijkstra"
     problem = "sssp"
     source = "scipy.sparse.csgraph.dijkstra"
+    cost = "O(m + n log n) a search"
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
@@ -88,6 +96,10 @@ class Dijkstra(Implementation):
 
 @register
 class DijkstraEach(Dijkstra):
-    """scipy's Dijkstra from every vertex, on one core."""
+    """scipy's Dijkstra from every vertex, on one core.
+
+    One search after the other, as in `sssp`.
+    """
 
     problem = "apsp"
+    cost = "O(n (m + n log n)); 8 n^2 bytes"

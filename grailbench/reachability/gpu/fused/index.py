@@ -72,10 +72,21 @@ class FusedIndex(Index):
 
 @register
 class Fused(Implementation):
-    """Breadth-first labels, level filter, tree positive cut and 64 hubs, all on the device."""
+    """Ours: breadth-first labels, level filter, tree positive cut and 64 hubs, all on the device.
+
+    Vertices are numbered by level. In each pair every vertex takes a random parent of the level above; bottom-up,
+    subtrees are sized; a prefix sum over siblings and a pass top-down give ranks; one pass bottom-up over all edges
+    repairs the intervals so that they contain those of everything reached. The words of the 64 hubs come with the
+    same passes, and one launch does all of it. A batch is filtered a thread a query; what is open is searched from
+    both ends, by a warp in shared memory, then by a block where that had too little room; the rest is swept, 2,048
+    queries at a time.
+    """
 
     name = "gpu-fused"
     source = "grailbench (docs/algorithms.md)"
+    cost = "labels O(d n + m) work, a few barriers a level; 4 (2 d + 3) bytes a vertex, hubs 16 more"
+    counts = ("queries", "positives", "queries_open", "queries_searched", "queries_searched_again", "queries_swept",
+              "groups", "edges_scanned", "label_launches", "label_barriers")  # fmt: skip
     needs = ("gpu",)
     axes = frozenset({"dim", "devices"})
     fixed = {"filters": ",".join(FILTERS)}
