@@ -3,7 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from grailbench.runs.folder import load_run
+import pandas
+
+from grailbench.runs.cells import load
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "h200"
 TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -12,7 +14,7 @@ TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")
 @cache
 def rows(name):
     """The rows that count of one run; not to be changed."""
-    return load_run(FOLDER / name)[0]
+    return pandas.DataFrame(load(FOLDER / name).rows)
 
 
 def short(value):

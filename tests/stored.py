@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from grailbench.runs import folder as results
+from grailbench.runs.cells import Run
+from grailbench.runs.rows import FIELDS, cell_of
 
 WEIGHTS = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
 
@@ -17,14 +20,14 @@ def row(**fields) -> dict:
     """One row of a sound cell of `sequential`, d = 2, on kegg, with these fields replaced."""
     name = fields.get("dataset", "kegg")
     vertices, edges = SIZES.get(name, (1000, 2000))
-    base = dict.fromkeys(results.FIELDS) | {
+    base = dict.fromkeys(FIELDS) | {
         "run": "r", "dataset": name, "kind": "synthetic" if name.endswith("-like") else "real", "impl": "sequential",
         "dim": 2, "search": "dfs", "filters": "none", "order": "random", "seed": 1, "query_set": "random-100000-s1",
         "under": "", "planned": 2, "positives": 20240, "queries": 100_000, "status": "ok", "verified": "closure",
         "vertices": vertices, "edges": edges, "at": "2025-01-01T00:00:00.000+00:00",
     }  # fmt: skip
     found = base | fields
-    return {**found, "key": results.cell_of(found)}
+    return {**found, "key": repr(cell_of(found))}
 
 
 def trials(label=0.5, query=2.0, parts=None, apart=None, count=2, **fields) -> list[dict]:
@@ -79,6 +82,11 @@ ENVIRONMENT = {
     "cpu": f"Test CPU {HOSTILE}", "cores": 2, "memory_bytes": 8 << 30, "packages": {"numba": "0.1"},
     "command": ["grailbench", "run"], "fingerprint": "f", "at": "2025-01-01",
 }  # fmt: skip
+
+
+def made(rows, environment=None, name="1") -> Run:
+    """A run of these rows, without a folder."""
+    return Run(Path(name), environment or {}, list(rows))
 
 
 def store(folder, rows, environment=None):

@@ -12,8 +12,9 @@ from grailbench.bench.plan import load_config, make_plan
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.report import compare
 from grailbench.report.gate import load_gate
-from grailbench.report.runs import load
 from grailbench.runs import folder as results
+from grailbench.runs.cells import load
+from grailbench.runs.rows import cell_of
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "ci"
 AGAIN = "record it anew: results/baselines/ci/README.md"
@@ -34,19 +35,19 @@ def test_baseline_is_of_the_config_as_it_stands():
 
 def test_every_cell_is_sound_counted_and_timed_unless_threads_share_the_cores(baseline):
     assert len(baseline.cells) == len(make_plan(load_config("ci")).cells)
-    for cell in baseline.cells.values():
+    for cell in baseline.cells:
         assert cell.sound
         assert cell.counters
-        assert (cell.sample("query").size >= compare.MIN_TRIALS) == (cell.columns["threads"] is None)
+        assert (cell.sample("query").size >= compare.MIN_TRIALS) == (cell.threads == 0)
 
 
 def test_graphs_need_no_download_and_threads_are_the_same_everywhere(baseline):
-    assert {cell.kind for cell in baseline.cells.values()} == {"synthetic"}
-    assert {cell.columns["threads"] for cell in baseline.cells.values()} <= {None, 2}
+    assert {cell.kind for cell in baseline.cells} == {"synthetic"}
+    assert {cell.threads for cell in baseline.cells} <= {0, 2}
 
 
 def test_phases_are_short_enough_to_be_hardly_disturbed(baseline):
-    long = [c.label for c in baseline.cells.values() for t in ("label", "query") if np.median(c.sample(t)) > LONGEST_MS]
+    long = [c.label for c in baseline.cells for t in ("label", "query") if np.median(c.sample(t)) > LONGEST_MS]
     assert long == []
 
 
@@ -58,27 +59,27 @@ def test_baseline_was_recorded_from_a_clean_tree(baseline):
 def test_a_cell_or_counter_that_the_baseline_lacks_fails_the_gate(baseline):
     gate = load_gate(FOLDER / "gate.toml")
     short = deepcopy(baseline)
-    del next(iter(short.cells.values())).counters["edges_scanned"]
+    del short.cells[0].counters["edges_scanned"]
     assert compare.compare(short, baseline, gate).exit_code == 1
-    fewer = replace(baseline, cells=dict(list(baseline.cells.items())[1:]))
+    fewer = replace(baseline, rows=[row for row in baseline.rows if cell_of(row) != baseline.cells[0].key])
     assert compare.compare(fewer, baseline, gate).exit_code == 1
     assert compare.compare(baseline, fewer, gate).exit_code == 1
 
 
 def test_baseline_has_the_counters_that_its_implementations_count_now(baseline):
     graph = dag_of(4, [(0, 1), (1, 2), (0, 2)])
-    for name in baseline.implementations():
+    for name in baseline.implementations:
         params = Params(dim=2, threads=2, count=True)
         made = implementation(name).build(graph, params, NoTimer())
         made.query_batch(np.array([1, 2], dtype=np.int32), np.array([3, 1], dtype=np.int32), NoTimer())
-        for cell in baseline.cells.values():
+        for cell in baseline.cells:
             if cell.impl == name:
                 assert cell.counters.keys() == made.counters.keys(), AGAIN
 
 
 def test_gate_compares_counters_and_times_on_this_and_on_another_machine(baseline):
     gate = load_gate(FOLDER / "gate.toml")
-    assert gate.reference in baseline.implementations()
+    assert gate.reference in baseline.implementations
     found = compare.compare(baseline, baseline, gate)
     assert found.exit_code == 0
     assert found.counted > 100

@@ -13,6 +13,7 @@ from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets import generating
 from grailbench.datasets.registry import registry
 from grailbench.runs import folder as results
+from grailbench.runs.rows import FIELDS
 
 # ------------------------------------------------------------------ help
 
@@ -214,7 +215,7 @@ def test_help_names_every_command_with_a_whole_sentence(capsys):
 
 
 def row(**fields):
-    base = dict.fromkeys(results.FIELDS) | {
+    base = dict.fromkeys(FIELDS) | {
         "run": "r", "dataset": "kegg", "kind": "real", "impl": "dfs", "seed": 1, "query_set": "random-100000-s1",
         "under": "", "planned": 2, "positives": 20146, "queries": 100_000, "status": "ok", "key": "k", "at": "now",
     }  # fmt: skip

@@ -21,6 +21,7 @@ from grailbench.reachability import index
 from grailbench.report import compare
 from grailbench.report.gate import Gate, load_gate
 from grailbench.runs import folder as results
+from grailbench.runs.rows import FIELDS
 
 HERE, THERE = "a" * 16, "b" * 16
 
@@ -33,7 +34,7 @@ def steady(median=10.0, seed=0, trials=20, scale=0.02):
 
 def cell(impl="sequential", ms=None, dataset="kegg", status="ok", phase="query", **other):
     """Rows of one cell as the runner writes them: `ms` a trial, or one row that says why there is none."""
-    row = dict.fromkeys(results.FIELDS) | {
+    row = dict.fromkeys(FIELDS) | {
         "run": "r", "dataset": dataset, "kind": "real", "impl": impl, "dim": 2, "search": "dfs", "filters": "none",
         "order": "random", "seed": 1, "query_set": "random-100-s1", "under": "", "planned": 20, "status": status,
         "queries": 100, "positives": 7, "checksum": "c0ffee", "graph_sha256": dataset * 4, "at": "now",

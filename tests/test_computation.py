@@ -3,15 +3,13 @@
 import json
 from importlib.util import find_spec
 
-import pandas
 import pytest
-from stored import evaluation, everything, lost, store, trials
+from stored import evaluation, everything, lost, made, store, trials
 from tabled import table_markdown
 
 from grailbench.errors import InputError
 from grailbench.report import document, plots, stalls
 from grailbench.report.papers import computation
-from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
@@ -20,7 +18,7 @@ PARTS = ("condense", "label", "transfer")  # of a way from edges
 
 
 def measured(*groups):
-    return cells(pandas.DataFrame([row for group in groups for row in group], columns=results.FIELDS))
+    return cells([row for group in groups for row in group])
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def points():
 
 @pytest.fixture(scope="module")
 def report():
-    return document.make(pandas.DataFrame(evaluation(), columns=results.FIELDS), {}, "run")
+    return document.make(made(evaluation(), {}))
 
 
 # ------------------------------------------------------------------ tables 1 and 2
@@ -43,7 +41,7 @@ def table(report, name):
 @pytest.fixture(scope="module")
 def asked():
     names = ["computation-1", "computation-2"]
-    return document.make(pandas.DataFrame(evaluation(), columns=results.FIELDS), {}, "run", names)
+    return document.make(made(evaluation(), {}), names)
 
 
 def test_counts_are_without_the_super_root_as_the_paper_has_them(report):
@@ -71,12 +69,12 @@ def test_errata_of_the_paper_are_noted(asked):
 
 def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
     rows = trials(**(GPU | {"dataset": "dag_01-like", "dim": 1}))
-    report = document.make(pandas.DataFrame(rows, columns=results.FIELDS), {}, "run")
+    report = document.make(made(rows, {}))
     assert "does not say how many roots" in table_markdown(table(report, "computation-2"))
 
 
 def test_run_of_other_things_shows_nothing_of_the_paper():
-    report = document.make(pandas.DataFrame(everything(), columns=results.FIELDS), {}, "run")
+    report = document.make(made(everything(), {}))
     assert not any(name.startswith("computation") for name in (*[t.name for t in report.tables], *report.left_out))
     assert report.claims == []
 

@@ -2,7 +2,6 @@
 
 import math
 
-import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +11,12 @@ from grailbench.errors import InputError
 from grailbench.report import figures
 from grailbench.report import figures_style as style
 from grailbench.report.papers import thesis as tables
-from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 
 
 def made(*rows):
     """The cells of rows, in the order of a report."""
-    return figures.ordered(cells(pandas.DataFrame([each for group in rows for each in group], columns=results.FIELDS)))
+    return figures.ordered(cells([each for group in rows for each in group]))
 
 
 def gpu(**fields):

@@ -2,7 +2,6 @@
 
 import json
 
-import pandas
 import pytest
 
 from grailbench.errors import InputError, MachineLacks
@@ -85,7 +84,7 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
         for trial in range(3)
         for phase, ms in (("label", 1.0), ("query", 2.0))
     ]
-    frame = floors.multiples(cells(pandas.DataFrame(rows)), DOCUMENT)
+    frame = floors.multiples(cells(rows), DOCUMENT)
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
 
 
@@ -93,7 +92,7 @@ def test_cells_that_differ_in_their_queries_alone_are_told_apart():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     sets = ["random-10-s1", "balanced-10-s1"]
     rows = [{**CELL, "query_set": name, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters} for name in sets]
-    found = cells(pandas.DataFrame(rows))
+    found = cells(rows)
     assert floors.multiples(found, DOCUMENT).query_set.tolist() == sets
     assert floors.counters(found).query_set.tolist() == sets
 
@@ -102,7 +101,7 @@ def test_multiples_of_sampled_times_are_sampled():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
     other = {**row, "dataset": "other", "verified": "sample of 9"}
-    found = floors.multiples(cells(pandas.DataFrame([row, other])), DOCUMENT)
+    found = floors.multiples(cells([row, other]), DOCUMENT)
     assert [name.endswith(", sampled") for name in found.cell] == [False, True]
 
 
@@ -130,7 +129,7 @@ def on_a_gpu(**changes):
     base = {**CELL, "impl": "gpu-fused", "counters": counters, "devices": 1, **changes}
     times = (("label", "", 9.0), ("on_device", "label", 0.4), ("query", "", 30.0), ("on_device", "query", 10.0))
     rows = [{**base, "phase": phase, "under": under, "ms": ms, "trial": 0} for phase, under, ms in times]
-    return cells(pandas.DataFrame(rows))
+    return cells(rows)
 
 
 def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barriers():

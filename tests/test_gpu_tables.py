@@ -1,15 +1,13 @@
 """Tables 6.1-6.6 and the weights of the sub algorithms: what fills them, what never does."""
 
-import pandas
 import pytest
-from stored import lost, trials
+from stored import lost, made, trials
 from tabled import parts, table_markdown
 
-from grailbench.report import document, figures, runs
+from grailbench.report import document, figures
 from grailbench.report.papers import beside, thesis
 from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.render.json import records
-from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
@@ -38,7 +36,7 @@ def gpu_labels(dim, **fields):
 
 
 def frame(*groups):
-    return pandas.DataFrame([row for group in groups for row in group], columns=results.FIELDS)
+    return [row for group in groups for row in group]
 
 
 def built(name, *groups):
@@ -144,8 +142,8 @@ def test_ready_of_older_versions_that_left_phases_out_is_not_shown():
     assert shown["sequential"].median == pytest.approx(4.02)
     assert shown["peer:pyreachability-grail"].median == pytest.approx(3.015)
     assert not [column for column in built("6.1", cpu, older).columns if "from edges" in column]
-    compared = runs._cells(older + cpu)
-    assert [sorted(phase for phase in cell.times if "ready" in phase) for cell in compared.values()] == [
+    compared = cells(older + cpu)
+    assert [sorted(phase for phase in cell.timed if "ready" in phase) for cell in compared] == [
         [], ["ready", "ready/build", "ready/condense"]
     ]  # fmt: skip
 
@@ -283,13 +281,13 @@ def test_graph_of_no_thesis_table_has_tables_of_its_own():
 
 
 def test_run_without_a_gpu_cell_shows_no_gpu_table():
-    report = document.make(frame(sequential(1), sequential(2)), {}, "run")
+    report = document.make(made(frame(sequential(1), sequential(2)), {}))
     assert [t.name for t in report.tables] == ["2.1", "2.4"]
     assert not {"6.1", "6.4"} & set(report.left_out)
 
 
 def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
-    report = document.make(frame(labels(), search()), {}, "run")
+    report = document.make(made(frame(labels(), search()), {}))
     assert [t.name for t in report.tables] == ["2.1", "6.1", "6.4"]  # no column of 2.4 is of a GPU
     assert "2.4" in report.left_out
     names = {path.name for path in document.write(report, tmp_path)}
@@ -300,7 +298,7 @@ def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
 def test_page_holds_the_tables():
     from grailbench.report import html
 
-    report = document.make(frame(labels(), search(), labels(dataset="cit-patents-like")), {}, "run")
+    report = document.make(made(frame(labels(), search(), labels(dataset="cit-patents-like")), {}))
     page = html.page(report, {})
     assert "Small sparse labeling times" in page
     assert "cit-Patents-like (generated)" in page
@@ -342,7 +340,7 @@ def test_look_alikes_are_no_part_of_a_data_set():
 
 
 def test_times_that_two_tables_print_are_drawn_once():
-    report = document.make(frame(labels(), search(), sequential(2)), {}, "run")
+    report = document.make(made(frame(labels(), search(), sequential(2)), {}))
     shown = figures.printed(report.tables)
     assert not shown.duplicated(["dataset", "column"]).any()
     assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)

@@ -12,6 +12,7 @@ from grailbench.bench.plan import config_from_flags, make_plan
 from grailbench.report.papers import traversals as traversal
 from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.published import table
+from grailbench.runs.cells import load
 from grailbench.runs.statistics import geometric_mean
 
 PAGE = re.sub(r"\s+", " ", TEXT)
@@ -20,7 +21,7 @@ PAGE = re.sub(r"\s+", " ", TEXT)
 @cache
 def searches():
     """Median ms of a search, or of a matrix: by problem, graph and implementation."""
-    return traversal.cells(rows("traversal")).set_index(["problem", "dataset", "impl"])
+    return traversal.cells(load(FOLDER / "traversal").cells).set_index(["problem", "dataset", "impl"])
 
 
 @cache

@@ -11,7 +11,7 @@ from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.cli.views.live import View, duration
 from grailbench.cli.views.run import Screen
-from grailbench.runs.folder import FIELDS
+from grailbench.runs.rows import FIELDS
 
 
 @pytest.fixture

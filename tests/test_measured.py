@@ -2,8 +2,8 @@
 
 import json
 
-import pandas
 import pytest
+from stored import made
 from tabled import parts
 from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 
@@ -15,11 +15,11 @@ GRAIL, BFL = "peer:pyreachability-grail", "peer:pyreachability-bfl"
 
 
 def frame(*groups):
-    return pandas.DataFrame([row for group in groups for row in group])
+    return [row for group in groups for row in group]
 
 
 def report(*groups, names=()):
-    return document.make(frame(*groups), ENVIRONMENT, "run 1", names)
+    return document.make(made(frame(*groups), ENVIRONMENT), names)
 
 
 def shown(*groups):
@@ -101,8 +101,8 @@ def test_a_look_alike_that_ran_in_the_place_of_a_graph_says_so():
 
 
 def test_sizes_of_other_problems_stand_before_the_status_where_they_were_measured():
-    many = pandas.DataFrame({"index_bytes": [None, 2048], "host_peak_bytes": [None, None], "device_peak_bytes": [0, 1]})
-    found = [measured.sizes(many), {}]
+    (cell,) = cells(rows(ms=(1.0,)) + rows(ms=(2.0,), index_bytes=2048, device_peak_bytes=1))
+    found = [measured.sizes(cell), {}]
     assert found[0] == {"index_bytes": 2048, "device_peak_bytes": 1}
     headers, lines, notes = measured.with_sizes(["graph", "status"], [["a", "ok"], ["b", "failed"]], found)
     assert headers == ["graph", "held", "device peak", "status"]

@@ -19,6 +19,7 @@ from grailbench.contract import Checks
 from grailbench.errors import TooLittleMemory
 from grailbench.guard import Outcome, guarded
 from grailbench.runs import folder as results
+from grailbench.runs.rows import FIELDS, MEMORY
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc"),
@@ -283,4 +284,4 @@ def test_too_little_device_memory_is_out_of_memory_with_the_need():
         raise TooLittleMemory("labeling needs 5.00 GiB")
 
     assert guarded(work) == Outcome("out of memory", "labeling needs 5.00 GiB")
-    assert set(results.MEMORY) < set(results.FIELDS)
+    assert set(MEMORY) < set(FIELDS)

@@ -13,7 +13,7 @@ from grailbench.bench.runner import run
 from grailbench.graph.csr import Graph
 from grailbench.report import compare
 from grailbench.report.gate import load_gate
-from grailbench.report.runs import load
+from grailbench.runs.cells import load
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "speed"
 CLOCK = Clock(tick_ns=1_000_000)
@@ -79,6 +79,6 @@ def test_a_reader_that_became_slow_fails_the_gate_and_no_other_does(measured, mo
 def test_the_baseline_is_of_the_config_as_it_stands():
     baseline, plan = load(FOLDER), make_plan(load_config("speed"))
     assert len(baseline.cells) == len(plan.cells)
-    assert all(cell.sound and cell.sample("solve").size >= compare.MIN_TRIALS for cell in baseline.cells.values())
-    assert {cell.columns["dataset"] for cell in baseline.cells.values()} == {cell.dataset for cell in plan.cells}
+    assert all(cell.sound and cell.sample("solve").size >= compare.MIN_TRIALS for cell in baseline.cells)
+    assert {cell.dataset for cell in baseline.cells} == {cell.dataset for cell in plan.cells}
     assert compare.compare(baseline, baseline, load_gate(FOLDER / "gate.toml")).exit_code == 0

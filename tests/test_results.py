@@ -8,7 +8,9 @@ import pytest
 from grailbench.errors import InputError
 from grailbench.records import sealed
 from grailbench.runs import folder as results
-from grailbench.runs.folder import FIELDS, Writer, current, find_run, finished, load_run, read_rows, repair
+from grailbench.runs.cells import load
+from grailbench.runs.folder import Writer, current, find_run, finished, read_rows, repair
+from grailbench.runs.rows import FIELDS
 
 
 def row(phase="query", trial=0, key="k", status="ok", under="", **more):
@@ -211,14 +213,14 @@ def test_what_is_no_plain_json_is_no_row(tmp_path, text):
 def test_an_environment_of_other_types_is_an_error_that_names_the_field(run, odd):
     results.write_json(run / results.ENVIRONMENT, odd)
     with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is no environment's"):
-        load_run(run)
+        load(run)
 
 
 def test_a_record_nested_deeper_than_any_is_refused(run):
     deep = "[" * 40 + "]" * 40
     (run / results.ENVIRONMENT).write_text(f'{{"more": {deep}}}')
     with pytest.raises(InputError, match="nested too deep"):
-        load_run(run)
+        load(run)
 
 
 def test_full_disk_leaves_no_torn_trial(run, monkeypatch):
@@ -263,20 +265,19 @@ def test_cells_that_differ_in_an_axis_stand_side_by_side():
     assert current(rows) == rows
 
 
-def test_load_run_gives_a_frame_with_every_field_and_the_environment(run):
-    (run / results.ENVIRONMENT).write_text('{"cpu": "an abacus"}')
-    frame, environment = load_run(run)
-    assert list(frame.columns) == list(FIELDS)
-    assert len(frame) == 6
-    assert frame["ms"].sum() == 9.0
-    assert environment == {"cpu": "an abacus"}
+def test_a_run_is_read_with_its_rows_cells_and_environment(run):
+    (run / results.ENVIRONMENT).write_text('{"cpu": "an abacus", "cores": 2}')
+    found = load(run)
+    assert set(found.rows[0]) == set(FIELDS)
+    assert [sum(times.values()) for times in found.cells[0].times.values()] == [3.0, 3.0, 3.0]
+    assert (found.name, found.machine) == (run.name, "an abacus, 2 cores")
 
 
-def test_load_run_reads_a_torn_run_without_touching_it(run):
+def test_a_torn_run_is_read_without_touching_it(run):
     path = run / results.ROWS
     path.write_bytes(path.read_bytes()[:-5])
     torn = path.read_bytes()
-    assert len(load_run(run)[0]) == 3
+    assert len(load(run).rows) == 3
     assert path.read_bytes() == torn
 
 

@@ -3,7 +3,6 @@
 import json
 from importlib.util import find_spec
 
-import pandas
 import pytest
 from commands import call
 from stored import ENVIRONMENT, evaluation, store, trials
@@ -14,7 +13,7 @@ from grailbench.report import document, figures, html, plots, sheet
 from grailbench.report.papers import computation
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
-from grailbench.runs.rows import sampled
+from grailbench.runs.rows import FIELDS, sampled
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 PEER = {"impl": "peer:pyreachability-grail", "search": None, "filters": None, "threads": 1}
@@ -61,10 +60,10 @@ def test_rows_of_this_and_of_older_versions_say_how_many_answers_were_checked(ve
 
 def test_cell_is_sampled_when_a_row_is_and_says_its_trials_too():
     rows = trials(count=2) + [row | {"trial": row["trial"] + 2} for row in trials(count=2, **SOME)]
-    (whole,) = cells(pandas.DataFrame(rows, columns=results.FIELDS))
+    (whole,) = cells(rows)
     assert (whole.status, whole.sound, whole.verified) == ("sampled", True, "sample of 1,000")
     assert whole.reason == "1,000 of 100,000 answers checked"
-    (short,) = cells(pandas.DataFrame(trials(planned=9, **SOME), columns=results.FIELDS))
+    (short,) = cells(trials(planned=9, **SOME))
     assert (short.status, short.reason) == ("sampled", "1,000 of 100,000 answers checked, 2 of 9 trials")
 
 
@@ -111,14 +110,14 @@ def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
 
 
 def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
-    made = figures.of_report(cells(pandas.DataFrame(run_of(SOME), columns=results.FIELDS)), [])
+    made = figures.of_report(cells(run_of(SOME)), [])
     noted = {name for name, figure in made.items() if "Sampled" in figure.note}
     assert {"phases", "phase-table", "edges", "speedup"} <= noted
     assert made["edges"].note.endswith("checked: human, human-like, mine.")
     balanced = trials(dataset="kegg", query_set="balanced-100000-s1", **SOME)
-    made = figures.of_report(cells(pandas.DataFrame(run_of({}) + balanced, columns=results.FIELDS)), [])
+    made = figures.of_report(cells(run_of({}) + balanced), [])
     assert made["edges"].note.endswith("checked: kegg (balanced-100000-s1).")
-    exact = figures.of_report(cells(pandas.DataFrame(run_of({}), columns=results.FIELDS)), [])
+    exact = figures.of_report(cells(run_of({})), [])
     assert not any("ampled" in figure.note for figure in exact.values())
 
 
@@ -133,7 +132,7 @@ def test_drawn_bars_of_sampled_times_are_marked(run, tmp_path, monkeypatch):
 
 def test_claims_say_how_many_of_their_ratios_are_sampled():
     rows = [row | (SOME if row["dataset"] == "dag_01-like" else {}) for row in evaluation()]
-    found = computation.checks(cells(pandas.DataFrame(rows, columns=results.FIELDS)))
+    found = computation.checks(cells(rows))
     counted = {(each.claim.what, each.claim.set): each.sampled for each in found if each.cells}
     assert counted["labeling", "home-made"] == 3
     assert counted["labeling", "benchmark"] == counted["memory", "home-made"] == 0
@@ -158,7 +157,7 @@ def test_live_view_says_sampled(toys, diamond):
     plan = make_plan(Config.model_validate({"experiment": [block]}))
     view, (cell,) = View(plan, 5), plan.cells
     view.step(cell, "trial 1 of 3", 1)
-    base = dict.fromkeys(results.FIELDS) | cell.columns() | {"under": "", "status": "ok", "phase": "query", "ms": 8.0}
+    base = dict.fromkeys(FIELDS) | cell.columns() | {"under": "", "status": "ok", "phase": "query", "ms": 8.0}
     view.rows([base | SOME])
     assert all("sampled" in line for line in view.lines()[1:])
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grailbench.cli.views.run import Screen
 from grailbench.runs import folder as results
+from grailbench.runs.rows import FIELDS
 from grailbench.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000
@@ -154,7 +155,7 @@ def run(tmp_path_factory):
     )]))  # fmt: skip
     rows = []
     for cell in plan.cells:
-        base = dict.fromkeys(results.FIELDS) | cell.columns() | {"key": str(cell), "planned": 2, "queries": 100_000}
+        base = dict.fromkeys(FIELDS) | cell.columns() | {"key": str(cell), "planned": 2, "queries": 100_000}
         base |= {"verified": "closure", "positives": 20_146, "index_bytes": 115_776, "device_peak_bytes": 1 << 20}
         if cell.impl == "gpu-fused":
             rows.append(base | {"status": "failed", "reason": "one reason of many words " * 8, "under": ""})

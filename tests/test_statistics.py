@@ -10,12 +10,12 @@ from grailbench.runs import statistics
 from grailbench.runs.statistics import (
     PENALTY,
     Interval,
+    Stats,
     drift,
     geometric_mean,
     median_interval,
     outliers,
     resampled,
-    summarise,
 )
 
 
@@ -26,7 +26,7 @@ def noisy(seed, size=20, scale=0.03):
 
 def test_summary_is_that_of_numpy_and_scipy():
     times = noisy(1)
-    found = summarise(times)
+    found = Stats.of(times)
     assert (found.trials, found.least) == (20, times.min())
     assert found.mean == pytest.approx(times.mean())
     assert found.median == pytest.approx(np.median(times))
@@ -64,7 +64,7 @@ def test_same_times_give_the_same_interval_and_seeds_differ():
 
 def test_one_time_is_its_own_interval():
     assert median_interval([4.0]) == (4.0, 4.0)
-    assert summarise([4.0]).drift is None
+    assert Stats.of([4.0]).drift is None
 
 
 def test_large_samples_are_drawn_in_chunks_of_the_same_draws(monkeypatch):
@@ -83,7 +83,7 @@ def test_paired_draws_cancel_what_slows_both_cells_in_a_trial():
 @pytest.mark.parametrize("times", [[], [[1.0]], [math.nan], [math.inf]])
 def test_what_is_no_sample_is_refused(times):
     with pytest.raises(ValueError, match="a sample is"):
-        summarise(times)
+        Stats.of(times)
 
 
 def test_samples_of_different_sizes_cannot_be_paired():

@@ -10,11 +10,10 @@ from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import Finished
 from grailbench.cli.views import inventory
 from grailbench.cli.views.run import summary_tables
-from grailbench.report import runs
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import traversals as traversal
-from grailbench.runs import cells as summary
 from grailbench.runs import folder as results
+from grailbench.runs.cells import load
 from grailbench.runs.rows import STATUSES, standing
 
 LAST = {"reachability": "query", "closure": "solve", "bfs": "solve", "sssp": "solve", "apsp": "solve"}
@@ -27,18 +26,12 @@ def cell(problem, trials, *lost, planned=3):
     return whole + [row(status=status, reason=f"it was {status}", at=str(at), **of) for at, status in enumerate(lost)]
 
 
-def suite(problem):
-    """The reader of a problem's own tables."""
-    return {"reachability": summary, "closure": closure}.get(problem, traversal)
-
-
 def readers(folder, problem):
     """Status and reason of the one cell of a run, by who says so."""
     rows = results.current(results.read_rows(folder)[0])
-    frame, _ = results.load_run(folder)
-    compared = next(iter(runs.load(folder).cells.values()))
-    own = suite(problem).cells(frame)
-    own = own[0] if problem == "reachability" else next(own.itertuples())
+    (compared,) = load(folder).cells
+    suite = closure if problem == "closure" else traversal
+    own = compared if problem == "reachability" else next(suite.cells([compared]).itertuples())
     config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
     table, *notes = summary_tables(make_plan(config), rows)
     shown = table.lines[0][-1].removesuffix(" [1]")

@@ -6,10 +6,9 @@ import json
 import shutil
 from importlib.util import find_spec
 
-import pandas
 import pytest
 from commands import call
-from stored import row
+from stored import lost, made, row
 from tabled import parts
 from watchers import Notes
 
@@ -19,24 +18,25 @@ from grailbench.cli.plot import SUITES
 from grailbench.errors import NothingMeasured
 from grailbench.report import document, suites
 from grailbench.report.papers import closures as closure
-from grailbench.runs import folder as results
+from grailbench.runs.cells import cells
+from grailbench.runs.rows import FIELDS
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 
 
-def rows_of(*cells):
-    """A frame of rows: (dataset, impl, vertices, {(under, phase): [ms a trial]}, status)."""
+def rows_of(*given):
+    """Cells of rows: (dataset, impl, vertices, {(under, phase): [ms a trial]}, status)."""
     lines = []
-    for dataset, impl, vertices, times, status in cells:
-        head = dict.fromkeys(results.FIELDS) | {
+    for dataset, impl, vertices, times, status in given:
+        head = dict.fromkeys(FIELDS) | {
             "problem": "closure", "dataset": dataset, "impl": impl, "vertices": vertices, "edges": 3 * vertices,
-            "status": status, "positives": vertices**2,
+            "status": status, "positives": vertices**2, "under": "", "key": "k",
         }  # fmt: skip
         if not times:
             lines.append(head | {"reason": "3 pairs are wrong", "positives": None})
         for (under, phase), several in times.items():
             lines += [head | {"under": under, "phase": phase, "ms": ms, "trial": i} for i, ms in enumerate(several)]
-    return pandas.DataFrame(lines)
+    return cells(lines)
 
 
 SOLVED = {("", "prepare"): [1.0, 1.0], ("solve", "host_to_device"): [0.2, 0.4], ("solve", "kernel"): [2.0, 4.0],
@@ -49,6 +49,10 @@ ROWS = rows_of(
     ("erdos-renyi-100-0.1", "naive", 100, {}, "wrong"),
     ("mine", "tiled", 50, SOLVED, "ok"),
 )
+
+
+REACHED = [row(phase="query", ms=1.0, trial=0, problem="reachability")]
+LOST = lost("wrong", "3 pairs are wrong", problem="closure")
 
 
 def test_a_line_is_a_cell_and_phase_with_its_mean_and_range():
@@ -79,7 +83,7 @@ def test_figures_take_the_sizes_and_kernels_of_the_report():
 
 
 def test_a_run_of_small_graphs_has_no_figure_8():
-    assert closure.figures(ROWS[ROWS.vertices <= 1000])["closure-8"].frame.empty
+    assert closure.figures([cell for cell in ROWS if cell.vertices <= 1000])["closure-8"].frame.empty
 
 
 def test_the_table_has_the_ratio_to_the_tiled_kernel():
@@ -96,20 +100,20 @@ def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_
         ("erdos-renyi-2000-0.001", "tiled", 2000, {("", "ready"): [90.0], ("ready", "solve"): [70.0]}, "ok"),
         ("erdos-renyi-2000-0.001", "warshall-bits-gpu", 2000, {("", "ready"): [30.0], ("ready", "input"): [9.0]}, "ok"),
     )
-    rows = pandas.concat([ROWS, more])
-    headers, lines, _ = parts(closure.table(rows))
+    whole = [*ROWS, *more]
+    headers, lines, _ = parts(closure.table(whole))
     ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
     assert [ours[name] for name in ("from edges ms", "tiled / this, from edges", "tiled / this", "solve ms")] == [
         "30.00", "3", "80", "0.50"
     ]  # fmt: skip
     (other,) = (line for line in lines if line[0] == "mine")
     assert other[headers.index("from edges ms")] == "–"
-    before, after = (closure.figures(each)["closure-7"].frame for each in (ROWS, rows))
+    before, after = (closure.figures(each)["closure-7"].frame for each in (ROWS, whole))
     assert list(before["mean"]) == list(after["mean"])
 
 
 def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_of_the_trials():
-    _, lines, _ = parts(closure.table(pandas.concat([ROWS[::-1], ROWS])))
+    _, lines, _ = parts(closure.table(ROWS[::-1]))
     assert [line[:2] for line in lines] == [
         ["mine", "tiled (7)"], ["erdos-renyi-100-0.1", "naive (2)"], ["erdos-renyi-100-0.1", "tiled (7)"],
         ["erdos-renyi-2000-0.001", "tiled (7)"], ["erdos-renyi-2000-0.001", "warshall-bits-gpu"],
@@ -118,38 +122,36 @@ def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_o
 
 
 def test_rows_of_reachability_make_no_suite(tmp_path):
-    mixed = pandas.concat([ROWS, ROWS[:1].assign(problem="reachability")])
-    assert suites.make(mixed, {}, tmp_path) is None
-    assert suites.make(ROWS, {}, tmp_path).problems == ("closure",)
+    assert suites.make(made([*LOST, *REACHED])) is None
+    assert suites.make(made(LOST)).problems == ("closure",)
 
 
 def test_a_report_on_reachability_says_which_cells_of_other_problems_it_leaves_out():
-    both = pandas.concat([ROWS, pandas.DataFrame([row(phase="query", ms=1.0, trial=0, problem="reachability")])])
-    report = document.make(both, {}, "run")
+    report = document.make(made([*LOST, *REACHED]))
     (said,) = [line for line in report.header if "run that problem apart" in line]
     assert "cells of closure too" in said
     assert len(report.cells) == 1
-    assert document.make(both[both.problem == "reachability"], {}, "run").other_problems == []
+    assert document.make(made(REACHED)).other_problems == []
 
 
 def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
-    found = suites.make(ROWS, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path)
+    found = suites.make(made(LOST, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
     assert list(found.show(as_json=False))[2].startswith("DISTURBED: the run began at load average 3.1 on 2 cores")
     found.write()
     assert "DISTURBED" in (tmp_path / "report" / "report.md").read_text().splitlines()[4]
 
 
 def test_the_reason_of_many_cells_stands_once_below_the_table():
-    why = {"status": "skipped", "reason": "no GPU here", "phase": None, "ms": None}
-    lost = pandas.concat([ROWS[:1].assign(impl=impl, **why) for impl in ("tiled", "naive", "warshall-bits-gpu")])
-    _, lines, notes = parts(closure.table(lost))
+    why = {"status": "skipped", "reason": "no GPU here"}
+    rows = [LOST[0] | why | {"impl": impl} for impl in ("tiled", "naive", "warshall-bits-gpu")]
+    _, lines, notes = parts(closure.table(cells(rows)))
     assert [line[-1] for line in lines] == ["skipped [1]"] * 3
     assert notes[-1] == "[1] no GPU here"
 
 
 def test_a_run_without_a_time_measured_nothing(tmp_path):
     with pytest.raises(NothingMeasured):
-        suites.make(ROWS[ROWS.status == "wrong"], {}, tmp_path).check_measured()
+        suites.make(made(LOST)).check_measured()
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import csv
 import json
 
-import pandas
 import pytest
+from stored import made
 from tabled import parts, table_markdown
 
 from grailbench import words
@@ -12,7 +12,8 @@ from grailbench.errors import InputError, NothingMeasured
 from grailbench.report import document, html
 from grailbench.report.papers import beside, peers, thesis
 from grailbench.report.render.json import records
-from grailbench.runs.cells import Stats, cells, detail
+from grailbench.runs.cells import cells, detail
+from grailbench.runs.statistics import Stats
 
 KEGG = {"vertices": 3618, "edges": 5576}
 
@@ -36,7 +37,7 @@ def parallel(threads=2, **other):
 
 
 def built(*groups, name="2.4", graphs=None, planned=None):
-    frame = pandas.DataFrame([row for group in groups for row in group])
+    frame = [row for group in groups for row in group]
     return thesis.build(name, cells(frame, planned), graphs or {})
 
 
@@ -61,8 +62,8 @@ def test_statistics_bound_the_median_and_mark_outliers_and_drift():
 
 
 def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
-    frame = pandas.DataFrame(rows(ms=[10.0 + i / 10 for i in range(20)]))
-    report = document.make(frame, {}, "a run")
+    frame = rows(ms=[10.0 + i / 10 for i in range(20)])
+    report = document.make(made(frame, {}))
     assert any("1 of 1 phases drifted" in line for line in report.header)
     document.write(report, tmp_path)
     (line,) = csv.DictReader((tmp_path / "report" / "cells.csv").open())
@@ -76,29 +77,29 @@ def test_one_trial_has_bounds_equal_to_its_mean():
 
 
 def test_rows_of_one_configuration_make_one_cell_with_its_phases():
-    (cell,) = cells(pandas.DataFrame(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label")))
+    (cell,) = cells(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label"))
     assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
     assert cell.label == "sequential d=2 dfs"
 
 
 def test_cell_with_fewer_trials_than_planned_is_incomplete():
-    (cell,) = cells(pandas.DataFrame(rows()), planned=20)
+    (cell,) = cells(rows(), planned=20)
     assert (cell.status, cell.reason) == ("incomplete", "2 of 20 trials")
 
 
 def test_wrong_cell_has_no_time_even_if_its_rows_have():
-    (cell,) = cells(pandas.DataFrame(rows() + rows(status="wrong", ms=(None,), reason="pair 3")))
+    (cell,) = cells(rows() + rows(status="wrong", ms=(None,), reason="pair 3"))
     assert (cell.status, cell.reason, cell.phases) == ("wrong", "pair 3", {})
 
 
 def test_reason_of_many_lines_becomes_one_short_line():
-    (cell,) = cells(pandas.DataFrame(rows(status="failed", ms=(None,), reason="first\n\n  second " + "x " * 500)))
+    (cell,) = cells(rows(status="failed", ms=(None,), reason="first\n\n  second " + "x " * 500))
     assert cell.reason.startswith("first second x")
     assert len(cell.reason) <= 240
 
 
 def test_detail_keeps_a_line_for_a_cell_without_times():
-    frame = detail(cells(pandas.DataFrame(rows(status="failed", ms=(None,), phase=None, reason="boom"))))
+    frame = detail(cells(rows(status="failed", ms=(None,), phase=None, reason="boom")))
     assert frame.loc[0, ["status", "reason", "trials"]].tolist() == ["failed", "boom", 0]
 
 
@@ -107,7 +108,7 @@ def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory()
     groups = [rows(), rows(filters="level,tree"), rows(query_set="balanced-10-s1"), unguided()]
     groups += [rows(impl="gpu-path", filters=None), rows(impl="peer:pyreachability-grail", filters=None)]
     groups += [rows(impl="gpu-fused", filters="level", devices=count, **known) for count in (1, 2)]
-    measured = cells(pandas.DataFrame([row for group in groups for row in group]))
+    measured = cells([row for group in groups for row in group])
     headers, lines, _ = parts(document.detail_table(measured))
     shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
     assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "", "level", "level"]
@@ -173,7 +174,7 @@ def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
 def test_a_table_of_times_says_that_its_printed_columns_have_no_filters():
     said = "Filters in the thesis's columns: none, as there."
     assert said in built(rows()).notes
-    assert said in thesis.others(cells(pandas.DataFrame(rows(dataset="mine"))))[0].notes
+    assert said in thesis.others(cells(rows(dataset="mine")))[0].notes
 
 
 def test_child_order_other_than_print_is_stated():
@@ -234,8 +235,8 @@ def test_counts_that_differ_show_by_how_much():
 
 
 def test_counts_come_from_the_rows_when_the_file_is_not_here():
-    frame = pandas.DataFrame(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
-    assert document.graph_counts(frame, ["2.1"]) == {"kegg": KEGG}
+    found = cells(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
+    assert document.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
 
 
 def test_counts_that_cannot_be_had_say_why():
@@ -246,7 +247,7 @@ def test_counts_that_cannot_be_had_say_why():
 
 
 def test_look_alike_never_stands_in_a_published_row():
-    frame = pandas.DataFrame(rows("kegg-like") + rows("kegg-like", phase="label"))
+    frame = rows("kegg-like") + rows("kegg-like", phase="label")
     for name in thesis.TIME_TABLES:
         table = thesis.build(name, cells(frame), {})
         entries = [entry for row in table.rows if row.dataset != "kegg-like" for entry in row.entries.values()]
@@ -263,14 +264,14 @@ def test_blank_row_names_the_look_alike_that_ran_in_its_place():
 
 
 def test_look_alike_has_a_table_of_its_own_without_print():
-    (table,) = thesis.others(cells(pandas.DataFrame(rows("kegg-like") + rows("kegg"))))
+    (table,) = thesis.others(cells(rows("kegg-like") + rows("kegg")))
     assert [row.dataset for row in table.rows] == ["kegg-like"]
     assert entry(table, "Sequential DFS", "kegg-like").measured == 3.0
     assert "209.85" not in table_markdown(table)
 
 
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
-    found = thesis.others(cells(pandas.DataFrame(rows("arxiv") + rows("kegg-like"))))
+    found = thesis.others(cells(rows("arxiv") + rows("kegg-like")))
     assert [(t.name, [r.dataset for r in t.rows]) for t in found] == [
         ("other-graphs", ["arxiv"]), ("look-alikes", ["kegg-like"])
     ]  # fmt: skip
@@ -286,7 +287,7 @@ def peer_rows(dataset, ours, theirs):
 
 
 def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():
-    frame = pandas.DataFrame(peer_rows("kegg", 1.0, 2.0) + peer_rows("human", 1.0, 8.0))
+    frame = peer_rows("kegg", 1.0, 2.0) + peer_rows("human", 1.0, 8.0)
     (comparison,) = peers.compare(cells(frame))
     assert [p.ratio("query") for p in comparison.pairs] == [0.5, 0.125]
     assert comparison.geometric_mean("query") == (pytest.approx(0.25), 2)
@@ -297,28 +298,28 @@ def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():
 def test_a_graph_that_only_the_peer_managed_counts_against_us():
     lost = peer_rows("human", 1.0, 8.0)
     lost[0] |= {"status": "failed", "ms": None}
-    (comparison,) = peers.compare(cells(pandas.DataFrame(peer_rows("kegg", 1.0, 1.0) + lost)))
+    (comparison,) = peers.compare(cells(peer_rows("kegg", 1.0, 1.0) + lost))
     assert comparison.geometric_mean("query") == (pytest.approx(10.0**0.5), 1)
 
 
 def test_peers_are_compared_by_medians():
-    frame = pandas.DataFrame(rows(ms=(1.0, 1.0, 100.0)) + rows(impl="peer:x", search=None, ms=(2.0, 2.0, 2.0)))
+    frame = rows(ms=(1.0, 1.0, 100.0)) + rows(impl="peer:x", search=None, ms=(2.0, 2.0, 2.0))
     (comparison,) = peers.compare(cells(frame))
     assert comparison.pairs[0].ratio("query") == 0.5
 
 
 def test_look_alikes_are_compared_with_peers_apart():
-    frame = pandas.DataFrame(peer_rows("kegg", 1.0, 2.0) + peer_rows("kegg-like", 1.0, 8.0))
+    frame = peer_rows("kegg", 1.0, 2.0) + peer_rows("kegg-like", 1.0, 8.0)
     assert [(c.like, len(c.pairs)) for c in peers.compare(cells(frame))] == [(False, 1), (True, 1)]
 
 
 def test_run_without_peers_has_no_peers_table():
-    assert peers.compare(cells(pandas.DataFrame(rows()))) == []
+    assert peers.compare(cells(rows())) == []
 
 
 def test_wrong_peer_has_no_ratio_and_is_named():
     bad = rows("kegg", "peer:pyreachability-GRAIL", search=None, filters=None, ms=(None,), status="wrong")
-    (comparison,) = peers.compare(cells(pandas.DataFrame(rows() + bad)))
+    (comparison,) = peers.compare(cells(rows() + bad))
     assert comparison.pairs[0].ratio("query") is None
     assert "peer:pyreachability-GRAIL wrong" in parts(peers.table(comparison))[1][0][0]
 
@@ -329,7 +330,7 @@ def peer(name="grail", **other):
 
 def test_a_peer_is_set_against_ours_with_as_many_label_pairs_and_no_others():
     ours = rows(dim=2, ms=(2.0,)) + rows(dim=5, ms=(5.0,))
-    found = peers.compare(cells(pandas.DataFrame(ours + peer(dim=5, ms=(10.0,)) + peer(dim=2, ms=(10.0,)))))
+    found = peers.compare(cells(ours + peer(dim=5, ms=(10.0,)) + peer(dim=2, ms=(10.0,))))
     assert {(c.ours.split()[1], c.theirs.split()[1]): c.pairs[0].ratio("query") for c in found} == {
         ("d=5", "d=5"): 0.5, ("d=2", "d=2"): 0.2,
     }  # fmt: skip
@@ -337,12 +338,12 @@ def test_a_peer_is_set_against_ours_with_as_many_label_pairs_and_no_others():
 
 @pytest.mark.parametrize(("threads", "said"), [(None, "one thread each"), (4, "ours on one thread, theirs on 4")])
 def test_the_heading_says_queries_and_threads(threads, said):
-    (found,) = peers.compare(cells(pandas.DataFrame(rows() + peer("bfl", dim=None, threads=threads))))
+    (found,) = peers.compare(cells(rows() + peer("bfl", dim=None, threads=threads)))
     assert f"(random-100000-s1, {said};" in peers.heading(found)
 
 
 def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing():
-    report = document.make(pandas.DataFrame(rows(dim=2) + peer(dim=5)), ENVIRONMENT, "run 1")
+    report = document.make(made(rows(dim=2) + peer(dim=5), ENVIRONMENT))
     assert report.peers == []
     (said,) = report.unpaired
     assert "peer:pyreachability-grail d=5 on kegg is compared with nothing" in said
@@ -354,7 +355,7 @@ def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing(
 
 def test_a_peer_without_label_pairs_is_set_against_ours_with_two_or_else_the_fewest():
     for dims, shown in (((5, 2, 1), 2), ((5, 3), 3)):
-        frame = pandas.DataFrame([row for dim in dims for row in rows(dim=dim)] + peer("bfl", dim=None))
+        frame = [row for dim in dims for row in rows(dim=dim)] + peer("bfl", dim=None)
         assert [c.ours for c in peers.compare(cells(frame))] == [f"sequential d={shown} dfs"]
 
 
@@ -362,11 +363,11 @@ def test_peers_are_compared_on_the_same_queries_only():
     small, large, even = "random-1000-s1", "random-100000-s1", "balanced-1000-s1"
     ours = rows(query_set=small, ms=(1.0,)) + rows(query_set=large, ms=(100.0,)) + rows(query_set=even, ms=(3.0,))
     theirs = peer(query_set=large, ms=(50.0,)) + peer(query_set=even, ms=(1.0,))
-    measured = cells(pandas.DataFrame(ours + theirs))
+    measured = cells(ours + theirs)
     found = peers.compare(measured)
     assert {c.query_set: c.pairs[0].ratio("query") for c in found} == {large: 2.0, even: 3.0}
     assert peers.unpaired(measured, found) == []
-    lonely = cells(pandas.DataFrame(rows(query_set=small) + theirs))
+    lonely = cells(rows(query_set=small) + theirs)
     assert peers.compare(lonely) == []
     assert len(peers.unpaired(lonely, [])) == 2
 
@@ -378,7 +379,7 @@ def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
     def skipped(dim):
         return rows(impl="gpu", dim=dim, ms=(None,), phase=None, status="skipped", reason="no GPU here")
 
-    report = document.make(pandas.DataFrame(rows() + skipped(1) + skipped(2) + skipped(3)), ENVIRONMENT, "run 1")
+    report = document.make(made(rows() + skipped(1) + skipped(2) + skipped(3), ENVIRONMENT))
     _, lines, notes = parts(document.detail_table(report.cells))
     assert [line[-1] for line in lines] == ["ok", *["skipped [1]"] * 3]
     assert notes == ["[1] no GPU here"]
@@ -400,13 +401,13 @@ ENVIRONMENT = {
 
 @pytest.fixture
 def report():
-    frame = pandas.DataFrame(rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0))
-    return document.make(frame, ENVIRONMENT, "run 1")
+    frame = rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0)
+    return document.make(made(frame, ENVIRONMENT))
 
 
 def test_report_without_rows_is_an_error_of_its_own():
     with pytest.raises(NothingMeasured):
-        document.make(pandas.DataFrame(), ENVIRONMENT, "run 1")
+        document.make(made([], ENVIRONMENT))
 
 
 def test_report_shows_the_tables_that_hold_a_graph_of_the_run(report):
@@ -415,13 +416,13 @@ def test_report_shows_the_tables_that_hold_a_graph_of_the_run(report):
 
 
 def test_table_asked_for_is_shown_though_nothing_of_it_was_measured():
-    report = document.make(pandas.DataFrame(rows()), ENVIRONMENT, "run 1", ["2.6"])
+    report = document.make(made(rows(), ENVIRONMENT), ["2.6"])
     assert [(t.name, t.measured) for t in report.tables] == [("2.6", 0)]
 
 
 def test_unknown_table_names_those_there_are():
     with pytest.raises(InputError, match=r"2\.6"):
-        document.make(pandas.DataFrame(rows()), ENVIRONMENT, "run 1", ["7.1"])
+        document.make(made(rows(), ENVIRONMENT), ["7.1"])
 
 
 def test_report_says_that_its_ratios_cross_machines(report):
@@ -434,7 +435,7 @@ def test_report_says_that_its_ratios_cross_machines(report):
 
 def test_a_load_that_spoils_times_is_said_first(tmp_path):
     def first(environment, lines=3):
-        report = document.make(pandas.DataFrame(rows()), environment, "run 1")
+        report = document.make(made(rows(), environment))
         terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
         summary = html.page(report, environment).partition('class="summary"')[2].split("</li>")[:lines]
         return terminal, page, summary
@@ -487,10 +488,8 @@ def test_records_are_plain_json(report):
 
 
 def test_the_line_of_the_machine_names_its_gpus_each_once():
-    from grailbench.report.runs import Run
-
     gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "NVIDIA H100"}]
     environment = {"cpu": "an abacus", "cores": 2, "gpus": gpus}
     assert words.machine(environment) == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
-    assert Run(None, None, False, environment, {}).machine == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
+    assert made([], environment).machine == "an abacus, 2 cores, 2 x NVIDIA H200, NVIDIA H100"
     assert words.machine({"cpu": "an abacus", "cores": 2, "gpus": []}) == "an abacus, 2 cores"

@@ -1,7 +1,6 @@
 """Report and figures of traversals: times a search, rates, ratios to the CPU, and wrong cells without a time."""
 
 import numpy as np
-import pandas
 import pytest
 from commands import call
 from tabled import parts
@@ -9,7 +8,8 @@ from tabled import parts
 from grailbench.report import suites
 from grailbench.report.papers import traversals as traversal
 from grailbench.runs import folder as results
-from grailbench.runs.folder import FIELDS
+from grailbench.runs.cells import cells
+from grailbench.runs.rows import FIELDS
 
 SOURCES = 4
 
@@ -20,7 +20,7 @@ def trial(problem, impl, dataset="slides-bfs-1-like", ms=8.0, number=0, **more):
         "queries": SOURCES, "query_set": "random-4-s1", "status": "ok", "under": "", "trial": number, "planned": 2,
         "seed": 1, "key": f"{problem}-{impl}-{dataset}",
     }  # fmt: skip
-    base |= {name: more.pop(name) for name in ("query_set", "queries") if name in more}
+    base |= {name: more.pop(name) for name in ("query_set", "queries", "seed") if name in more}
     return [base | {"phase": "prepare", "ms": 1.0}, base | {"phase": "solve", "ms": ms, "rate": 5e6, **more}]
 
 
@@ -38,11 +38,11 @@ def rows():
         *wrong("harish-racy"), *trial("sssp", "coarsened-1", ms=8.0), *trial("sssp", "coarsened-4", ms=12.0),
         *trial("apsp", "floyd-warshall", ms=100.0), *trial("apsp", "floyd-warshall-blocked", ms=20.0),
     ]  # fmt: skip
-    return pandas.DataFrame(made)
+    return made
 
 
 def cell(rows, impl):
-    found = traversal.cells(rows)
+    found = traversal.cells(cells(rows))
     return found[found.impl == impl].iloc[0]
 
 
@@ -58,23 +58,23 @@ def test_cells_with_other_sources_are_other_cells(rows):
         *trial("bfs", "sequential", ms=24.0, query_set="random-8-s1", queries=8),
         *trial("bfs", "sequential", "kegg", ms=12.0),
     ]
-    found = traversal.cells(pandas.concat([rows, pandas.DataFrame(more)]))
+    found = traversal.cells(cells(rows + more))
     ms = found[found.impl == "sequential"].set_index("dataset").ms.to_dict()
     assert ms == {"slides-bfs-1-like, random-4-s1": 10.5, "slides-bfs-1-like, random-8-s1": 3.0, "kegg": 3.0}
     assert found[found.impl == "coarsened-4"].dataset.item() == "slides-bfs-1-like"  # sssp has but one set
 
 
 def test_all_pairs_of_another_seed_are_another_cell(rows):
-    other = trial("apsp", "floyd-warshall", ms=300.0)
-    found = traversal.cells(pandas.concat([rows, pandas.DataFrame(other).assign(seed=2)]))
+    other = trial("apsp", "floyd-warshall", ms=300.0, seed=2)
+    found = traversal.cells(cells(rows + other))
     ms = found[found.impl == "floyd-warshall"].set_index("dataset").ms.to_dict()
     assert ms == {"slides-bfs-1-like, seed 1": 100.0, "slides-bfs-1-like, seed 2": 300.0}
 
 
 def test_sources_from_files_are_told_apart_by_file_and_by_seed(rows):
     asked = [(name, seed) for name in ("mine-1a2b", "yours-3c4d") for seed in (1, 2)]
-    more = [pandas.DataFrame(trial("sssp", "near-far", query_set=name)).assign(seed=seed) for name, seed in asked]
-    found = traversal.cells(pandas.concat([rows[rows.problem == "apsp"], *more]))
+    more = [row for name, seed in asked for row in trial("sssp", "near-far", query_set=name, seed=seed)]
+    found = traversal.cells(cells([row for row in rows if row["problem"] == "apsp"] + more))
     assert list(found[found.impl == "near-far"].dataset) == [
         f"slides-bfs-1-like, {name}, seed {seed}" for name, seed in asked
     ]
@@ -84,23 +84,23 @@ def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
     racy = cell(rows, "harish-racy")
     assert np.isnan(racy.ms)
     assert (racy.searches, racy.wrong) == (40, 3)
-    headers, lines, notes = parts(traversal.table(rows))
+    headers, lines, notes = parts(traversal.table(cells(rows)))
     (line,) = (line for line in lines if line[2] == "harish-racy")
     assert line[headers.index("ms a search")] == ""
     assert "harish-racy on slides-bfs-1-like: 3 of 40 searches wrong" in notes
-    drawn = traversal.figures(rows)["traversal-sssp"]
+    drawn = traversal.figures(cells(rows))["traversal-sssp"]
     assert "harish-racy" not in set(drawn.frame.impl)
     assert "3 of 40" in drawn.note
 
 
 def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
-    headers, lines, _ = parts(traversal.table(rows))
+    headers, lines, _ = parts(traversal.table(cells(rows)))
     (line,) = (line for line in lines if line[2] == "fused")
     assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
 
 
 def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
-    headers, lines, notes = parts(traversal.table(rows))
+    headers, lines, notes = parts(traversal.table(cells(rows)))
     (line,) = (line for line in lines if line[2] == "fused")
     assert line[headers.index("CPU / this") + 1 : headers.index("status")] == ["–", "–"]
     assert "From edges: not measured, add --from-edges." in notes
@@ -110,14 +110,14 @@ def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
         for impl, times in zip(("sequential", "fused"), way, strict=True)
         for phase, ms in times.items()
     ]
-    headers, lines, notes = parts(traversal.table(pandas.concat([rows, pandas.DataFrame(more)])))
+    headers, lines, notes = parts(traversal.table(cells(rows + more)))
     (line,) = (line for line in lines if line[2] == "fused")
     assert line[headers.index("CPU / this") : headers.index("status")] == ["10.5", "60.00", "2.00"]
     assert not [note for note in notes if "not measured" in note]
 
 
 def test_coarsening_is_relative_to_one_vertex_a_thread(rows):
-    frame = traversal.figures(rows)["traversal-coarsening"].frame
+    frame = traversal.figures(cells(rows))["traversal-coarsening"].frame
     assert dict(zip(frame.factor, frame.relative, strict=True)) == {1: 1.0, 4: 1.5}
 
 
@@ -127,9 +127,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     results.write_json(run / results.PLAN, {"name": "made"})
     results.write_json(run / results.ENVIRONMENT, {"cpu": "made", "cores": 1})
     writer = results.Writer(run)
-    records = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    counts = ("trial", "planned", "queries", "seed")
-    writer.append([row | {name: int(row[name]) for name in counts if pandas.notna(row[name])} for row in records])
+    writer.append(rows)
     writer.close()
     assert suites.of_run(str(run)).problems == ("bfs", "sssp", "apsp")
     for words in (["report", run], ["plot", run, "--format", "svg"]):

@@ -31,7 +31,7 @@ from pydantic import (
 from grailbench import paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.errors import InputError
-from grailbench.words import count
+from grailbench.runs import axes
 
 
 def _listed(value):
@@ -48,7 +48,7 @@ def _of_problem(value, info: ValidationInfo):
 
 MOST_CELLS = 100_000  #: of a plan
 #: fields of an experiment that an implementation obeys or not
-AXES = ("dim", "search", "filters", "threads", "order", "devices")
+AXES = axes.names()
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_of_problem)]
@@ -161,37 +161,21 @@ class Cell:
     @property
     def params(self) -> Params:
         """What the implementation is given."""
-        axes = {name: getattr(self, name) for name in AXES}
-        given = {name: value for name, value in axes.items() if value is not None}
+        given = {name: value for name in AXES if (value := getattr(self, name)) is not None}
         return problem(self.problem).params(seed=self.seed, **given)
 
     def columns(self) -> dict:
         """The columns of a row that say which cell it belongs to."""
-        return {
-            "dataset": self.dataset,
-            "impl": self.impl,
-            "dim": self.dim,
-            "search": self.search,
-            "filters": self.filters,
-            "threads": self.threads,
-            "order": self.order,
-            "seed": self.seed,
-            "query_set": self.queries.name,
-            "problem": self.problem,
-            "devices": self.devices,
-        }
+        early, late = ({axis.name: getattr(self, axis.name) for axis in axes.AXES if axis.late is late}
+                       for late in (False, True))  # fmt: skip
+        return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
+                "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
 
     def label(self) -> str:
         """The cell in a few words, for people: 'sequential d=2 dfs level,tree'."""
-        words = [self.impl] if self.problem == USUAL else [self.problem, self.impl]
-        words += [f"d={self.dim}"] if self.dim is not None else []
-        words += [self.search] if self.search else []
-        words += [self.filters] if self.filters not in (None, "none") else []
-        words += [self.order] if self.order not in (None, "random") else []
-        words += [count(self.threads, "thread")] if self.threads is not None else []
-        words += [f"{self.devices} GPUs"] if (self.devices or 1) > 1 else []
-        words += [self.queries.name] if self.queries.kind not in ("random", "all") else []
-        return " ".join(words)
+        problem = "" if self.problem == USUAL else self.problem
+        queries = "" if self.queries.kind in ("random", "all") else self.queries.name
+        return axes.label(self.impl, vars(self), before=problem, after=queries)
 
     def record(self) -> dict:
         """The cell as a plan prints it; the usual problem goes without saying."""
@@ -201,7 +185,7 @@ class Cell:
 
     def _told(self) -> dict:
         """The columns, without those that say what goes without saying: keys and digests of older runs hold."""
-        unsaid = (("problem", USUAL), ("devices", None))
+        unsaid = (("problem", USUAL), *((axis.name, None) for axis in axes.AXES if axis.late))
         return {name: value for name, value in self.columns().items() if (name, value) not in unsaid}
 
     def identity(self) -> dict:
@@ -282,20 +266,16 @@ def _expand(experiment: Experiment):
     for name in names if solved.most_vertices is not None else ():
         solved.require_few(name, expected_vertices(name))  # now, and not when it was fetched or generated
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
-    axes = {axis: getattr(experiment, axis) for axis in AXES}
-    axes["threads"] = [Params(threads=count).workers for count in experiment.threads]
+    values = {axis: getattr(experiment, axis) for axis in AXES}
+    values["threads"] = [Params(threads=count).workers for count in experiment.threads]
     for name, impl in itertools.product(names, experiment.implementations):
         chosen = implementation(impl, solved.name)
-        collapsed = [values if axis in chosen.axes else [chosen.fixed.get(axis)] for axis, values in axes.items()]
-        for dim, search, filters, threads, order, devices, spec in itertools.product(*collapsed, specs):
+        collapsed = [own if axis in chosen.axes else [chosen.fixed.get(axis)] for axis, own in values.items()]
+        for *point, spec in itertools.product(*collapsed, specs):
             yield Cell(
                 dataset=name,
                 impl=chosen.name,
-                dim=dim,
-                search=search,
-                filters=filters,
-                threads=threads,
-                order=order,
+                **dict(zip(AXES, point, strict=True)),
                 seed=experiment.seed,
                 queries=spec,
                 trials=experiment.trials,
@@ -305,7 +285,6 @@ def _expand(experiment: Experiment):
                 process=experiment.process or chosen.process,
                 fallback=experiment.fallback,
                 problem=solved.name,
-                devices=devices,
             )
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from grailbench.bench.plan import Cell, Config, Plan, config_from_flags, flag_name, make_plan
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
+from grailbench.runs.rows import cell_of
 from grailbench.words import some
 
 _SHOWN = 4  #: differences that an error lists
@@ -67,8 +68,8 @@ def require_same(folder: Path, plan: Plan) -> bool:
     )  # fmt: skip
 
 
-def _by_identity(plan: Plan) -> Mapping[str, Cell]:
-    return {results.cell_of(cell.columns()) + str(cell.from_edges): cell for cell in plan.cells}
+def _by_identity(plan: Plan) -> Mapping[tuple, Cell]:
+    return {(cell_of(cell.columns()), cell.from_edges): cell for cell in plan.cells}
 
 
 def _differences(before: Config, now: Config) -> list[str]:

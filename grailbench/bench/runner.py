@@ -35,9 +35,10 @@ from grailbench.contract import Checks, Input, Problem, Verdict, Workload, imple
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded, prompt_interrupts
+from grailbench.runs import cells as measured
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
-from grailbench.runs.rows import FORMAT, SOUND
+from grailbench.runs.rows import FIELDS, FORMAT, MEMORY, SOUND, cell_of
 from grailbench.words import count
 
 PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
@@ -100,7 +101,7 @@ class Finished:
     @property
     def statuses(self) -> Counter:
         """Number of cells by status."""
-        return Counter(results.statuses(self.rows).values())
+        return Counter(cell.status for cell in measured.cells(self.rows))
 
     def check(self) -> None:
         """Raise CheckFailed for a wrong or failed cell, NothingMeasured or MachineLacks without any time."""
@@ -306,7 +307,7 @@ class _Sitting:
         self.folder, self.env, self.watcher, self.checks, self.record = folder, env, watcher, checks, record
         self.open_graph = open_graph
         self.finished, self.settled = results.finished(prior), results.settled(prior)
-        self.before, self.keys = {results.cell_of(row) for row in prior}, {row["key"] for row in prior}
+        self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
         self.outdated = 0
         self.writer = results.Writer(folder) if folder is not None else None
         self.new: list[dict] = []
@@ -374,7 +375,7 @@ class _Sitting:
         tasks = []
         for cell in cells:
             key = cell_key(cell, graph.sha256, self.env)
-            self.outdated += results.cell_of(cell.columns()) in self.before and key not in self.keys
+            self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
             done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
             if len(done) == cell.trials or key in self.settled:
                 self.watcher.step(cell, "done before", _steps(cell))
@@ -534,7 +535,7 @@ class _Sitting:
         self.watcher.rows(rows)
 
     def _row(self, task: Task, graph: Input | None) -> dict:
-        row = dict.fromkeys(results.FIELDS)
+        row = dict.fromkeys(FIELDS)
         row |= task.cell.columns()
         row |= {
             "run": self.folder.name if self.folder is not None else None,
@@ -578,6 +579,6 @@ class _Sitting:
         return [
             base
             | {"under": under, "phase": phase, "ms": round(measured.phases[under, phase], 6)}
-            | ({"rate": measured.rate} if (under, phase) == last else dict.fromkeys(("counters", *results.MEMORY)))
+            | ({"rate": measured.rate} if (under, phase) == last else dict.fromkeys(("counters", *MEMORY)))
             for under, phase in phases
         ]

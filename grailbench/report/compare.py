@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 
 from grailbench import words
+from grailbench.contract import problem
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.gate import Gate, load_gate
-from grailbench.report.runs import Measured, Run, load
 from grailbench.runs import statistics
-from grailbench.runs.rows import problem_of
+from grailbench.runs.cells import Cell, Run, load
 from grailbench.runs.statistics import Interval
 
 ABSENT = "absent"
@@ -193,43 +193,43 @@ def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     _check_names(base, new, gate)
     clock = _Clock(base, new, gate)
     found = Comparison(base, new, clock.how)
-    for key, old in base.cells.items():
-        now = new.cells.get(key)
+    for key, old in base.by_key.items():
+        now = new.by_key.get(key)
         if now is None or _other_graph(old, now):
             found.apart.append(_apart(old, now, gate))
         else:
             found.matched += 1
             _compare_cell(found, old, now, gate, clock)
-    found.apart += [_apart(None, cell, gate) for key, cell in new.cells.items() if key not in base.cells]
+    found.apart += [_apart(None, cell, gate) for key, cell in new.by_key.items() if key not in base.by_key]
     found.means = _means(found, gate)
     return found
 
 
-def _apart(old: Measured | None, now: Measured | None, gate: Gate) -> CellChange:
+def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
     """A cell that only one run has; with both given, cells of one name on two graphs."""
     cell = now if old is None else old
     base, new = (ABSENT if each is None else each.status for each in (old, now))
     reason = "" if old is None or now is None else "the graph of that name is another one"
-    return CellChange(cell.dataset, cell.label, base, new, reason, "regression" if gate.require_all else "note")
+    return CellChange(cell.dataset, cell.name, base, new, reason, "regression" if gate.require_all else "note")
 
 
-def _other_graph(old: Measured, now: Measured) -> bool:
+def _other_graph(old: Cell, now: Cell) -> bool:
     return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
 
 
 def _check_names(base: Run, new: Run, gate: Gate) -> None:
-    known = dict.fromkeys([*base.implementations(), *new.implementations()])
+    known = dict.fromkeys([*base.implementations, *new.implementations])
     if gate.reference is not None and known and gate.reference not in known:
         raise InputError(f"no cell of the reference {gate.reference!r}", remedy=f"the runs have {', '.join(known)}")
-    phases = dict.fromkeys(phase for run in (base, new) for cell in run.cells.values() for phase in cell.times)
+    phases = dict.fromkeys(phase for run in (base, new) for cell in run.cells for phase in cell.timed)
     if phases and phases.keys().isdisjoint(gate.metrics):
         asked = ", ".join(repr(metric) for metric in gate.metrics)
         raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
 
 
-def _compare_cell(found: Comparison, old: Measured, now: Measured, gate: Gate, clock: _Clock) -> None:
+def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: _Clock) -> None:
     def note(reason: str, verdict: Verdict) -> None:
-        found.cells.append(CellChange(old.dataset, old.label, old.status, now.status, reason, verdict))
+        found.cells.append(CellChange(old.dataset, old.name, old.status, now.status, reason, verdict))
 
     if not old.sound:
         if now.sound:
@@ -243,7 +243,7 @@ def _compare_cell(found: Comparison, old: Measured, now: Measured, gate: Gate, c
             note(now.reason or old.reason, "note")
         _compare_counters(found, old, now, gate)
         for phase in gate.metrics:
-            if phase in old.times or phase in now.times:
+            if phase in old.timed or phase in now.timed:
                 change = clock.change(old, now, phase)
                 if isinstance(change, TimeChange) and "sampled" in (old.status, now.status):
                     change = replace(change, unit=f"{change.unit}, sampled")
@@ -253,14 +253,14 @@ def _compare_cell(found: Comparison, old: Measured, now: Measured, gate: Gate, c
 # ------------------------------------------------------------------ counters
 
 
-def _compare_counters(found: Comparison, old: Measured, now: Measured, gate: Gate) -> None:
+def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> None:
     before, after = old.counters or {}, now.counters or {}
     found.counted += len(before.keys() & after.keys())
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
         if a != b:
             verdict = _counter_verdict(name, a, b, gate.require_all)
-            found.counters.append(CounterChange(old.dataset, old.label, name, a, b, verdict))
+            found.counters.append(CounterChange(old.dataset, old.name, name, a, b, verdict))
 
 
 def _counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
@@ -307,14 +307,14 @@ class _Clock:
             return f"times in ms, {machine}"
         return f"times in units of {self.gate.reference} in the same run, {machine}"
 
-    def change(self, old: Measured, now: Measured, phase: str) -> TimeChange | LeftOut:
+    def change(self, old: Cell, now: Cell, phase: str) -> TimeChange | LeftOut:
         """One phase of one cell, compared, or the reason why it is not."""
         reason = self.reason or _untimed(old, now, phase)
         pair = None
         if not reason and not self.direct:
             pair, reason = self._pair(old, now)
         if reason:
-            return LeftOut(old.dataset, old.label, phase, reason)
+            return LeftOut(old.dataset, old.name, phase, reason)
         if pair is None:
             return self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
         others = _unit_phase(pair, phase)
@@ -325,7 +325,7 @@ class _Clock:
                 return replace(found, verdict="unclear")
         return found
 
-    def _judged(self, cell: Measured, phase: str, base: _Timed, new: _Timed) -> TimeChange:
+    def _judged(self, cell: Cell, phase: str, base: _Timed, new: _Timed) -> TimeChange:
         allowed = self.gate.allowed(group_of(cell))
         most = allowed.ratio if self.same else allowed.across
         ms = (new.value - base.value) * new.unit_ms
@@ -333,7 +333,7 @@ class _Clock:
         apart = base.interval.disjoint(new.interval)
         return TimeChange(
             dataset=cell.dataset,
-            label=cell.label,
+            label=cell.name,
             phase=phase,
             unit=base.unit,
             base=base.side(),
@@ -346,13 +346,13 @@ class _Clock:
             verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, apart, most),
         )
 
-    def _pair(self, old: Measured, now: Measured) -> tuple[tuple[Measured, Measured] | None, str]:
+    def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
         """The reference's cell of the same graph and queries in either run, or why there is none."""
         if old.impl == self.gate.reference:
             return None, "is the unit"
         best, likest = None, -1
-        for key, cell in self.base.cells.items():
-            twin = self.new.cells.get(key)
+        for key, cell in self.base.by_key.items():
+            twin = self.new.by_key.get(key)
             if cell.impl != self.gate.reference or twin is None or not _beside(cell, old) or not _beside(twin, now):
                 continue
             if cell.sound and twin.sound and (like := _likeness(cell, old)) > likest:
@@ -363,16 +363,16 @@ class _Clock:
         return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
 
 
-def _unit_phase(pair: tuple[Measured, Measured], phase: str) -> str:
+def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
     """The reference's same phase where it has labels to build, else the last of its trials."""
-    labelled = all(cell.columns["dim"] is not None for cell in pair)
+    labelled = all(cell.dim is not None for cell in pair)
     timed = all(not _untimed(cell, cell, phase) for cell in pair)
     return phase if labelled and timed else _last(pair[0])
 
 
-def _last(cell: Measured) -> str:
+def _last(cell: Cell) -> str:
     """The phase that ends a trial of a cell, whatever its problem."""
-    return problem_of(cell.columns).phases[-1]
+    return problem(cell.problem).phases[-1]
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
@@ -388,7 +388,7 @@ def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdi
 class _Timed:
     """The times of a phase in their unit: median and least, the median's draws and interval."""
 
-    def __init__(self, cell: Measured, phase: str, reference: Measured | None = None, others: str | None = None):
+    def __init__(self, cell: Cell, phase: str, reference: Cell | None = None, others: str | None = None):
         self.ms = cell.sample(phase)
         if reference is None:
             self.unit, self.unit_ms, self.least = "ms", 1.0, float(self.ms.min())
@@ -397,7 +397,7 @@ class _Timed:
             units = reference.sample(others)
             self.unit, self.unit_ms = f"{reference.impl} {others}", float(np.median(units))
             self.least = float(self.ms.min() / units.min())
-            if cell.same_trials(reference, phase, others):
+            if cell.timed[phase].keys() == reference.timed[others].keys():
                 self.draws = statistics.resampled(self.ms, beside=units)
             else:
                 self.draws = statistics.resampled(self.ms) / statistics.resampled(units, seed=2)
@@ -410,7 +410,7 @@ class _Timed:
         return Side(self.ms.size, ms, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
 
 
-def _untimed(old: Measured, now: Measured, phase: str) -> str:
+def _untimed(old: Cell, now: Cell, phase: str) -> str:
     """Why a phase of a cell has no two samples; '' when it has."""
     for side, cell in (("base", old), ("new", now)):
         size = cell.sample(phase).size
@@ -423,21 +423,17 @@ def _untimed(old: Measured, now: Measured, phase: str) -> str:
     return ""
 
 
-def _beside(reference: Measured, cell: Measured) -> bool:
-    same = ("dataset", "query_set", "seed")
-    return (
-        all(reference.columns[name] == cell.columns[name] for name in same)
-        and reference.graph_sha256 == cell.graph_sha256
-    )
+def _beside(reference: Cell, cell: Cell) -> bool:
+    same = ("dataset", "query_set", "seed", "graph_sha256")
+    return all(getattr(reference, name) == getattr(cell, name) for name in same)
 
 
-def _likeness(one: Measured, other: Measured) -> int:
+def _likeness(one: Cell, other: Cell) -> int:
     """The number of axes in which two configurations agree."""
-    axes = ("dim", "search", "filters", "threads", "order", "devices")
-    return sum(one.columns.get(name) == other.columns.get(name) for name in axes)
+    return sum(one.axes[name] == other.axes[name] for name in one.axes)
 
 
-def group_of(cell: Measured) -> str | None:
+def group_of(cell: Cell) -> str | None:
     """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None when unknown."""
     from grailbench.datasets.registry import registry
 

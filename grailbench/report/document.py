@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
@@ -21,13 +20,10 @@ from grailbench.report.render.csv import csv
 from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import Cell, cells, detail, plain
+from grailbench.runs.cells import Cell, Run, detail, load
 from grailbench.runs.environment import busy
 from grailbench.runs.rows import STATUSES
 from grailbench.words import count, machine, ms
-
-if TYPE_CHECKING:
-    import pandas
 
 FOLDER = "report"
 
@@ -126,11 +122,8 @@ def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
 
     Raises InputError when there is no such run, else as `make`.
     """
-    from grailbench.runs import folder as results
-
-    folder = results.latest_results() if run is None else results.find_run(run)
-    rows, environment = results.load_run(folder)
-    return make(rows, environment, f"Run {folder.name}", names), folder
+    found = load(run)
+    return make(found, names), found.folder
 
 
 def check_measured(report: Report) -> None:
@@ -145,8 +138,8 @@ def records(report: Report) -> Iterator[dict]:
         yield from json.records(table)
 
 
-def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterable[str] = ()) -> Report:
-    """The report on a run's rows. `names`: the published tables to show, blank rows and all; without names all that
+def make(run: Run, names: Iterable[str] = ()) -> Report:
+    """The report on a run. `names`: the published tables to show, blank rows and all; without names all that
     was measured, and of the published tables those that a cell of the run fits, with the graphs of the run.
 
     Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
@@ -155,32 +148,28 @@ def make(rows: pandas.DataFrame, environment: Mapping, title: str, names: Iterab
     for name in names:
         if name not in thesis.NAMES:
             raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(thesis.NAMES)}")
-    if rows.empty:
-        raise NothingMeasured(f"{title}: the run has no rows")
-    others: list[str] = []
-    if "problem" in rows:
-        others = [name for name in dict.fromkeys(rows["problem"].dropna()) if name != "reachability"]
-        rows = rows[rows["problem"].isna() | (rows["problem"] == "reachability")]
-    if rows.empty:
-        raise NothingMeasured(f"{title}: the run has no rows of reachability")
-    found = cells(rows)
-    graphs = graph_counts(rows, names)
+    if not run.cells:
+        raise NothingMeasured(f"{run.title}: the run has no rows")
+    found = run.of("reachability")
+    if not found:
+        raise NothingMeasured(f"{run.title}: the run has no rows of reachability")
+    graphs = graph_counts(found, names)
     built = [thesis.build(name, found, graphs) for name in names or thesis.NAMES]
     shown = built if names else [thesis.of_graphs(t, found) for t in built if _belongs(t, found)]
     compared = [] if names else peers.compare(found)
     return Report(
-        title=title,
-        machine=machine(environment),
+        title=run.title,
+        machine=machine(run.environment),
         tables=shown,
         others=[] if names else thesis.others(found),
         peers=compared,
         cells=found,
         left_out=[] if names else _left_out(built, found),
         claims=[] if names else computation.checks(found),
-        other_problems=others,
+        other_problems=[name for name in run.problems if name != "reachability"],
         unpaired=[] if names else peers.unpaired(found, compared),
         whole=not names,
-        disturbed=disturbed(environment),
+        disturbed=disturbed(run.environment),
     )
 
 
@@ -202,7 +191,7 @@ def _belongs(table: Filled, found: list[Cell]) -> bool:
     return bool(own) if table.name in COUNT_TABLES else any(map(thesis.fits, table.rows))
 
 
-def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapping | str]:
+def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mapping | str]:
     """Vertices and edges of the run's published graphs, or why they cannot be had.
 
     They are those of the file held here where its sha256 is that of the rows, else those that the rows say.
@@ -210,26 +199,29 @@ def graph_counts(rows: pandas.DataFrame, names: Iterable[str]) -> dict[str, Mapp
     wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
     printed = {dataset for name in wanted for dataset in published.table(name).rows}
     printed |= {f"{dataset}{thesis.LIKE}" for dataset in printed}
-    newest = {row["dataset"]: row for row in plain(rows) if row["dataset"] in printed}
-    return {name: _counts(name, row) for name, row in newest.items()}
+    newest: dict[str, Cell] = {}
+    for cell in found:
+        if cell.dataset in printed and (cell.vertices is not None or cell.dataset not in newest):
+            newest[cell.dataset] = cell
+    return {name: _counts(name, cell) for name, cell in newest.items()}
 
 
-def _counts(name: str, row: Mapping) -> Mapping | str:
+def _counts(name: str, cell: Cell) -> Mapping | str:
     from grailbench.datasets.library import describe
     from grailbench.datasets.registry import registry
 
     reason = "the run has no counts of it, and its file is not here to be counted"
     try:
         found = describe(registry()[name]) if name in registry() else {"vertices": None}
-        if found["vertices"] is not None and found["sha256"] == row.get("graph_sha256"):
+        if found["vertices"] is not None and found["sha256"] == cell.graph_sha256:
             return found
     except GrailbenchError as error:
         reason = str(error)
-    if row.get("vertices") is None or row.get("edges") is None:
-        return row.get("reason") or reason
-    counts = {"vertices": int(row["vertices"]), "edges": int(row["edges"])}
-    if row.get("roots") is not None:
-        counts |= {"file_vertices": counts["vertices"] - 1, "file_edges": counts["edges"] - int(row["roots"])}
+    if cell.vertices is None or cell.edges is None:
+        return cell.reason or reason
+    counts = {"vertices": cell.vertices, "edges": cell.edges}
+    if cell.roots is not None:
+        counts |= {"file_vertices": cell.vertices - 1, "file_edges": cell.edges - cell.roots}
     return counts
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table
+from grailbench.runs import axes
 from grailbench.runs.cells import Cell
 from grailbench.words import grouped, ms, size
 
@@ -41,9 +42,9 @@ def median(cell: Cell, phase: str) -> float | None:
 SIZES = {"index_bytes": "held", "host_peak_bytes": "host peak", "device_peak_bytes": "device peak"}
 
 
-def sizes(rows: pandas.DataFrame) -> dict[str, int]:
-    """The largest of each of `SIZES` in some rows of one cell; what was not measured is left out."""
-    return {name: int(rows[name].max()) for name in SIZES if name in rows and rows[name].notna().any()}
+def sizes(cell: Cell) -> dict[str, int]:
+    """Those of `SIZES` that were measured of a cell."""
+    return {name: value for name in SIZES if (value := getattr(cell, name)) is not None}
 
 
 def with_sizes(
@@ -70,12 +71,7 @@ _SIZE_NOTES = {
 _COLUMNS = (
     Column("graph", lambda c: c.dataset, key=True),
     Column("implementation", lambda c: c.impl, key=True),
-    Column("d", lambda c: c.dim, key=True),
-    Column("search", lambda c: c.search, key=True, usual=(None, "dfs")),
-    Column("filters", lambda c: c.filtering, key=True),
-    Column("order", lambda c: c.order, key=True, usual=(None, "random")),
-    Column("threads", lambda c: c.threads or None, key=True),
-    Column("GPUs", lambda c: c.devices, key=True, usual=(None, 1)),
+    *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True, usual=a.hidden) for a in axes.shown()),
     Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
     Column("queries", lambda c: c.query_set, key=True),
     Column("trials", lambda c: c.trials),
@@ -100,8 +96,8 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     return sorted(
         cells,
         key=lambda c: (
-            graphs.index(c.dataset), c.impl.startswith("peer:"), c.impl, c.dim or 0, c.search or "", c.filters,
-            c.order or "", c.threads, c.devices or 0, c.seed or 0, c.query_set,
+            graphs.index(c.dataset), c.impl.startswith("peer:"), c.impl,
+            *(axis.rank(c.axes[axis.name]) for axis in axes.shown()), c.seed or 0, c.query_set,
         ),
     )  # fmt: skip
 
@@ -141,9 +137,8 @@ def plain(frame: pandas.DataFrame) -> list[dict]:
 
 def _record(cell: Cell) -> dict:
     return {
-        "dataset": cell.dataset, "impl": cell.impl, "dim": cell.dim, "search": cell.search,
-        "filters": cell.filtering or None, "order": cell.order, "threads": cell.threads or None,
-        "devices": cell.devices, "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
+        "dataset": cell.dataset, "impl": cell.impl, **{axis.name: cell.shown(axis) or None for axis in axes.shown()},
+        "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
         **{f"{phase}_ms": median(cell, phase) for phase in PHASES}, "index_bytes": cell.index_bytes,
         "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,

@@ -39,8 +39,8 @@ from grailbench.graph.store import atomic_file
 from grailbench.report import recorded
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.values import Expression, Value, together
-from grailbench.runs.cells import Cell, cells
-from grailbench.runs.folder import find_run, load_run
+from grailbench.runs.cells import Cell, load
+from grailbench.runs.folder import find_run
 
 NONE = "–"
 _MARKED = re.compile(r"^(<!-- grailbench\n(.*?)-->\n)(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
@@ -132,8 +132,7 @@ class Page:
 
     def _run(self, name: str, problem: str) -> list[Cell]:
         if (name, problem) not in self._cells:
-            rows, _ = load_run(self._folder(name))
-            self._cells[name, problem] = cells(rows[rows.problem.fillna("reachability") == problem])
+            self._cells[name, problem] = load(self._folder(name)).of(problem)
         return self._cells[name, problem]
 
     def _folder(self, name: str) -> Path:

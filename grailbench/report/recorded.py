@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from grailbench import words
 from grailbench.bench import provenance
 from grailbench.bench.plan import shipped_configs
 from grailbench.report.footnotes import Footnotes
-from grailbench.report.runs import gpus
 from grailbench.runs import folder as results
+from grailbench.runs.cells import Cell, read
 from grailbench.runs.rows import SOUND
 
 _UNKNOWN = "recorded from code that no commit has"
@@ -23,18 +24,18 @@ def overview(folders: Iterable[Path]) -> tuple[list[str], list[list[str]], list[
     foot = Footnotes()
     lines = []
     for folder in folders:
-        environment = results.read_environment(folder)
-        machine = ", ".join([*gpus(environment), f"{environment['cores']} cores"])
+        run = read(folder)
+        environment = run.environment
+        machine = ", ".join([*words.gpus(environment), f"{environment['cores']} cores"])
         day = (environment.get("at") or "")[:10]
-        lines.append([f"`{folder.name}/`", machine, _cells(folder), day, _commits(folder, environment, foot),
+        lines.append([f"`{folder.name}/`", machine, _cells(run.cells), day, _commits(folder, environment, foot),
                       f"`{repeated(folder, environment)}`"])  # fmt: skip
     return ["run", "machine", "cells", "on", "commit", "to repeat it"], lines, foot.lines()
 
 
-def _cells(folder: Path) -> str:
+def _cells(cells: Iterable[Cell]) -> str:
     """'170', '540, 31 timeout': how many there are, and those without a time by status."""
-    rows = results.current(results.read_rows(folder)[0])
-    found = list(results.statuses(rows).values())
+    found = [cell.status for cell in cells]
     if not found:
         return ""
     rest = [f"{found.count(status)} {status}" for status in dict.fromkeys(found) if status not in SOUND]

@@ -1,18 +1,18 @@
 """Runs of problems other than reachability: which modules have their figures and tables.
 
-A suite is two modules, for one problem or several. One has `PROBLEM`, `FIGURES`, `cells(rows)`, `figures(rows)`,
-`grid(rows)` and `records(rows)` (see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its
+A suite is two modules, for one problem or several. One has `PROBLEM`, `FIGURES`, `cells`, `figures`, `grid` and
+`records` of the cells of a run (see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its
 frame has a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from grailbench import words
 from grailbench.errors import NothingMeasured
 from grailbench.report.figures import Figure
 from grailbench.report.places import place
@@ -20,13 +20,7 @@ from grailbench.report.render.csv import csv
 from grailbench.report.render.json import json
 from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
-from grailbench.runs import folder as results
-from grailbench.runs.cells import plain
-from grailbench.runs.rows import SOUND, STANDS_ON
-from grailbench.words import machine
-
-if TYPE_CHECKING:
-    import pandas
+from grailbench.runs.cells import Run, load
 
 #: problem -> modules of its tables and figures, and of its drawings
 SUITES = {
@@ -40,31 +34,40 @@ FOLDER = "report"
 
 @dataclass(frozen=True)
 class Suite:
-    """A run that holds rows of problems with suites, and no row of reachability."""
+    """A run that has cells of problems with suites, and none of reachability."""
 
-    title: str
-    machine: str
-    folder: Path
-    rows: pandas.DataFrame
+    run: Run
     problems: tuple[str, ...]
-    disturbed: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return self.run.title
+
+    @property
+    def folder(self) -> Path:
+        return self.run.folder
+
+    @property
+    def machine(self) -> str:
+        return words.machine(self.run.environment)
 
     @property
     def header(self) -> list[str]:
         """The lines below the title: the machine, and what disturbed it."""
-        return [self.machine, *self.disturbed]
+        from grailbench.report import document
+
+        return [self.machine, *document.disturbed(self.run.environment)]
 
     def check_measured(self) -> None:
         """Raise NothingMeasured when no cell has a sound time."""
-        found = results.statuses(list(plain(self.rows[["key", *STANDS_ON]])))
-        if not any(status in SOUND for status in found.values()):
+        if not any(cell.sound for cell in self.run.cells):
             raise NothingMeasured(f"{self.title}: no cell was measured")
 
     def figures(self) -> dict[str, Figure]:
         """Every figure of every problem of the run, by name."""
         found: dict[str, Figure] = {}
         for module in _modules(self.problems):
-            found |= module.figures(self.rows)
+            found |= module.figures(self.run.cells)
         return found
 
     def write(self, form: str = "both", out: str | Path | None = None) -> list[Path]:
@@ -78,9 +81,9 @@ class Suite:
         modules, files = _modules(self.problems), {}
         if form in ("csv", "both"):
             for module in modules:
-                files[f"{module.PROBLEM}.csv"] = csv([module.table(self.rows)])
+                files[f"{module.PROBLEM}.csv"] = csv([module.table(self.run.cells)])
         if form in ("markdown", "both"):
-            parts = [markdown(module.table(self.rows)) for module in modules]
+            parts = [markdown(module.table(self.run.cells)) for module in modules]
             files["report.md"] = "\n".join([f"# {self.title}\n", *(f"- {line}\n" for line in self.header), *parts])
         for name, text in files.items():
             with atomic_file(folder / name) as file:
@@ -91,30 +94,22 @@ class Suite:
         """Lines of JSON, or lines and tables for the screen."""
         for module in _modules(self.problems):
             if as_json:
-                yield from json(module.table(self.rows))
+                yield from json(module.table(self.run.cells))
             else:
                 yield from (self.title, *self.header, "")
-                yield from terminal(module.table(self.rows))
+                yield from terminal(module.table(self.run.cells))
 
 
 def of_run(run: str | None) -> Suite | None:
-    """The suite that a run is (a folder or a name; None: the latest), or None when it has rows of reachability, or of
+    """The suite that a run is (a folder or a name; None: the latest), or None when it has cells of reachability, or of
     problems without a suite. Raises InputError when there is no such run."""
-    folder = results.latest_results() if run is None else results.find_run(run)
-    rows, environment = results.load_run(folder)
-    return make(rows, environment, folder)
+    return make(load(run))
 
 
-def make(rows: pandas.DataFrame, environment: Mapping, folder: Path) -> Suite | None:
-    """As `of_run`, from a run's rows and environment."""
-    from grailbench.report import document
-
-    named = dict.fromkeys(rows["problem"].dropna()) if "problem" in rows else {}
-    known = tuple(name for name in named if name in SUITES)
-    if not known or rows["problem"].isna().any() or "reachability" in named:
-        return None
-    named_machine, disturbed = machine(environment), document.disturbed(environment)
-    return Suite(f"Run {folder.name}", named_machine, folder, rows, known, disturbed)
+def make(run: Run) -> Suite | None:
+    """As `of_run`, of a run that was read."""
+    known = tuple(name for name in run.problems if name in SUITES)
+    return None if not known or "reachability" in run.problems else Suite(run, known)
 
 
 def pages() -> dict:

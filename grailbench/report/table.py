@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grailbench.runs import axes
+
 if TYPE_CHECKING:
     import pandas
 
 #: headers of columns of words, which stand on the left
-WORDS = ("", "graph", "implementation", "configuration", "problem", "search", "order", "filters", "query set",
-         "queries", "phase", "checked by", "bound", "status")  # fmt: skip
+WORDS = ("", "graph", "implementation", "configuration", "problem",
+         *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",
+         "bound", "status")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

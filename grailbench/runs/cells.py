@@ -1,16 +1,26 @@
-"""From measurement rows to cells: one record a cell, with the statistics of each of its phases."""
+"""Cells: what a run measured of one configuration on one graph, made from its rows; and the run that they are of.
+
+Every command that shows or compares what was measured reads it from here: `load` gives a `Run`, a run its cells.
+"""
 
 from __future__ import annotations
 
-import math
+import os
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grailbench.runs.rows import SOUND, sampled, standing
-from grailbench.runs.statistics import summarise
+import numpy as np
+
+from grailbench import words
+from grailbench.contract import USUAL
+from grailbench.runs import axes, folder
+from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
+from grailbench.runs.statistics import Stats
 
 if TYPE_CHECKING:
     import pandas
@@ -22,99 +32,104 @@ NOT_FROM_EDGES = "not measured, add --from-edges"
 #: implementations that have no filters but those that are named
 _UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")
 _LONGEST_REASON = 240  # an exception may speak for pages
-
-
-@dataclass(frozen=True)
-class Stats:
-    """Of one phase over the trials of a cell, in ms. `low` and `high` bound the mean, `median_low` and `median_high`
-    the median (95 % bootstrap); `outliers` and `drift` as in `grailbench.runs.statistics.Summary`."""
-
-    trials: int
-    mean: float
-    low: float
-    high: float
-    median: float
-    median_low: float
-    median_high: float
-    least: float
-    iqr: float
-    outliers: int
-    drift: float | None
-
-    @classmethod
-    def of(cls, times: Iterable[float]) -> Stats:
-        """Statistics of at least one time, in the order of the trials. The same times give the same bounds."""
-        s = summarise(list(times))
-        return cls(
-            s.trials, s.mean, *s.mean_interval, s.median, *s.interval, s.least, s.iqr, s.outliers, s.drift
-        )  # fmt: skip
-
-
 _RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  #: names of sets of uniform random pairs, with their size
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What was measured of one configuration on one graph.
+def _axis(name: str) -> Any:
+    return property(lambda cell: cell.axes[name])
 
-    `kind` is that of the graph: 'real', 'synthetic', 'imported', or None when it could not be opened;
-    `stands_for` names the published graph that a look-alike replaces in the run; `verified` says how its
-    answers were checked. `dim`, `search`, `order` are None and `threads` 0 where the implementation has no
-    such choice; `filters` is comma-separated, empty for none. `queries` and `positives` are None when no row
-    says them. `phases` maps `(under, phase)` to statistics, `under` being '' for the phases the runner times
-    itself (`label`, `query`, `ready`). `vertices` and `edges` are those of the graph as print counts them, `roots`
-    those before the super-root came, `counters` the exact work of the cell, where it was counted. Peaks of memory and
-    `read_ms`, None where they were not measured, and `index_bytes` are as in `grailbench.runs.rows.FIELDS`.
-    `devices`: GPUs that shared the queries, None where the implementation has no such choice.
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """What was measured of one configuration on one graph. Of what no row says, a field is None.
+
+    key         that of its rows, `rows.cell_of`: problem, graph and configuration
+    axes        values by axis, as `axes.Axis.of` gives them; those that code asks for have a property
+    kind        of the graph: 'real', 'synthetic', 'imported', or None when it could not be opened
+    stands_for  the published graph that a look-alike replaces in the run
+    verified    how its answers were checked; `checksum` is that of the answers
+    status      and reason, '' for none: as `rows.standing` has them
+    times       ms by trial, by (under, phase): `under` is '' for the phases that the runner times itself (`label`,
+                `query`, `ready`); trials in order; empty of a wrong cell
+    rates       of the last phase by trial, where the problem has a rate
+    vertices, edges, roots  of the graph as print counts it; `roots` without the super-root
+    counters    exact work
+    index_bytes, host_peak_bytes, device_peak_bytes, read_ms  as in `rows.FIELDS`
     """
 
+    key: tuple
+    problem: str
     dataset: str
     impl: str
-    dim: int | None
-    search: str | None
-    filters: str
-    threads: int
-    order: str | None
+    axes: Mapping[str, Any]
     seed: int | None
     query_set: str
-    kind: str | None
-    stands_for: str | None
-    queries: int | None
-    positives: int | None
-    verified: str | None
     status: str
     reason: str
     planned: int | None
-    phases: dict[tuple[str, str], Stats]
+    times: Mapping[tuple[str, str], Mapping[int, float]]
+    rates: Mapping[int, float]
+    kind: str | None = None
+    stands_for: str | None = None
+    queries: int | None = None
+    positives: int | None = None
+    verified: str | None = None
+    checksum: str | None = None
+    graph_sha256: str | None = None
     vertices: int | None = None
     edges: int | None = None
-    counters: dict[str, int] | None = None
     roots: int | None = None
+    counters: dict[str, int] | None = None
+    index_bytes: int | None = None
     host_peak_bytes: int | None = None
     device_peak_bytes: int | None = None
     read_ms: float | None = None
-    devices: int | None = None
-    index_bytes: int | None = None
+
+    dim = _axis("dim")
+    search = _axis("search")
+    filters = _axis("filters")
+    threads = _axis("threads")
+    order = _axis("order")
+    devices = _axis("devices")
+
+    @cached_property
+    def phases(self) -> Mapping[tuple[str, str], Stats]:
+        """The statistics of each phase by (under, phase)."""
+        return {name: Stats.of(list(times.values())) for name, times in self.times.items()}
+
+    def stats(self, phase: str) -> Stats | None:
+        """The statistics of a phase timed by the runner, or None."""
+        return self.phases.get(("", phase))
+
+    @cached_property
+    def timed(self) -> Mapping[str, Mapping[int, float]]:
+        """ms by trial, in order, by phase in words: 'label', 'label/NAME' for a phase within."""
+        return {f"{under}/{phase}" if under else phase: times for (under, phase), times in self.times.items()}
+
+    def sample(self, phase: str) -> np.ndarray:
+        """float64[trials]: the times of a phase of `timed`, in the order of the trials; empty where it has none."""
+        return np.array(list(self.timed.get(phase, {}).values()))
 
     @property
     def trials(self) -> int:
         """Trials of the phase measured most often."""
-        return max((s.trials for s in self.phases.values()), default=0)
+        return max(map(len, self.times.values()), default=0)
 
     @property
     def label(self) -> str:
-        """The configuration in words, without the graph."""
-        parts = [self.impl]
-        if self.dim is not None:
-            parts.append(f"d={self.dim}")
-        parts += [part for part in (self.search, self.filters and f"filters {self.filters}") if part]
-        if self.order not in (None, "random"):
-            parts.append(f"{self.order} order")
-        if self.threads:
-            parts.append(f"{self.threads} thread{'s' if self.threads > 1 else ''}")
-        if (self.devices or 1) > 1:
-            parts.append(f"{self.devices} GPUs")
-        return " ".join(parts)
+        """The configuration in words, without problem, graph and queries, for tables that say these elsewhere."""
+        return axes.label(self.impl, self.axes, long=True)
+
+    @property
+    def name(self) -> str:
+        """The configuration in words, with the problem unless it is reachability and the queries unless random."""
+        problem = "" if self.problem == USUAL else self.problem
+        queries = "" if self.query_set.startswith("random-") else self.query_set
+        return axes.label(self.impl, self.axes, before=problem, after=queries)
+
+    def shown(self, axis: axes.Axis) -> Any:
+        """The value of an axis as tables show it: None where there is none, '' where it goes without saying."""
+        return self.filtering if axis.name == "filters" else self.axes[axis.name] or None
 
     @property
     def filtering(self) -> str:
@@ -143,10 +158,6 @@ class Cell:
         """True when its times may be shown: verified, though perhaps by a sample, or with fewer trials than planned."""
         return self.status in SOUND
 
-    def stats(self, phase: str) -> Stats | None:
-        """The statistics of a phase timed by the runner, or None."""
-        return self.phases.get(("", phase))
-
 
 def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
     """The cells on random queries by how many were to be asked, the largest batch first, one of unknown size last."""
@@ -173,78 +184,53 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.random and (cell.batch == most or cell.label not in there)]
 
 
-_KEYS = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
+#: fields of a cell that are those of the first of its rows that says one
+_SAID = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
+         "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms")  # fmt: skip
 
 
-def cells(rows: pandas.DataFrame, planned: int | None = None) -> list[Cell]:
-    """Group rows into cells, in the order in which they first appear.
+def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
+    """Rows that count, by cell, in the order in which the cells first appear.
 
-    `rows` has one row a trial and phase, with the columns `dataset, impl, dim, search, filters, threads,
-    phase, ms, status` and, where known, the others of `grailbench.runs.rows.FIELDS`. `planned` is the
-    number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
+    `planned` is the number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
     """
-    grouped: dict[tuple, list[dict]] = {}
-    for row in _records(rows):
-        grouped.setdefault(tuple(row[key] for key in (*_KEYS, "devices")), []).append(row)
+    grouped: dict[tuple, list[Mapping]] = {}
+    for row in rows:
+        grouped.setdefault(cell_of(row), []).append(row)
     return [_cell(key, group, planned) for key, group in grouped.items()]
 
 
-def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
-    outliers, drift (a share, where it is a warning), peaks of memory, status, reason.
-
-    A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
-    """
-    import pandas
-
-    flat = [f.name for f in fields(Cell) if f.name not in ("phases", "planned")]
-    out = []
-    for cell in measured:
-        base = {name: getattr(cell, name) for name in flat} | {"filters": cell.filtering}
-        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
-            times = {} if s is None else {
-                "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
-                "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
-                "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
-            }  # fmt: skip
-            out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
-    columns = [*flat[: flat.index("status")], "devices", "under", "phase", "trials", "mean", "mean_low", "mean_high",
-               "median", "median_low", "median_high", "min", "iqr", "outliers", "drift", "host_peak_bytes",
-               "device_peak_bytes", "status", "reason"]  # fmt: skip
-    return pandas.DataFrame(out, columns=columns)
+def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
+    first, (status, reason) = rows[0], standing(rows, planned)
+    said = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _SAID}
+    checks = [v for row in rows if (v := row.get("verified")) is not None]
+    return Cell(
+        key=key,
+        problem=first.get("problem") or USUAL,
+        dataset=first["dataset"],
+        impl=first["impl"],
+        axes={axis.name: axis.of(first) for axis in axes.AXES},
+        seed=first.get("seed"),
+        query_set=first.get("query_set") or "random",
+        status=status,
+        reason=textwrap.shorten(reason, _LONGEST_REASON, placeholder=" ..."),
+        planned=max((v for row in rows if (v := row.get("planned")) is not None), default=planned),
+        times={} if status == "wrong" else _times(rows),
+        rates={row["trial"]: row["rate"] for row in rows if row.get("rate") is not None and ends_trial(row)},
+        verified=next(filter(sampled, checks), checks[0] if checks else None),
+        **said,
+    )
 
 
-def _cell(key: tuple, rows: list[dict], planned: int | None) -> Cell:
-    status, reason = standing(rows, planned)
-    times: dict[tuple[str, str], list[float]] = {}
+def _times(rows: Iterable[Mapping]) -> dict[tuple[str, str], dict[int, float]]:
+    """ms by trial, in order, by (under, phase)."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
-            times.setdefault((row["under"], row["phase"]), []).append(row["ms"])
-    if not whole_ready(times):
-        times = {(under, phase): ms for (under, phase), ms in times.items() if "ready" not in (under, phase)}
-    phases = {} if status == "wrong" else {name: Stats.of(ms) for name, ms in times.items()}  # a wrong cell has no time
-    verified = next((row["verified"] for row in rows if sampled(row["verified"])), _first(rows, "verified"))
-    return Cell(
-        *key[:-1],
-        devices=key[-1],
-        kind=_first(rows, "kind"),
-        stands_for=_first(rows, "stands_for"),
-        queries=_first(rows, "queries"),
-        positives=_first(rows, "positives"),
-        verified=verified,
-        status=status,
-        reason=reason,
-        planned=max((row["planned"] for row in rows if row["planned"] is not None), default=planned),
-        phases=phases,
-        vertices=_first(rows, "vertices"),
-        edges=_first(rows, "edges"),
-        counters=_first(rows, "counters"),
-        roots=_first(rows, "roots"),
-        host_peak_bytes=_first(rows, "host_peak_bytes"),
-        device_peak_bytes=_first(rows, "device_peak_bytes"),
-        read_ms=_first(rows, "read_ms"),
-        index_bytes=_first(rows, "index_bytes"),
-    )
+            found.setdefault((row["under"] or "", row["phase"]), {})[row["trial"]] = float(row["ms"])
+    if not whole_ready(found):
+        found = {name: times for name, times in found.items() if "ready" not in name}
+    return {name: dict(sorted(times.items())) for name, times in found.items()}
 
 
 def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
@@ -259,58 +245,104 @@ def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
     return "build" not in parts or apart <= parts
 
 
-def _first(rows: list[dict], name: str) -> Any:
-    return next((row[name] for row in rows if row[name] is not None), None)
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as it was read: the folder, what it ran on, and the rows that count."""
+
+    folder: Path
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    rows: list[dict] = field(default_factory=list)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """In the order in which they first appear."""
+        return cells(self.rows)
+
+    @cached_property
+    def by_key(self) -> dict[tuple, Cell]:
+        """The cells by `Cell.key`."""
+        return {cell.key: cell for cell in self.cells}
+
+    @property
+    def name(self) -> str:
+        """What to call it: the folder as it was found."""
+        return self.folder.name
+
+    @property
+    def title(self) -> str:
+        return f"Run {self.name}"
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems that it has cells of, each once."""
+        return list(dict.fromkeys(cell.problem for cell in self.cells))
+
+    def of(self, *problems: str) -> list[Cell]:
+        """The cells of some problems."""
+        return [cell for cell in self.cells if cell.problem in problems]
+
+    @property
+    def implementations(self) -> list[str]:
+        """The names of its implementations, each once."""
+        return list(dict.fromkeys(cell.impl for cell in self.cells))
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the machine; None when it is not known."""
+        return self.environment.get("fingerprint")
+
+    @property
+    def mixed(self) -> bool:
+        """True when its sittings were on different machines: its times have no one unit."""
+        return any(before.get("fingerprint") != self.fingerprint for before in self.environment.get("earlier", ()))
+
+    @property
+    def machine(self) -> str:
+        """Processor, cores, GPUs and commit in a line."""
+        return words.machine(self.environment, whole=False)
 
 
-def _records(rows: pandas.DataFrame) -> Iterator[dict]:
-    """Rows as dictionaries with every field present, missing values None, integers integers."""
-    for record in plain(rows):
-        get = record.get
-        filters = get("filters") or ""
-        filters = filters if isinstance(filters, str) else ",".join(filters)
-        yield {
-            "dataset": get("dataset"),
-            "impl": get("impl"),
-            "dim": _int(get("dim")),
-            "search": get("search") or None,
-            "filters": "" if filters == "none" else filters,
-            "threads": _int(get("threads")) or 0,
-            "order": get("order") or None,
-            "seed": _int(get("seed")),
-            "query_set": get("query_set") or "random",
-            "under": get("under") or "",
-            "phase": get("phase") or "",
-            "ms": None if get("ms") is None else float(get("ms")),
-            "queries": _int(get("queries")),
-            "positives": _int(get("positives")),
-            "kind": get("kind"),
-            "stands_for": get("stands_for"),
-            "verified": get("verified"),
-            "status": get("status") or "ok",
-            "reason": textwrap.shorten(get("reason") or "", _LONGEST_REASON, placeholder=" ..."),
-            "planned": _int(get("planned")),
-            "vertices": _int(get("vertices")),
-            "edges": _int(get("edges")),
-            "counters": get("counters") or None,
-            "roots": _int(get("roots")),
-            "host_peak_bytes": _int(get("host_peak_bytes")),
-            "device_peak_bytes": _int(get("device_peak_bytes")),
-            "read_ms": None if get("read_ms") is None else float(get("read_ms")),
-            "devices": _int(get("devices")),
-            "index_bytes": _int(get("index_bytes")),
-        }
+def load(run: str | os.PathLike | None = None) -> Run:
+    """Read a run: a folder, the name of one, or None for the latest that has a row.
+
+    Raises InputError when there is none, else as `read`.
+    """
+    return read(folder.latest_results() if run is None else folder.find_run(run))
 
 
-def plain(rows: pandas.DataFrame) -> Iterator[dict]:
-    """Rows as dictionaries, missing values None whatever pandas makes of them."""
-    for record in rows.to_dict("records"):
-        yield {name: None if _missing(value) else value for name, value in record.items()}
+def read(where: Path) -> Run:
+    """Read the run in a folder. Raises InputError for a row that is none, or an environment that cannot be.
+
+    A torn trial at the end is left out; the file is not changed.
+    """
+    rows, _ = folder.read_rows(where)
+    return Run(where, folder.read_environment(where), folder.current(rows))
 
 
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
+def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
+    """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
+    outliers, drift (a share, where it is a warning), peaks of memory, status, reason.
 
+    A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
+    """
+    import pandas
 
-def _int(value: Any) -> int | None:
-    return None if value is None else int(value)
+    early = [axis.name for axis in axes.AXES if not axis.late]
+    late = [axis.name for axis in axes.AXES if axis.late]
+    said = ("kind", "stands_for", "queries", "positives", "verified")
+    after = ("host_peak_bytes", "device_peak_bytes", "status", "reason")
+    out = []
+    for cell in measured:
+        base = {"dataset": cell.dataset, "impl": cell.impl, **cell.axes, "filters": cell.filtering, "seed": cell.seed,
+                "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*said, *after)}}  # fmt: skip
+        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
+            times = {} if s is None else {
+                "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
+                "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
+                "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
+            }  # fmt: skip
+            out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
+    columns = ["dataset", "impl", *early, "seed", "query_set", *said, *late, "under", "phase", "trials", "mean",
+               "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
+               *after]  # fmt: skip
+    return pandas.DataFrame(out, columns=columns)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
@@ -28,10 +28,7 @@ from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
-from grailbench.runs.rows import FIELDS, FORMAT, MEMORY, cell_of, ends_trial, parse_all, standing
-
-if TYPE_CHECKING:
-    import pandas
+from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
@@ -265,15 +262,12 @@ def repair(folder: Path) -> tuple[list[dict], Damage]:
 def current(rows: list[dict]) -> list[dict]:
     """The rows that count: for each cell those of its newest key, and an attempt without times only when it
     is the newest word on its cell."""
-    last: dict[str, int] = {}
-    for at, row in enumerate(rows):
-        last[cell_of(row)] = at
-    kept = []
-    for at, row in enumerate(rows):
-        newest = rows[last[cell_of(row)]]
-        if row["key"] == newest["key"] and (row["phase"] is not None or at == last[cell_of(row)]):
-            kept.append(row)
-    return kept
+    keys = [cell_of(row) for row in rows]
+    last = {key: at for at, key in enumerate(keys)}
+    return [
+        row for at, (row, key) in enumerate(zip(rows, keys, strict=True))
+        if row["key"] == rows[last[key]]["key"] and (row["phase"] is not None or at == last[key])
+    ]  # fmt: skip
 
 
 def finished(rows: list[dict]) -> dict[str, set[int]]:
@@ -285,33 +279,9 @@ def finished(rows: list[dict]) -> dict[str, set[int]]:
     return found
 
 
-def statuses(rows: list[dict]) -> dict[str, str]:
-    """The status of each key, from rows that count (`current`)."""
-    found: dict[str, list[dict]] = {}
-    for row in rows:
-        found.setdefault(row["key"], []).append(row)
-    return {key: standing(own)[0] for key, own in found.items()}
-
-
 def settled(rows: list[dict]) -> set[str]:
     """Keys that a resumed run need not try again: the same code on the same machine gives the same."""
     return {row["key"] for row in rows if row["phase"] is None and row["status"] in ("wrong", "timeout")}
-
-
-def load_run(run: str | os.PathLike) -> tuple[pandas.DataFrame, dict]:
-    """Rows (columns `FIELDS`, those that count) and environment of a run: a folder, or the name of one.
-
-    Raises InputError when it is no run. A torn trial at the end is left out; the file is not changed.
-    """
-    import pandas
-
-    folder = find_run(run)
-    rows, _ = read_rows(folder)
-    frame = pandas.DataFrame(current(rows), columns=list(FIELDS))
-    whole = ("dim", "threads", "devices", "trial", "planned", "positives", "queries", "seed", "index_bytes", "roots")
-    for name in (*whole, *MEMORY):
-        frame[name] = frame[name].astype("Int64")
-    return frame, read_environment(folder)
 
 
 def find_run(run: str | os.PathLike) -> Path:

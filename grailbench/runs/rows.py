@@ -6,7 +6,6 @@ Rows of older runs have none and are read unchecked, but for what contradicts.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -14,18 +13,21 @@ from collections.abc import Iterable, Mapping
 from grailbench.contract import PROBLEMS, USUAL, Problem, problem
 from grailbench.errors import InputError
 from grailbench.records import opened
+from grailbench.runs import axes
 
 FORMAT = 2  #: of a run, in its plan; 1, which is not written down, is that of runs whose rows have no checksums
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
+
+_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late == late) for late in (False, True))
+_CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # what rows of every version have
 
 #: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
 #: own; device_peak_bytes: of our arrays (`bench.peaks`). roots: without the super-root; read_ms: from the graph in the
 #: cache to arrays in memory, of a cell in a process of its own
 FIELDS = (
-    "run", "dataset", "kind", "stands_for", "impl", "dim", "search", "filters", "threads", "order", "seed",
-    "query_set", "phase", "under", "trial", "planned", "ms", "positives", "queries", "status", "reason",
-    "verified", "checksum", "index_bytes", "counters", "vertices", "edges", "graph_sha256", "key", "at",
-    *MEMORY, "problem", "rate", "roots", "read_ms", "devices",
+    "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
+    "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
+    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", *_LATE,
 )  # fmt: skip
 #: statuses of a cell, from harmless to grave
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
@@ -34,11 +36,10 @@ _NONE_OF_A_ROW = ("sampled", "incomplete")  #: statuses that a cell has for what
 STANDS_ON = ("status", "reason", "phase", "under", "planned", "verified", "queries")  #: what `standing` reads
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
-_CELL = ("dataset", "impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
 _NAMES = ("dataset", "impl", "key")
 _NUMBERS = ("ms", "rate", "read_ms")
-_WHOLE = ("dim", "threads", "seed", "trial", "planned", "positives", "queries", "index_bytes", "vertices", "edges",
-          "roots", "devices", *MEMORY)  # fmt: skip
+_WHOLE = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
+          "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
 #: phases that every trial of a cell has when one has it
 _ALWAYS = ("label", "prepare", "ready")
 #: fields that are the same in all rows of a key that have them
@@ -46,11 +47,12 @@ _SHARED = ("checksum", "positives", "queries", "graph_sha256", "vertices", "edge
 _AGAIN = "take the rows of its trial out of the file, and --resume measures it again"
 
 
-def cell_of(row: dict) -> str:
-    """The columns that name a row's cell, as one string. Rows without a problem are of the usual one."""
-    named, devices = row.get("problem") or USUAL, row.get("devices")
-    more = ([] if named == USUAL else [named]) + ([] if devices is None else [f"{devices} devices"])
-    return json.dumps([row[name] for name in _CELL] + more)
+def cell_of(row: Mapping) -> tuple:
+    """What names a row's cell: problem, graph, implementation, its axes, seed and query set. Rows without a problem are
+    of the usual one."""
+    get = row.get
+    problem = get("problem") or USUAL
+    return (problem, row["dataset"], row["impl"], *map(get, axes.names()), get("seed"), get("query_set"))
 
 
 def problem_of(row: Mapping) -> Problem:

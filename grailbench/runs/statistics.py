@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,40 +36,88 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Of one phase over the trials of a cell, in ms.
+class Stats:
+    """Of one phase over the trials of a cell: its times in ms, one a trial, and what follows from them when asked.
 
-    interval  bounds of the median, mean_interval those of the mean (95 % percentile bootstrap)
-    outliers  trials outside Tukey's fences; they stay in every other figure
-    drift     median of the last third of the trials / that of the first, less 1, where that is a warning; else None
+    low, high               bounds of the mean (95 % percentile bootstrap)
+    median_low, median_high  those of the median
+    outliers                trials outside Tukey's fences; they stay in every other figure
+    drift                   median of the last third of the trials / that of the first, less 1, where that is a warning;
+                            else None
     """
 
-    trials: int
-    mean: float
-    mean_interval: Interval
-    median: float
-    interval: Interval
-    least: float
-    iqr: float
-    outliers: int
-    drift: float | None
+    times: tuple[float, ...]
 
+    @classmethod
+    def of(cls, times: ArrayLike) -> Stats:
+        """Statistics of at least one time. Raises ValueError without any, or when one is not finite."""
+        return cls(tuple(_sample(times).tolist()))
 
-def summarise(times: ArrayLike) -> Summary:
-    """All statistics of at least one time. Raises ValueError without any, or when one is not finite."""
-    ms = _sample(times)
-    q1, median, q3 = np.quantile(ms, (0.25, 0.5, 0.75))
-    return Summary(
-        trials=ms.size,
-        mean=float(ms.mean()),
-        mean_interval=interval_of(resampled(ms, means)),
-        median=float(median),
-        interval=median_interval(ms),
-        least=float(ms.min()),
-        iqr=float(q3 - q1),
-        outliers=int(outliers(ms).sum()),
-        drift=drift(ms),
-    )
+    @cached_property
+    def ms(self) -> np.ndarray:
+        """float64[trials]."""
+        return np.array(self.times)
+
+    @property
+    def trials(self) -> int:
+        return len(self.times)
+
+    @cached_property
+    def mean(self) -> float:
+        return float(self.ms.mean())
+
+    @cached_property
+    def median(self) -> float:
+        return self._quartiles[1]
+
+    @cached_property
+    def least(self) -> float:
+        return min(self.times)
+
+    @cached_property
+    def most(self) -> float:
+        return max(self.times)
+
+    @property
+    def iqr(self) -> float:
+        return self._quartiles[2] - self._quartiles[0]
+
+    @property
+    def low(self) -> float:
+        return self._mean_interval.low
+
+    @property
+    def high(self) -> float:
+        return self._mean_interval.high
+
+    @property
+    def median_low(self) -> float:
+        return self._median_interval.low
+
+    @property
+    def median_high(self) -> float:
+        return self._median_interval.high
+
+    @cached_property
+    def outliers(self) -> int:
+        return int(outliers(self.ms).sum())
+
+    @cached_property
+    def drift(self) -> float | None:
+        return drift(self.ms)
+
+    @cached_property
+    def _quartiles(self) -> tuple[float, float, float]:
+        low, middle, high = np.quantile(self.ms, (0.25, 0.5, 0.75))
+        return float(low), float(middle), float(high)
+
+    @cached_property
+    def _mean_interval(self) -> Interval:
+        return interval_of(resampled(self.ms, means))
+
+    @cached_property
+    def _median_interval(self) -> Interval:
+        return median_interval(self.ms)
 
 
 def medians(rows: np.ndarray) -> np.ndarray:

@@ -124,20 +124,19 @@ def runs() -> Iterator[dict]:
 
 
 def _run(folder: Path) -> dict:
-    from grailbench.runs import folder as results
-    from grailbench.runs.cells import cells
+    from grailbench.runs.cells import load
 
-    rows, environment = results.load_run(folder)
-    statuses = [cell.status for cell in cells(rows)]
+    run = load(folder)
+    statuses = [cell.status for cell in run.cells]
     return {
-        "name": folder.name,
-        "rows": len(rows),
+        "name": run.name,
+        "rows": len(run.rows),
         "cells": len(statuses),
         "statuses": {status: statuses.count(status) for status in dict.fromkeys(statuses)},
-        "cpu": environment.get("cpu"),
+        "cpu": run.environment.get("cpu"),
         "path": str(folder),
         "reason": None,
-        "environment": environment,
+        "environment": run.environment,
     }
 
 

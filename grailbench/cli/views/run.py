@@ -6,7 +6,6 @@ Nothing here runs while something is timed: the view has no thread of its own an
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from pathlib import Path
 from time import monotonic
@@ -19,8 +18,13 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.cli.views.live import LiveView
 from grailbench.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report.footnotes import Footnotes
+from grailbench.runs import axes
+from grailbench.runs.axes import Axis
+from grailbench.runs.cells import Cell as Measured
+from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
-from grailbench.runs.rows import cell_of, sampled, standing
+from grailbench.runs.rows import cell_of, sampled
+from grailbench.runs.statistics import Stats
 from grailbench.screen import Grid, fold
 from grailbench.words import count, grouped, steady
 
@@ -87,9 +91,10 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
     """The cells of a plan; graphs that are not in the cache are marked."""
     absent, cores = set(missing), usable_cores()
     title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
-    heads = ["dataset", "impl", "d", "search", "filters", "order", "threads", "queries", "trials", "warm-up", "notes"]
+    columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))
+    heads = ["dataset", "impl", *(axis.header for axis in columns), "queries", "trials", "warm-up", "notes"]
     lines = []
-    for cell in (cell for cells in plan.by_dataset().values() for cell in cells):
+    for cell in (cell for graph in plan.by_dataset().values() for cell in graph):
         notes = []
         if cell.dataset in absent:
             notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
@@ -97,79 +102,67 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
         notes += [f"{count(cores, 'core')} here"] if (cell.threads or 0) > cores else []
-        notes += [f"{cell.devices} GPUs"] if (cell.devices or 1) > 1 else []
+        notes += [axis.words(value) for axis in late if (value := getattr(cell, axis.name)) not in axis.unsaid]
         notes = [cell.problem, *notes] if cell.problem != USUAL else notes
-        values = (cell.dataset, cell.impl, cell.dim, cell.search, cell.filters, cell.order, cell.threads)
+        values = (cell.dataset, cell.impl, *(getattr(cell, axis.name) for axis in columns))
         counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
         lines.append([_text(value) for value in (*values, *counts)])
-    return Grid(title, heads, lines, frozenset({"d", "threads", "trials", "warm-up"}), keys=8)
+    numbers = {"trials", "warm-up", *(axis.header for axis in columns if axis.number)}
+    return Grid(title, heads, lines, frozenset(numbers), keys=3 + len(columns))
 
 
 def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid | str]:
     """A table a problem, one line a cell in the plan's order: median times in ms, rate, positive count, how it was
     checked, status; below it, each once, why cells have no times."""
-    groups = _by_cell(plan, rows)
-    names = list(dict.fromkeys(group[-1]["problem"] or USUAL for group in groups))
+    found = _in_order(plan, cells(rows))
+    names = list(dict.fromkeys(cell.problem for cell in found))
     several = names not in ([USUAL], [])
     return [
         part
         for name in names or [USUAL]
-        for part in _summary(problem(name), [g for g in groups if (g[-1]["problem"] or USUAL) == name], timing, several)
+        for part in _summary(problem(name), [cell for cell in found if cell.problem == name], timing, several)
     ]
 
 
-def _summary(solved: Problem, groups: list[list[dict]], timing: bool, named: bool) -> list[Grid | str]:
+def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
+    """Cells as the plan has them; those that only an earlier sitting had come last."""
+    planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
+    places = {key: at for at, key in enumerate(planned)}
+    return sorted(found, key=lambda cell: places.get(cell.key, len(places)))
+
+
+def _summary(solved: Problem, found: list[Measured], timing: bool, named: bool) -> list[Grid | str]:
     foot = Footnotes()
-    rows = [row for group in groups for row in group]
-    times = [f"{phase} ms" for phase in solved.phases] if timing else []
-    if any(row["phase"] == "ready" for row in rows):
-        times.append("ready ms")
+    phases = [*(solved.phases if timing else ()), *(["ready"] if any("ready" in cell.timed for cell in found) else [])]
+    times = [f"{phase} ms" for phase in phases]
     rates = [solved.rate] if timing and solved.rate else []
-    axes = {"d": "dim", "search": "search", "filters": "filters", "threads": "threads"}
-    if any((row.get("devices") or 1) > 1 for row in rows):
-        axes["GPUs"] = "devices"
-    if solved.name != USUAL:
-        axes = {head: axis for head, axis in axes.items() if any(row[axis] is not None for row in rows)}
-    numbers = ["d", "threads", "GPUs", "trials", *times, *rates, solved.answer]
-    heads = ["dataset", "impl", *axes, "query set", *(["trials", *times, *rates] if timing else [])]
-    title = "medians of the trials" if timing else ""
+    columns = [axis for axis in axes.shown() if _has_column(axis, solved, found)]
+    numbers = [*(axis.header for axis in columns if axis.number), "trials", *times, *rates, solved.answer]
+    heads = ["dataset", "impl", *(axis.header for axis in columns), "query set"]
+    heads += ["trials", *times, *rates] if timing else []
     lines = []
-    for group in groups:
-        last = group[-1]
-        cells = [last[name] for name in ("dataset", "impl", *axes.values(), "query_set")]
+    for cell in found:
+        values = [cell.dataset, cell.impl, *map(cell.shown, columns), cell.query_set]
         if timing:
-            medians = [_median(group, head.split()[0]) for head in times]
-            trials = sum(row["phase"] == solved.phases[-1] and not row["under"] for row in group)
-            cells += [trials, *medians, *([_median_rate(group)] if rates else [])]
-        cells += [grouped(last["positives"]), last["verified"]]
-        status, reason = standing(group)
-        lines.append([_text(value) for value in (*cells, foot.status(status, reason))])
-    title = ": ".join(part for part in (solved.name if named else "", title) if part)
+            values += [len(cell.timed.get(solved.phases[-1], ())), *(_median(cell, phase) for phase in phases)]
+            values += [f"{Stats.of(list(cell.rates.values())).median:.3g}" if cell.rates else ""] if rates else []
+        values += [grouped(cell.positives), cell.verified]
+        lines.append([_text(value) for value in (*values, foot.status(cell.status, cell.reason))])
+    title = ": ".join(filter(None, (solved.name if named else "", "medians of the trials" if timing else "")))
     heads += [solved.answer, "checked by", "status"]
-    return [Grid(title, heads, lines, frozenset(numbers), keys=3 + len(axes)), *foot.lines()]
+    return [Grid(title, heads, lines, frozenset(numbers), keys=3 + len(columns)), *foot.lines()]
 
 
-def _median_rate(rows: list[dict]) -> str:
-    """Median rate to three significant digits, '' where there is none."""
-    rates = [row["rate"] for row in rows if row.get("rate") is not None]
-    return f"{statistics.median(rates):.3g}" if rates and standing(rows)[0] != "wrong" else ""
+def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
+    """Whether a summary has a column of an axis: always, or where a value does not go without saying."""
+    if axis.summary:
+        return solved.name == USUAL or any(cell.shown(axis) not in (None, "") for cell in found)
+    return any(cell.axes[axis.name] not in axis.unsaid for cell in found)
 
 
-def _by_cell(plan: Plan, rows: list[dict]) -> list[list[dict]]:
-    """The rows of each cell that has some; cells that only an earlier sitting had come last."""
-    cells = [cell for graph in plan.by_dataset().values() for cell in graph]
-    groups: dict[str, list[dict]] = {cell_of(cell.columns()): [] for cell in cells}
-    for row in rows:
-        groups.setdefault(cell_of(row), []).append(row)
-    return [group for group in groups.values() if group]
-
-
-def _median(rows: list[dict], phase: str) -> str:
-    """Median ms of a phase to three significant digits; '' where a wrong cell, or none, has no time."""
-    times = [row["ms"] for row in rows if row["phase"] == phase and not row["under"]]
-    if not times or standing(rows)[0] == "wrong":
-        return ""
-    return steady(statistics.median(times))
+def _median(cell: Measured, phase: str) -> str:
+    """Median ms of a phase; '' where it has no time."""
+    return "" if (found := cell.stats(phase)) is None else steady(found.median)
 
 
 def _text(value) -> str:

@@ -14,8 +14,7 @@ from grailbench.report import measured
 from grailbench.report.figures import Figure
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import NOT_FROM_EDGES, plain
-from grailbench.runs.rows import SOUND, STANDS_ON, standing
+from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.words import BLANK, ms
 
 if TYPE_CHECKING:
@@ -69,12 +68,7 @@ def series_name(impl: str) -> str:
     return f"{impl} ({KERNELS.index(impl)})" if impl in KERNELS else impl
 
 
-def of_closures(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of the problem, or none."""
-    return rows[rows["problem"] == PROBLEM] if "problem" in rows else rows[:0]
-
-
-def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
+def cells(found: Iterable[Cell]) -> pandas.DataFrame:
     """A line a cell and phase ('solve', 'kernel', 'ready', ...), but for the parts of `ready`: `_HEAD`, threads, phase,
     trials, their statistics, edges of the closure.
 
@@ -84,34 +78,36 @@ def cells(rows: pandas.DataFrame) -> pandas.DataFrame:
     import pandas
 
     lines = []
-    datasets, impls = list(dict.fromkeys(rows.dataset)), order(rows.impl)
-    groups = rows.groupby(_CELL, sort=False, dropna=False)
-    for (dataset, impl, threads), own in sorted(groups, key=lambda g: (datasets.index(g[0][0]), impls.index(g[0][1]))):
-        first, (status, reason) = own.iloc[0], standing(plain(own[list(STANDS_ON)]))
-        shape = parse_shape(dataset)
+    for cell in _ordered(found):
+        shape = parse_shape(cell.dataset)
         head = {
-            "dataset": dataset,
+            "dataset": cell.dataset,
             "kind": shape.kind if shape else "",
             "density": shape.density if shape else None,
-            "vertices": _whole(first.vertices),
-            "edges": _whole(first.edges),
-            "impl": impl,
-            "number": KERNELS.index(impl) if impl in KERNELS else None,
-            "status": status,
-            "threads": _whole(threads),
+            "vertices": cell.vertices,
+            "edges": cell.edges,
+            "impl": cell.impl,
+            "number": KERNELS.index(cell.impl) if cell.impl in KERNELS else None,
+            "status": cell.status,
+            "threads": cell.threads or None,
+            "reason": cell.reason,
         }
-        timed = own[(own.phase.fillna("") != "") & own.ms.notna() & (own.under.fillna("") != "ready")]
-        if status not in SOUND or timed.empty:
-            lines.append(head | {"phase": "", "reason": reason})
-            continue
-        for (_, phase), some in timed.groupby(["under", "phase"], sort=False):
-            times = some.groupby("trial").ms.sum()
+        phases = {phase: s for (under, phase), s in cell.phases.items() if under != "ready"} if cell.sound else {}
+        lines += [] if phases else [head | {"phase": ""}]
+        for phase, s in phases.items():
             lines.append(head | {
-                "phase": phase, "reason": reason, "trials": len(times), "mean": times.mean(), "least": times.min(),
-                "most": times.max(), "median": times.median(), "closure": _whole(own.positives.dropna().max()),
+                "phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
+                "median": s.median, "closure": cell.positives,
             })  # fmt: skip
     columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]
     return pandas.DataFrame(lines, columns=columns)
+
+
+def _ordered(found: Iterable[Cell]) -> list[Cell]:
+    """The cells of the problem graph by graph, in the order in which the graphs came, implementations in `order`."""
+    own = [cell for cell in found if cell.problem == PROBLEM]
+    datasets, impls = list(dict.fromkeys(cell.dataset for cell in own)), order(cell.impl for cell in own)
+    return sorted(own, key=lambda cell: (datasets.index(cell.dataset), impls.index(cell.impl)))
 
 
 def _whole(value) -> int | None:
@@ -120,9 +116,9 @@ def _whole(value) -> int | None:
     return None if pandas.isna(value) else int(value)
 
 
-def figures(rows: pandas.DataFrame) -> dict[str, Figure]:
+def figures(found: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; one without data has an empty frame."""
-    found = cells(of_closures(rows))
+    found = cells(found)
     solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
     copied = found[found.phase.isin(["host_to_device", "device_to_host"]) & (found.kind != "")]
     renyi = solved[solved.kind == "erdos-renyi"]
@@ -170,16 +166,16 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
            "tiled / this", "edges of the closure", "status"]  # fmt: skip
 
 
-def table(rows: pandas.DataFrame) -> Table:
+def table(measurements: Iterable[Cell]) -> Table:
     """Medians of every cell, graphs in the order of the run, implementations in `order`; records and rows of the CSV
     are those of `cells`."""
-    own_rows = of_closures(rows)
-    found = cells(own_rows)
+    own = _ordered(measurements)
+    found = cells(own)
     tiled = {
         phase: found[(found.impl == "tiled") & (found.phase == phase)].set_index("dataset")["median"].to_dict()
         for phase in ("solve", "ready")
     }
-    sized = {(d, i, _whole(t)): measured.sizes(own) for (d, i, t), own in own_rows.groupby(_CELL, dropna=False)}
+    sized = {(cell.dataset, cell.impl, cell.threads or None): measured.sizes(cell) for cell in own}
     whole, lines, sizes, foot = (found.phase == "ready").any(), [], [], Footnotes()
     for (dataset, impl, threads), own in found.groupby(_CELL, sort=False, dropna=False):
         first = own.iloc[0]

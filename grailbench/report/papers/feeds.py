@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from grailbench.runs import axes
 from grailbench.runs.cells import Cell, Stats
 
 #: the implementation whose columns tables 6.1-6.6 print
@@ -125,6 +126,4 @@ class Series:
     @property
     def name(self) -> str:
         """'parallel dfs, 16 threads', 'gpu-fused level,tree'."""
-        words = " ".join(word for word in (self.impl, self.dim and f"d={self.dim}", self.search, self.filters) if word)
-        words += f", {self.threads} thread{'s' if self.threads > 1 else ''}" if self.threads else ""
-        return f"{words}, {self.devices} GPUs" if self.devices > 1 else words
+        return axes.label(self.impl, vars(self), between=", ")

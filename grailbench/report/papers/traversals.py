@@ -8,14 +8,15 @@ edges (`ready`), all searches of a cell and the copies of their results included
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.report import measured
 from grailbench.report.figures import Figure
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import NOT_FROM_EDGES, plain
-from grailbench.runs.rows import SOUND, STANDS_ON, standing
+from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.runs.statistics import Stats
 from grailbench.words import BLANK, ms, short
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ ORDER = (
     "enterprise", "fused", "near-far",
 )  # fmt: skip
 _STEPS = ("levels", "rounds")  #: counters that say how many steps, one after another, the searches took
+_BESIDE = ("prepare", "transfer", "ready")  #: phases beside the searches
 _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
             "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches")  # fmt: skip
 
@@ -60,7 +62,7 @@ FIGURES = {
 }
 
 
-def cells(rows: pandas.DataFrame, sized: bool = False) -> pandas.DataFrame:
+def cells(found: Iterable[Cell], sized: bool = False) -> pandas.DataFrame:
     """A line a cell: `_COLUMNS`, and its `measured.sizes` if `sized`. `searches` is the number timed in a trial; for a
     wrong cell the number checked, of which `wrong` were wrong. Times in ms a search, but `ready`, which is of all of
     them, `rate` in edges a second, `steps` levels or rounds a search.
@@ -69,43 +71,48 @@ def cells(rows: pandas.DataFrame, sized: bool = False) -> pandas.DataFrame:
     with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
     import pandas
 
+    own = [cell for cell in found if cell.problem in PROBLEMS]
+    sets: dict[tuple, set] = {}
+    for cell in own:
+        sets.setdefault((cell.problem, cell.dataset), set()).add(cell.query_set)
+        sets.setdefault((cell.problem, cell.dataset, cell.query_set), set()).add(cell.seed)
     lines = []
-    own = rows[rows["problem"].isin(PROBLEMS)] if "problem" in rows else rows[:0]
-    graphs, sets = (own.groupby(["problem", "dataset", *more], dropna=False) for more in ([], ["query_set"]))
-    own = own.assign(sets=graphs.query_set.transform("nunique"), seeds=sets.seed.transform("nunique"))
-    groups = own.groupby(["problem", "dataset", "query_set", "seed", "impl"], sort=False, dropna=False)
-    for (problem, dataset, query_set, seed, impl), part in groups:
-        first = part.iloc[0]
-        if first.sets > 1:
-            dataset = f"{dataset}, {query_set}"
-        if first.seeds > 1:
-            dataset = f"{dataset}, seed {seed}"
-        status, reason = standing(plain(part[list(STANDS_ON)]))
-        counters = next((found for found in part.counters if isinstance(found, dict)), {})
-        searches = 1 if problem == "apsp" else _whole(part.queries.dropna().max())
-        line = {
-            "problem": problem, "dataset": dataset, "vertices": _whole(first.vertices), "edges": _whole(first.edges),
-            "impl": impl, "status": status, "reason": reason,
-            "searches": counters.get("searches", searches), "wrong": counters.get("wrong_searches"),
-            "sizes": measured.sizes(part),
-        }  # fmt: skip
-        top = part[part.ms.notna() & (part.under.fillna("") == "")]
-        solved = top[top.phase == "solve"].ms / (searches or 1)
-        if status in SOUND and len(solved):
-            steps = next((counters[name] for name in _STEPS if name in counters), None)
-            line |= {
-                "trials": len(solved), "ms": solved.median(), "least": solved.min(), "most": solved.max(),
-                "prepare": top[top.phase == "prepare"].ms.median(),
-                "transfer": top[top.phase == "transfer"].ms.median() / (searches or 1),
-                "ready": top[top.phase == "ready"].ms.median(),
-                "rate": part.rate.dropna().median(), "steps": None if steps is None else steps / (searches or 1),
-                "launches": counters["launches"] / (searches or 1) if "launches" in counters else None,
-            }  # fmt: skip
-        lines.append(line)
+    for cell in own:
+        dataset = cell.dataset
+        if len(sets[cell.problem, cell.dataset]) > 1:
+            dataset = f"{dataset}, {cell.query_set}"
+        if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
+            dataset = f"{dataset}, seed {cell.seed}"
+        lines.append({"dataset": dataset, **_line(cell)})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(["sizes"] if sized else [])])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *_rank(r.impl)) for r in found.itertuples()]
     return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
+
+
+def _line(cell: Cell) -> dict:
+    counters, searches = cell.counters or {}, 1 if cell.problem == "apsp" else cell.queries
+    line = {
+        "problem": cell.problem, "vertices": cell.vertices, "edges": cell.edges, "impl": cell.impl,
+        "status": cell.status, "reason": cell.reason, "searches": counters.get("searches", searches),
+        "wrong": counters.get("wrong_searches"), "sizes": measured.sizes(cell),
+    }  # fmt: skip
+    solved, searches = cell.times.get(("", "solve")), searches or 1
+    if not cell.sound or not solved:
+        return line
+    each = Stats.of([ms / searches for ms in solved.values()])
+    medians = {phase: None if (s := cell.stats(phase)) is None else s.median for phase in _BESIDE}
+    counted = {name: None if count is None else count / searches for name, count in _steps(counters).items()}
+    transfer = None if medians["transfer"] is None else medians["transfer"] / searches
+    rate = Stats.of(list(cell.rates.values())).median if cell.rates else None
+    times = {"trials": each.trials, "ms": each.median, "least": each.least, "most": each.most, "rate": rate}
+    return line | times | medians | counted | {"transfer": transfer}
+
+
+def _steps(counters: dict) -> dict[str, int | None]:
+    """How many steps, one after another, the searches of a cell took, and how many launches."""
+    steps = next((counters[name] for name in _STEPS if name in counters), None)
+    return {"steps": steps, "launches": counters.get("launches")}
 
 
 def _rank(impl: str) -> tuple[int, str]:
@@ -118,9 +125,9 @@ def _whole(value) -> int | None:
     return None if pandas.isna(value) else int(value)
 
 
-def figures(rows: pandas.DataFrame) -> dict[str, Figure]:
+def figures(found: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; one without data has an empty frame."""
-    found = cells(rows)
+    found = cells(found)
     timed = found[found.ms.notna()]
     frames = {f"traversal-{problem}": timed[timed.problem == problem] for problem in PROBLEMS}
     frames["traversal-coarsening"] = _coarsening(timed)
@@ -152,9 +159,9 @@ HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search
 _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 
-def table(rows: pandas.DataFrame) -> Table:
+def table(measurements: Iterable[Cell]) -> Table:
     """Medians of every cell, problem by problem and graph by graph; records and CSV are `cells`."""
-    found = cells(rows, sized=True)
+    found = cells(measurements, sized=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines, foot = [], Footnotes()
     for r in found.itertuples():
