@@ -1,6 +1,7 @@
 """The papers' tables: transcription and errata."""
 
 import pytest
+from commands import ROOT
 
 from grailbench.datasets.registry import registry
 from grailbench.errors import InputError
@@ -134,3 +135,20 @@ def test_registry_and_printed_tables_agree_on_vertices_and_edges():
 def test_unknown_table_names_those_there_are():
     with pytest.raises(InputError, match=r"2\.4"):
         published.table("9.9")
+
+
+def test_every_known_reason_names_a_printed_cell_a_side_and_a_page():
+    for reason in published.known_reasons():
+        (name,) = [name for name in published.names() if published.stem(name) == reason.table]
+        assert published.table(name).number(reason.row, reason.column) > 0
+        assert reason.side in ("above", "below")
+        assert reason.note
+        assert (ROOT / reason.source).is_file()
+
+
+def test_a_reason_is_said_of_a_ratio_that_is_far_on_its_side():
+    printed = published.table("2.6")
+    said = [printed.reason("uniprotenc_22", "Index CT", ratio) for ratio in (0.1, 1.0, 2.9, 3.0, 22.0)]
+    assert said[:3] == ["", "", ""]
+    assert said[3] == said[4]
+    assert "random order" in said[4]

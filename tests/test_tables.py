@@ -9,7 +9,7 @@ from tabled import parts, table_markdown
 
 from grailbench import words
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report import document, html
+from grailbench.report import document, html, published
 from grailbench.report.papers import beside, peers, thesis
 from grailbench.report.render.json import records
 from grailbench.runs.cells import cells, detail
@@ -214,6 +214,14 @@ def test_bad_cell_shows_its_status_instead_of_a_time(status):
 
 def test_incomplete_cell_shows_how_many_trials_it_has():
     assert "3.00 (2 of 20)" in table_markdown(built(rows(), planned=20))
+
+
+@pytest.mark.parametrize(("ms", "said"), [(1800.0, True), (82.0, False)])
+def test_a_ratio_far_from_1_carries_the_known_reason(ms, said):
+    page = table_markdown(built(rows("uniprotenc_22", phase="label", ms=(ms,)), name="2.6"))
+    printed = published.table("2.6").number("uniprotenc_22", "Index CT")
+    assert (f"{ms / printed:.2f} [" in page) == said
+    assert ("children are visited in random order" in page) == said
 
 
 def test_errata_of_a_printed_cell_become_a_footnote():

@@ -1,7 +1,7 @@
 """The papers' tables as printed, with what is known to be wrong in them.
 
 The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column
-names; `errata.csv` says which cells are wrong or odd, and why.
+names; `errata.csv` says which cells are wrong or odd, and why, `reasons.csv` why what is measured is far from print.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _CAPTIONS = {
     "computation-2": "The home-made graph set",
 }
 
+FAR = 3.0  #: ratio to print, or its inverse, from which a known reason is said
 PAPER_TABLES = ("computation-1", "computation-2")  #: of Computation 2020
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: those that have vertices and edges, no times
 
@@ -59,6 +60,18 @@ class Erratum:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why what is measured is known to be far from a printed cell; `side`: 'above' it or 'below'."""
+
+    table: str
+    row: str
+    column: str
+    side: str
+    note: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Published:
     """A printed table.
 
@@ -68,6 +81,7 @@ class Published:
     columns  printed column names, that of the row names first
     rows     canonical dataset name to its printed cells by column, both in printed order, digits as printed
     errata   the notes on this table
+    reasons  why what is measured is far from some cells
     """
 
     name: str
@@ -76,6 +90,7 @@ class Published:
     columns: tuple[str, ...]
     rows: dict[str, dict[str, str]]
     errata: tuple[Erratum, ...]
+    reasons: tuple[Reason, ...]
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -93,6 +108,12 @@ class Published:
     def notes(self, dataset: str, column: str) -> list[str]:
         """What is known to be wrong or odd about a cell."""
         return [e.note for e in self.errata if (e.row, e.column) == (dataset, column)]
+
+    def reason(self, dataset: str, column: str, ratio: float) -> str:
+        """Why what is measured is that many times a cell, where that is known of so large or small a ratio."""
+        side = "above" if ratio >= FAR else "below" if ratio <= 1 / FAR else ""
+        wanted = (dataset, column, side)
+        return next((each.note for each in self.reasons if (each.row, each.column, each.side) == wanted), "")
 
     @property
     def frame(self) -> pandas.DataFrame:
@@ -132,7 +153,14 @@ def table(name: str) -> Published:
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
     paper = COMPUTATION if name.startswith("computation") else THESIS
-    return Published(name, _CAPTIONS[name], paper, tuple(header[1:]), rows, _errata().get(stem(name), ()))
+    errata, reasons = _errata().get(stem(name), ()), tuple(each for each in known_reasons() if each.table == stem(name))
+    return Published(name, _CAPTIONS[name], paper, tuple(header[1:]), rows, errata, reasons)
+
+
+@cache
+def known_reasons() -> tuple[Reason, ...]:
+    """Every known reason for a ratio far from 1."""
+    return tuple(Reason(*line) for line in _read(published_dir() / "reasons.csv")[1:])
 
 
 @cache

@@ -24,7 +24,7 @@ class Entry:
     `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed',
     ...). `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed
     in the tables of counts, and None when either is missing or the two cannot be compared. `cell` is the cell
-    it came from.
+    it came from. `reason` says why the ratio is far from 1, where that is known.
     """
 
     measured: float | None = None
@@ -33,6 +33,7 @@ class Entry:
     status: str = "ok"
     measured_notes: tuple[str, ...] = ()
     printed_notes: tuple[str, ...] = ()
+    reason: str = ""
     cell: Cell | None = None
 
 
@@ -94,7 +95,9 @@ def table(filled: Filled) -> Table:
             group.append(["", "printed", *(f"{e.printed or ''}{foot.mark(e.printed_notes)}" for e in entries)])
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
-                group.append(["", filled.third, *(compare(e.ratio) if e.printed else "" for e in entries)])
+                known = [foot.mark([e.reason] if e.reason else []) for e in entries]
+                ratios = [compare(e.ratio) if e.printed else "" for e in entries]
+                group.append(["", filled.third, *map("".join, zip(ratios, known, strict=True))])
         lines += group
         values += [[name, *side, *(e.measured for e in entries)]] * len(group)
         ends |= {len(lines) - 1} if filled.third else set()

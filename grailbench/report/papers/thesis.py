@@ -423,7 +423,9 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
         )
     elif entry.measured is not None and value > 0:
         ratio = entry.measured / value
-    return Entry(entry.measured, text, ratio, entry.status, notes, tuple(printed.notes(dataset, column)), entry.cell)
+    reason = "" if ratio is None else printed.reason(dataset, column, ratio)
+    known = tuple(printed.notes(dataset, column))
+    return Entry(entry.measured, text, ratio, entry.status, notes, known, reason, entry.cell)
 
 
 def _method_notes(rows: list[Row]) -> list[str]:
