@@ -24,6 +24,7 @@ from grailbench.errors import InputError
 from grailbench.words import did_you_mean
 
 if TYPE_CHECKING:
+    from grailbench.graph.csr import Graph
     from grailbench.graph.ids import Ids
 
 #: every problem by the name a user types: the module and the class of its `Problem`, imported when first asked for
@@ -240,7 +241,9 @@ class Trial:
 class Input(Protocol):
     """A graph ready to be measured, as a problem wants it. `verified` as in `datasets.library.BenchGraph`.
 
-    `ids`: those that vertices have in the graph's file, and that messages speak.
+    ids    those that vertices have in the graph's file, and that messages speak
+    roots  vertices without parents before the super-root came; None where there is none
+    raw    the edges as the file has them: where the way of phase `ready` begins
     """
 
     name: str
@@ -256,6 +259,12 @@ class Input(Protocol):
 
     @property
     def edges(self) -> int: ...
+
+    @property
+    def roots(self) -> int | None: ...
+
+    @property
+    def raw(self) -> Graph: ...
 
 
 class Workload(ABC):

@@ -5,7 +5,7 @@ import sys
 import uses
 
 from grailbench import device
-from grailbench.runs import environment
+from grailbench.device.installed import gpus
 
 
 def _tell(run):
@@ -16,7 +16,7 @@ def _tell(run):
     return block
 
 
-if not environment.gpus():
+if not gpus():
     device.simulate()
     from grailbench.device.gateway import cuda
 

@@ -10,7 +10,7 @@ from commands import call, call_apart, in_python
 from stored import store
 
 from grailbench.cli.main import COMMANDS, cli
-from grailbench.datasets import generating
+from grailbench.cli.views.generate import account
 from grailbench.datasets.registry import registry
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FIELDS
@@ -198,7 +198,7 @@ def test_generate_says_what_its_two_counts_count(name, super_root):
               "edges": 4395 if super_root else edges, "basis": "measured"}  # fmt: skip
     rows = [{"quantity": q, "wanted": n, "generated": n, "relative": 0.0} for q, n in
             (("vertices", vertices), ("edges", edges))]  # fmt: skip
-    table, *lines, path = generating.account(record | {"differences": rows})
+    table, *lines, path = account(record | {"differences": rows})
     assert table.title == f"{name}: {record['vertices']:,} vertices, {record['edges']:,} edges in its file, 0.10 s"
     assert any("with the super-root and its 1,181 edges" in line for line in lines) == super_root
     assert path == "x.npz"

@@ -27,7 +27,7 @@ from commands import PATIENCE
 from grailbench import paths
 from grailbench.cli.fetch import command
 from grailbench.datasets import cache as held
-from grailbench.datasets import library, registry, sources
+from grailbench.datasets import library, locate, sources
 from grailbench.datasets.extract import Limits, unpack
 from grailbench.datasets.fetch import fetch, local_file
 from grailbench.datasets.registry import Archive, Dataset
@@ -597,7 +597,7 @@ def test_help_says_what_the_exit_codes_mean():
 @pytest.mark.mirror
 def test_the_sixteen_thesis_graphs_match_their_tables_exactly(mirror, session_cache, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
-    wanted = registry.choose()
+    wanted = locate.choose()
     results = fetch(wanted, str(mirror), offline=True, jobs=2)
     assert [r.verified for r in results] == [True] * 19
     rows = {d.name: library.describe(d) for d in wanted}
@@ -610,7 +610,7 @@ def test_the_sixteen_thesis_graphs_match_their_tables_exactly(mirror, session_ca
 @pytest.mark.mirror
 def test_a_real_graph_opens_the_same_from_the_cache(mirror, session_cache, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
-    fetch([registry.resolve("kegg")], str(mirror))
+    fetch([locate.dataset_named("kegg")], str(mirror))
     first, again = library.open_graph("kegg"), library.open_graph("Kegg")
     assert (first.kind, first.title, first.table, first.verified) == ("real", "Kegg", "2.1", True)
     assert (first.published_vertices, first.published_edges) == (3618, 5576)

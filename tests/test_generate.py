@@ -253,9 +253,9 @@ def test_a_profile_whose_edges_disagree_is_refused(tmp_path, monkeypatch):
 def test_a_profile_measured_again_is_the_one_embedded(mirror):
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.library import open_graph
-    from grailbench.datasets.registry import resolve
+    from grailbench.datasets.locate import dataset_named
 
-    fetch([resolve("kegg")], mirror=str(mirror), offline=True)
+    fetch([dataset_named("kegg")], mirror=str(mirror), offline=True)
     again = profiles.measure(open_graph("kegg").dag, "kegg", "")
     embedded = profiles.load("kegg")
     assert np.array_equal(again.kinds, embedded.kinds)

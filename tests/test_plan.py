@@ -5,7 +5,8 @@ import json
 import pytest
 
 from grailbench import paths
-from grailbench.bench.plan import Config, canonical, config_from_flags, load_config, make_plan, shipped_configs
+from grailbench.bench.plan import Config, config_from_flags, load_config, make_plan, shipped_configs
+from grailbench.datasets.locate import locate
 from grailbench.errors import InputError
 
 BASE = {"datasets": ["diamond"], "implementations": ["toy:right"]}
@@ -207,7 +208,7 @@ def test_bad_flag_is_named_as_typed():
 
 
 def test_imported_graph_is_known_by_its_name(diamond):
-    assert canonical(diamond) == diamond
+    assert locate(diamond).name == diamond
 
 
 @pytest.mark.parametrize("name", ["quickstart", "thesis-2019", "peers", "smoke"])

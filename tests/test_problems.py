@@ -151,13 +151,13 @@ def test_a_graph_too_large_for_all_pairs_is_refused_before_it_is_had(name):
 
 
 def test_what_is_known_of_a_graphs_size_is_that_of_its_file(diamond):
-    from grailbench.datasets.library import expected_vertices, open_raw
+    from grailbench.datasets.library import open_raw
+    from grailbench.datasets.locate import locate
 
     for name in (diamond, "kegg-like", "erdos-renyi-20-0.1"):
-        before = expected_vertices(name)
-        assert before == open_raw(name).vertices == expected_vertices(name)  # stored by now
-    assert expected_vertices("kegg") == 3617
-    assert expected_vertices("no such graph") is None
+        before = locate(name).vertices
+        assert before == open_raw(name).vertices == locate(name).vertices  # stored by now
+    assert locate("kegg").vertices == 3617
 
 
 @pytest.mark.parametrize(

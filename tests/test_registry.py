@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grailbench import paths
-from grailbench.datasets import library, registry
+from grailbench.datasets import library, locate, registry
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
@@ -69,20 +69,20 @@ def test_sets_come_in_the_papers_order():
     ],
 )  # fmt: skip
 def test_a_graph_is_found_however_its_name_is_spelled(typed, name):
-    assert registry.resolve(typed).name == name
+    assert locate.dataset_named(typed).name == name
 
 
 def test_an_unknown_name_is_answered_with_near_ones():
     with pytest.raises(InputError, match="did you mean .*uniprotenc_22"):
-        registry.resolve("uniprotenc_23")
+        locate.dataset_named("uniprotenc_23")
     with pytest.raises(InputError, match="grailbench list datasets"):
-        registry.resolve("")
+        locate.dataset_named("")
 
 
 def test_the_google_archive_is_tried_first_and_snap_has_the_patents():
     for dataset in registry.registry().values():
         assert dataset.sources[0] == PRIMARY + dataset.archive
-    assert "https://snap.stanford.edu/data/cit-Patents.txt.gz" in registry.resolve("cit-patents").sources
+    assert "https://snap.stanford.edu/data/cit-Patents.txt.gz" in locate.dataset_named("cit-patents").sources
 
 
 def test_only_files_at_hand_have_a_checksum():
@@ -104,13 +104,13 @@ def test_checksums_are_those_of_the_files_at_hand(mirror):
 
 
 def test_choose_defaults_to_the_graphs_with_a_known_checksum():
-    assert {d.name for d in registry.choose()} == set(registry.registry()) - UNKNOWN
-    assert [d.name for d in registry.choose(["Human", "kegg"], ["scale-free"])] == [
+    assert {d.name for d in locate.choose()} == set(registry.registry()) - UNKNOWN
+    assert [d.name for d in locate.choose(["Human", "kegg"], ["scale-free"])] == [
         "human", "kegg", "ba10k2d", "ba10k5d",
     ]  # fmt: skip
-    assert len(registry.choose(everything=True)) == 24
+    assert len(locate.choose(everything=True)) == 24
     with pytest.raises(InputError, match="small-dense"):
-        registry.choose(set_names=["dense"])
+        locate.choose(set_names=["dense"])
 
 
 FAULTY = {
@@ -135,7 +135,7 @@ def test_a_faulty_registry_is_refused_by_file_name(fault, tmp_path):
 
 
 def test_known_errata_are_not_held_against_a_measurement():
-    dataset = registry.resolve("uniprotenc_150")
+    dataset = locate.dataset_named("uniprotenc_150")
     assert [row.edges for row in dataset.published if row.erratum] == [184670]
     right = {"vertices": 25037601, "edges": 46687655, "roots": 21650057}
     assert library.matches(dataset, right) is True
@@ -143,12 +143,12 @@ def test_known_errata_are_not_held_against_a_measurement():
 
 
 def test_matches_holds_both_conventions_to_print():
-    dataset = registry.resolve("citeseer-large")
+    dataset = locate.dataset_named("citeseer-large")
     right = {"vertices": 693948, "edges": 925779, "roots": 613497}
     assert library.matches(dataset, right) is True
     assert library.matches(dataset, right | {"roots": 613496}) is False
     assert library.matches(dataset, None) is None
-    assert library.matches(registry.resolve("arxiv"), right) is None
+    assert library.matches(locate.dataset_named("arxiv"), right) is None
 
 
 def test_characteristics_of_a_graph_counted_by_hand():
@@ -193,7 +193,7 @@ def test_an_imported_graph_opens_by_its_name(monkeypatch, tmp_path):
     save_graph(tmp_path / "imported" / "mine.npz", Graph.from_edges(3, [0, 1, 2], [1, 2, 1]))
     graph = library.open_graph("mine")
     assert (graph.kind, graph.set, graph.verified, graph.dag.vertices) == ("imported", "imported", None, 3)
-    assert "mine" in library.available()
+    assert "mine" in locate.available()
 
 
 def test_an_imported_graph_goes_before_an_alias_but_not_before_a_dataset(monkeypatch, tmp_path):

@@ -152,10 +152,10 @@ def test_names_have_one_spelling():
 
 
 def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
-    from grailbench.bench.plan import canonical
     from grailbench.datasets.library import open_raw
+    from grailbench.datasets.locate import locate
 
-    assert canonical("erdos-renyi-20-0.50") == "erdos-renyi-20-0.5"
+    assert locate("erdos-renyi-20-0.50").name == "erdos-renyi-20-0.5"
     first, again = open_raw("erdos-renyi-20-0.5"), open_raw("erdos-renyi-20-0.5")
     assert (session_cache / "generated" / "erdos-renyi-20-0.5.npz").is_file()
     assert (first.kind, first.sha256) == ("synthetic", again.sha256)

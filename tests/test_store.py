@@ -400,7 +400,8 @@ def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
 
 
 def test_imported_graph_opens_under_its_name(tmp_path):
-    from grailbench.datasets.library import available, open_graph
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.locate import available
 
     result = import_graph(gra(tmp_path), "mine")
     assert "mine" in available()

@@ -8,12 +8,9 @@ from typing import Any
 
 from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
-from grailbench.bench.provide import raw_edges
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import Attempt, implementation, problem
 from grailbench.graph.csr import Graph
-
-edges_of = raw_edges
 
 
 @dataclass(frozen=True)

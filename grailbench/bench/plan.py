@@ -30,6 +30,8 @@ from pydantic import (
 
 from grailbench import paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
+from grailbench.datasets.locate import locate
+from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.runs import axes
 
@@ -242,8 +244,6 @@ def make_plan(config: Config) -> Plan:
 
 def _most_cells(experiment: Experiment) -> int:
     """Cells of an experiment before equal ones are put together, without making any."""
-    from grailbench.datasets.registry import sets
-
     known = sets()
     members = [len(known.get(name, ())) if name != "all" else sum(map(len, known.values())) for name in experiment.sets]
     graphs = len(set(experiment.datasets)) + sum(members)
@@ -255,8 +255,6 @@ def _most_cells(experiment: Experiment) -> int:
 
 
 def _expand(experiment: Experiment):
-    from grailbench.datasets.library import expected_vertices
-
     names = _datasets(experiment)
     if not names:
         raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
@@ -264,7 +262,7 @@ def _expand(experiment: Experiment):
     if experiment.from_edges and not solved.from_edges:
         raise InputError(f"{solved.name} ends with edges, so it is not timed from them", remedy="leave out from_edges")
     for name in names if solved.most_vertices is not None else ():
-        solved.require_few(name, expected_vertices(name))  # now, and not when it was fetched or generated
+        solved.require_few(name, locate(name).vertices)  # now, and not when it was fetched or generated
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
@@ -304,8 +302,6 @@ def _merge(one: Cell, other: Cell) -> Cell:
 
 def _datasets(experiment: Experiment) -> list[str]:
     """Canonical names of an experiment's graphs, each once."""
-    from grailbench.datasets.registry import sets
-
     known = sets()
     names = []
     for name in experiment.sets:
@@ -313,24 +309,8 @@ def _datasets(experiment: Experiment) -> list[str]:
             raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(known)}, all")
         for key, members in known.items():
             names += [dataset.name for dataset in members] if name in (key, "all") else []
-    names += [canonical(name) for name in experiment.datasets]
+    names += [locate(name).name for name in experiment.datasets]
     return list(dict.fromkeys(names))
-
-
-def canonical(name: str) -> str:
-    """The one name of a graph: of the registry, an imported or generated one, or a look-alike.
-
-    Raises InputError with near names when there is none.
-    """
-    from grailbench.datasets.library import available
-    from grailbench.datasets.registry import registry, resolve
-    from grailbench.graph.generate import parse_citations, parse_shape
-
-    # The order of the library: an imported graph may bear an alias, but no dataset's name.
-    if name in registry() or name in available() or parse_citations(name) is not None:
-        return name
-    shape = parse_shape(name)
-    return resolve(name).name if shape is None else shape.name
 
 
 def config_path(where: str) -> Path:

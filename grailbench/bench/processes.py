@@ -240,7 +240,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
                 passes.settle()
             else:
                 if cell.from_edges and edges is None:
-                    outcome = guarded(lambda: passes.edges_of(graph))
+                    outcome = guarded(lambda: graph.raw)
                     edges = outcome.value
                 outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
             peaks.release()

@@ -6,9 +6,7 @@ import json
 from dataclasses import replace
 
 from grailbench.bench.plan import Cell, Plan
-from grailbench.datasets.library import BenchGraph, RawGraph
-from grailbench.errors import InputError
-from grailbench.graph.csr import Graph
+from grailbench.datasets.locate import dataset_named, look_alike_of, look_up
 from grailbench.words import count
 
 FETCH_JOBS = 4
@@ -16,11 +14,8 @@ FETCH_JOBS = 4
 
 def missing(plan: Plan) -> list[str]:
     """Names of the plan's published graphs that are not in the cache."""
-    from grailbench.datasets.cache import local_file
-    from grailbench.datasets.registry import registry
-
-    known = registry()
-    return [name for name in plan.by_dataset() if name in known and local_file(known[name]) is None]
+    places = filter(None, map(look_up, plan.by_dataset()))
+    return [place.name for place in places if place.dataset is not None and not place.here]
 
 
 def provide(plan: Plan, fetch: bool, note) -> Plan:
@@ -34,7 +29,7 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
         _fetch(lacking, note)
         lacking = missing(plan)
     willing = {cell.dataset for cell in plan.cells if cell.fallback == "like"}
-    replaced = [name for name in lacking if name in willing and _look_alike(name)]
+    replaced = [name for name in lacking if name in willing and look_alike_of(name)]
     lost = [name for name in lacking if name not in replaced]
     if lost and fetch:
         note(f"not to be had: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL that has their archives")
@@ -45,24 +40,16 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
     cells: dict[str, Cell] = {}
     for cell in plan.cells:
         if cell.dataset in replaced and cell.fallback == "like":
-            cell = replace(cell, dataset=_look_alike(cell.dataset), stands_for=cell.dataset)
+            cell = replace(cell, dataset=look_alike_of(cell.dataset), stands_for=cell.dataset)
         cells.setdefault(json.dumps(cell.identity(), sort_keys=True), cell)
     return replace(plan, cells=tuple(cells.values()))
 
 
-def _look_alike(name: str) -> str | None:
-    from grailbench.graph.generate import look_alikes
-
-    like = f"{name}-like"
-    return like if like in look_alikes() else None
-
-
 def _fetch(names: list[str], note) -> None:
     from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.registry import registry
 
     note(f"fetching {count(len(names), 'graph')}: {', '.join(names)}")
-    results = fetch([registry()[name] for name in names], jobs=FETCH_JOBS)
+    results = fetch([dataset_named(name) for name in names], jobs=FETCH_JOBS)
     came = [result.name for result in results if result.status != "missing"]
     lost = [result for result in results if result.status == "missing"]
     reasons = dict.fromkeys(reason for result in lost for reason in result.reasons)
@@ -70,22 +57,3 @@ def _fetch(names: list[str], note) -> None:
         note(f"fetched {len(came)}: {', '.join(came)}")
     for reason in list(reasons)[:4]:
         note(f"  {reason}")
-
-
-def raw_edges(graph: BenchGraph | RawGraph) -> Graph:
-    """The edges of an opened graph as its file has them: where the way of phase `ready` begins."""
-    if isinstance(graph, RawGraph):
-        return graph.graph
-    from grailbench import paths
-    from grailbench.datasets.cache import held
-    from grailbench.datasets.registry import registry
-    from grailbench.graph.readers import read_graph
-    from grailbench.graph.store import load_graph
-
-    if graph.kind != "real":
-        folder = {"synthetic": "generated", "imported": "imported"}[graph.kind]
-        return load_graph(paths.cache_dir() / folder / f"{graph.name}.npz")[0]
-    found = held(registry()[graph.name])
-    if found is None or found.sha256 != graph.sha256:
-        raise InputError(f"the file of {graph.name} changed during the run")
-    return read_graph(found.path, found.form.format)

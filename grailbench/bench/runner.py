@@ -433,7 +433,7 @@ class _Sitting:
         asking = [task for task in tasks if task.cell.from_edges and not task.over and task.home is None]
         if not asking:
             return None
-        outcome = guarded(lambda: passes.edges_of(graph))
+        outcome = guarded(lambda: graph.raw)
         for task in asking if outcome.status != "ok" else ():
             self._give_up(task, outcome, graph)
         return outcome.value
@@ -552,7 +552,7 @@ class _Sitting:
                 "graph_sha256": graph.sha256,
                 "vertices": graph.vertices,
                 "edges": graph.edges,
-                "roots": getattr(graph, "roots", None),
+                "roots": graph.roots,
             }
         if task.home is not None:
             row["read_ms"] = round(task.home.read_ms, 6)

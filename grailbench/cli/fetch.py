@@ -39,7 +39,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
 
     from grailbench.cli.views import datasets as view
     from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.registry import choose
+    from grailbench.datasets.locate import choose
     from grailbench.screen import put
 
     with view.Bars(Console(stderr=True)) as bars:

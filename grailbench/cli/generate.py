@@ -47,6 +47,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate erdos-renyi-1000-0.1 scale-free-1000
       grailbench generate --measure kegg --out profiles
     """
+    from grailbench.cli.views import generate as view
     from grailbench.datasets import generating
     from grailbench.screen import put
 
@@ -55,7 +56,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             for record in generating.listing():
                 click.echo(json.dumps(record))
         else:
-            put([generating.listing_table()])
+            put([view.listing_table()])
     elif measure:
         path = generating.profile_file(measure, out)
         click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
@@ -64,4 +65,4 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             if as_json:
                 click.echo(json.dumps(record))
             else:
-                put(generating.account(record))
+                put(view.account(record))

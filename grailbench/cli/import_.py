@@ -43,7 +43,8 @@ def command(path, name, format, vertices, renumber, replace, as_json):
       grailbench import web-Google.txt.gz --name web-google --json
       sort edges.txt | grailbench import - --name sorted --renumber
     """
-    from grailbench.datasets.imported import import_graph, show
+    from grailbench.cli.views.imported import show
+    from grailbench.datasets.imported import import_graph
     from grailbench.screen import put
 
     if vertices is not None and renumber:

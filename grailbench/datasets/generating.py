@@ -1,4 +1,4 @@
-"""What `grailbench generate` does and shows: records for --json, tables for people."""
+"""What `grailbench generate` does, as records."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
-from grailbench.screen import Grid
-from grailbench.words import BLANK, grouped
 
-LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
 TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
 
 
@@ -118,34 +115,3 @@ def _tuned(profile: Profile) -> Profile:
     if profile.edges == 0:
         return profile
     return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
-
-
-def account(record: dict) -> list[Grid | str]:
-    """A generated graph, and its differences as a table where it has any."""
-    counts, seconds = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges", record["seconds"]
-    if not record["differences"]:
-        return [f"{counts}, {seconds:.2f} s", record["path"]]
-    title = f"{counts} in its file, {seconds:.2f} s"
-    heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
-    for row in record["differences"]:
-        relative = BLANK if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
-        lines.append([row["quantity"], grouped(row["wanted"], BLANK), grouped(row["generated"], BLANK), relative])
-    return [Grid(title, heads, lines, frozenset(heads[1:])), *_super_root(record), record["path"]]
-
-
-def _super_root(record: dict) -> list[str]:
-    """A line on what the vertices and edges of the differences have that those of the file lack, if anything."""
-    counted = {row["quantity"]: row["generated"] for row in record["differences"]}
-    vertices, edges = counted["vertices"] - record["vertices"], counted["edges"] - record["edges"]
-    if not vertices:
-        return []
-    return [f"Vertices and edges of this table: with the super-root and its {edges:,} edges, as print counts them."]
-
-
-def listing_table() -> Grid:
-    """The look-alikes as a table."""
-    heads, lines = ["name", "vertices", "edges", "positive pairs", "counts are"], []
-    for row in listing():
-        rate = BLANK if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
-        lines.append([row["name"], grouped(row["vertices"], BLANK), grouped(row["edges"], BLANK), rate, row["basis"]])
-    return Grid(LISTED, heads, lines, frozenset(heads[1:4]))

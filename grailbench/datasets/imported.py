@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench import files, paths
 from grailbench.errors import InputError
-from grailbench.words import count, grouped
 
 if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
-    from grailbench.screen import Grid
 
 _READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered")  # what of the meta makes two imports one
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -140,37 +137,3 @@ def _check_untaken(stored: Path, name: str, read_as: dict) -> None:
         raise InputError(
             f"{name!r} was imported before, from {meta.get('source')}", remedy="--replace, or another --name"
         )
-
-
-def show(result: ImportResult) -> Iterator[Grid | str]:
-    """What was read and what it became, for the screen."""
-    from grailbench.screen import Grid
-
-    row = result.record()
-    line = [grouped(row[key]) for key in _COLUMNS.values()]
-    yield Grid(f"{result.name}, with the super-root", list(_COLUMNS), [line], frozenset(_COLUMNS), keys=0)
-    yield (
-        f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
-        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"
-    )
-    yield f"ids: {row['ids']}"
-    if row["weights"] is not None:
-        yield f"weights: {row['weights']}"
-    yield from row["notes"]
-    yield (
-        f"condensed: {count(row['components'], 'component')}, "
-        f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
-    )
-    yield f"next: grailbench run --dataset {result.name}"
-
-
-_COLUMNS = {
-    "Vertices": "vertices",
-    "Edges": "edges",
-    "Degree": "degree",
-    "Levels": "levels",
-    "Roots": "roots",
-    "Sinks": "sinks",
-    "Max in": "max_in_degree",
-    "Max out": "max_out_degree",
-}

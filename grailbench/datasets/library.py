@@ -9,17 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from grailbench import paths
 from grailbench.datasets import cache
 from grailbench.datasets.cache import Held
-from grailbench.datasets.registry import LISTED, Dataset, find, registry
+from grailbench.datasets.locate import Location, locate
+from grailbench.datasets.registry import Dataset, registry
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
-from grailbench.words import did_you_mean
-
-_STORED = {"synthetic": "generated", "imported": "imported"}  # kind: folder of the cache
 
 
 @dataclass(frozen=True)
@@ -68,38 +65,32 @@ class BenchGraph:
         """
         return _ids_of(self)
 
+    @property
+    def raw(self) -> Graph:
+        """The edges as the file has them, read anew. Raises InputError when it is no longer the one that was opened."""
+        return _edges_of(self)
+
 
 def open_graph(name: str) -> BenchGraph:
     """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
 
-    A look-alike that was not generated yet is generated and stored. Raises InputError when nothing has the
-    name, when a dataset was not fetched, or when a file changed since.
+    A graph whose name says how to generate it is generated and stored when it was not yet. Raises InputError when
+    nothing has the name, when a dataset was not fetched, or when a file changed since.
     """
     from grailbench.graph.store import stored_dag
 
-    dataset, path, graph, kind = _located(name)
-    if dataset is not None:
-        return _real(dataset)
-    dag, meta = stored_dag(path, graph)
-    return BenchGraph(name, meta.get("title", name), kind, kind, meta["sha256"], None, dag)
+    found = locate(name)
+    if found.dataset is not None:
+        return _real(found.dataset)
+    dag, meta = stored_dag(*_stored(found))
+    return BenchGraph(found.name, meta.get("title", found.name), found.kind, found.kind, meta["sha256"], None, dag)
 
 
-def _located(name: str) -> tuple[Dataset | None, Path | None, Graph | None, str]:
-    """A dataset, or the path of a stored graph, and the kind of graph; one that is generated now comes along, so that
-    its edges need not be read back."""
-    if name in registry():
-        return registry()[name], None, None, "real"
-    for kind, folder in _STORED.items():
-        if (path := _stored_path(folder, name)) is not None:
-            return None, path, None, kind
-    if (dataset := find(name)) is not None:
-        return dataset, None, None, "real"
-    from grailbench.graph import generate
+def _stored(found: Location) -> tuple[Path, Graph | None]:
+    """Where a graph that is not real lies; with the graph, if it is generated now: its edges need not be read back."""
+    from grailbench.graph.generate import made_by_name
 
-    if (made := generate.made_by_name(name)) is not None:
-        return None, *made, "synthetic"
-    known = [*registry(), *available()]
-    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known, LISTED))
+    return (found.path, None) if found.here else made_by_name(found.name)
 
 
 def _ids_of(graph: BenchGraph) -> Ids:
@@ -109,15 +100,35 @@ def _ids_of(graph: BenchGraph) -> Ids:
     if graph.kind == "synthetic":
         return Counted(graph.dag.component.size)
     if graph.kind == "real":
-        found = _held(registry()[graph.name])
-        sha256, format = found.sha256, found.form.format
-        ids = Counted(graph.dag.component.size) if format == "gra" else read(found.path, format).ids
-    else:
-        path = paths.cache_dir() / _STORED[graph.kind] / f"{graph.name}.npz"
-        ids, sha256 = load_ids(path), read_meta(path)["sha256"]
-    if sha256 != graph.sha256:
-        raise InputError(f"the file of {graph.name} changed since it was opened")
-    return ids
+        found = _same_file(graph)
+        gra = found.form.format == "gra"
+        return Counted(graph.dag.component.size) if gra else read(found.path, found.form.format).ids
+    path = Location(graph.name, graph.kind).path
+    if read_meta(path)["sha256"] != graph.sha256:
+        raise _changed(graph)
+    return load_ids(path)
+
+
+def _edges_of(graph: BenchGraph) -> Graph:
+    from grailbench.graph.readers import read_graph
+    from grailbench.graph.store import load_graph
+
+    if graph.kind != "real":
+        return load_graph(Location(graph.name, graph.kind).path)[0]
+    found = _same_file(graph)
+    return read_graph(found.path, found.form.format)
+
+
+def _same_file(graph: BenchGraph) -> Held:
+    """The file of a real graph. Raises InputError when it is no longer the one that was opened."""
+    found = cache.held(registry()[graph.name])
+    if found is None or found.sha256 != graph.sha256:
+        raise _changed(graph)
+    return found
+
+
+def _changed(graph: BenchGraph) -> InputError:
+    return InputError(f"the file of {graph.name} changed since it was opened")
 
 
 @dataclass(frozen=True)
@@ -145,6 +156,16 @@ class RawGraph:
         """Number of edges of the file, duplicates counted."""
         return self.graph.edges
 
+    @property
+    def roots(self) -> None:
+        """Not counted: there is no super-root."""
+        return None
+
+    @property
+    def raw(self) -> Graph:
+        """The edges as the file has them."""
+        return self.graph
+
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """int64[n + 1], int32[m]: CSR of the edges, rows ascending, duplicates and self-loops kept."""
@@ -161,48 +182,16 @@ def open_raw(name: str) -> RawGraph:
     from grailbench.graph.readers import read
     from grailbench.graph.store import load_graph, load_ids, read_meta
 
-    dataset, path, graph, kind = _located(name)
-    if dataset is None:
+    place = locate(name)
+    if (dataset := place.dataset) is None:
+        path, graph = _stored(place)
         graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
-        said = meta.get("weights"), tuple(meta.get("notes", ()))
-        return RawGraph(name, meta.get("title", name), kind, meta["sha256"], None, graph, load_ids(path), *said)
+        what = place.name, meta.get("title", place.name), place.kind, meta["sha256"], None, graph, load_ids(path)
+        return RawGraph(*what, meta.get("weights"), tuple(meta.get("notes", ())))
     found = _held(dataset)
     read_ = read(found.path, found.form.format)
     what = read_.graph, read_.ids, read_.weights, read_.notes
     return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, *what)
-
-
-def expected_vertices(name: str) -> int | None:
-    """Vertices of the raw graph of that name, without the super-root, as far as they are known before it is fetched,
-    generated or read."""
-    from grailbench.graph import generate
-    from grailbench.graph.store import read_meta
-
-    dataset = registry().get(name)
-    if dataset is not None:
-        row = dataset.counted or dataset.printed(super_root=False)
-        after = dataset.printed(super_root=True)
-        return row.vertices if row is not None else after and after.vertices - 1
-    for folder in _STORED.values():
-        if (path := _stored_path(folder, name)) is not None:
-            try:
-                return read_meta(path)["vertices"]
-            except (InputError, KeyError):
-                return None  # opening it will say what is wrong
-    if name in generate.look_alikes():
-        profile = generate.profile_of(name)
-        return generate.expected(name)[0] if profile is None else profile.vertices
-    shape, sizes = generate.parse_shape(name), generate.parse_citations(name)
-    return shape.vertices if shape is not None else sizes[0] if sizes is not None else None
-
-
-def available() -> list[str]:
-    """Names that `open_graph` can open now, real graphs first; look-alikes among them, stored or not."""
-    from grailbench.graph import generate
-
-    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
-    stored = [path.stem for folder in _STORED.values() for path in sorted((paths.cache_dir() / folder).glob("*.npz"))]
-    return list(dict.fromkeys([*real, *stored, *generate.look_alikes()]))
 
 
 def describe(dataset: Dataset) -> dict:
@@ -332,8 +321,3 @@ def _held(dataset: Dataset) -> Held:
     if found is None:
         raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
     return found
-
-
-def _stored_path(folder: str, name: str) -> Path | None:
-    path = paths.cache_dir() / folder / f"{name}.npz"
-    return path if Path(name).name == name and path.is_file() else None

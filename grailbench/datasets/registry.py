@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from grailbench import paths, settings
 from grailbench.errors import InputError
-from grailbench.words import did_you_mean
 
 LISTED = "'grailbench list datasets' shows them"  #: the remedy for a name that is like no other
 _HEX64 = r"^[0-9a-f]{64}$"
@@ -185,13 +184,6 @@ def find(name: str) -> Dataset | None:
     )
 
 
-def resolve(name: str) -> Dataset:
-    """The graph of that name or alias, however it is spelled. Raises InputError with the nearest names."""
-    if (dataset := find(name)) is not None:
-        return dataset
-    raise InputError(f"no dataset is named {name!r}", remedy=did_you_mean(name, registry(), LISTED))
-
-
 @cache
 def load(folder: Path) -> dict[str, Dataset]:
     """Read every TOML of a folder. Raises InputError naming the file that is faulty or takes a name twice."""
@@ -227,25 +219,3 @@ def _spread(raw: dict) -> None:
     for fields in datasets if isinstance(datasets, list) else ():
         if isinstance(fields, dict):
             fields |= {"set": raw.get("set"), "set_title": raw.get("title"), "archives": archives}
-
-
-def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
-    """The graphs a user asked for, in printed order, each once.
-
-    names       names or aliases
-    set_names   sets, as in 'small-sparse'
-    everything  all of them
-
-    Without any of these, the graphs with a known checksum. Raises InputError on an unknown name or set.
-    """
-    known = registry()
-    if everything:
-        return list(known.values())
-    wanted = {resolve(name).name for name in names}
-    for name in set_names:
-        if name not in sets():
-            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(sets())}")
-        wanted |= {dataset.name for dataset in sets()[name]}
-    if not wanted:
-        wanted = {dataset.name for dataset in known.values() if dataset.sha256 is not None}
-    return [dataset for dataset in known.values() if dataset.name in wanted]

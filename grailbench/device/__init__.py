@@ -11,6 +11,7 @@ Importing the package itself imports none either, so `simulate` can still choose
                on one thing, with the same functions           leveled    a DAG by levels on the device
     several    a thread for each of several GPUs               arrays     pitched, mapped and managed memory
     simulator  repairs to numba's simulator                    memory     how much is held, at most
+    installed  the GPUs of the machine, without CUDA
 
 Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
 file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from grailbench import paths
+from grailbench.commands import output
 from grailbench.errors import InputError
 from grailbench.files import git_blob
 from grailbench.runs.folder import write_json
@@ -24,15 +24,6 @@ _WATCHED = ("grailbench", "configs", "datasets")  #: where a file that the stamp
 #: packages of reading, showing and downloading: what changes there changes no measurement
 _UNMEASURED = ("cli", "report", "datasets", "runs", "limits")
 _COMMAND_SECONDS = 20
-
-
-def output(command: list[str], seconds: float = _COMMAND_SECONDS) -> str | None:
-    """What a command prints, stripped; None when it is missing, fails or takes longer."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def commit_state() -> tuple[str | None, bool | None]:
@@ -102,4 +93,4 @@ def _changed(root: Path, blobs: dict[str, str]) -> bool:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    return output(["git", "-C", str(root), *arguments])
+    return output(["git", "-C", str(root), *arguments], _COMMAND_SECONDS)

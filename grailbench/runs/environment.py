@@ -13,7 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
 from grailbench import __version__
-from grailbench.runs.commit import code_hash, commit_state, output
+from grailbench.commands import output
+from grailbench.device.installed import gpus
+from grailbench.runs.commit import code_hash, commit_state
 
 PACKAGES = (
     "numpy",
@@ -148,53 +150,11 @@ def cpu_caches() -> dict[str, str]:
     return found
 
 
-def gpus() -> list[dict]:
-    """Name, memory in bytes and driver of each NVIDIA GPU, by nvidia-ml-py or nvidia-smi; [] when none."""
-    try:
-        import pynvml
-    except ImportError:
-        return _gpus_from_nvidia_smi()
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    try:
-        driver = _text(pynvml.nvmlSystemGetDriverVersion())
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
-        return [
-            {
-                "name": _text(pynvml.nvmlDeviceGetName(handle)),
-                "memory_bytes": int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
-                "driver": driver,
-            }
-            for handle in handles
-        ]
-    except pynvml.NVMLError:
-        return []
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _gpus_from_nvidia_smi() -> list[dict]:
-    query = "--query-gpu=name,memory.total,driver_version"
-    text = output(["nvidia-smi", query, "--format=csv,noheader,nounits"], _COMMAND_SECONDS)
-    found = []
-    for line in (text or "").splitlines():
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) == 3 and fields[1].isdigit():
-            found.append({"name": fields[0], "memory_bytes": int(fields[1]) << 20, "driver": fields[2]})
-    return found
-
-
 def _first_line(path) -> str | None:
     try:
         return Path(path).read_text().splitlines()[0].strip()
     except (OSError, IndexError):
         return None
-
-
-def _text(value) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _short_hash(value) -> str:

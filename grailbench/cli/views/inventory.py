@@ -29,11 +29,12 @@ def datasets() -> Iterator[dict]:
     published_vertices, published_edges (with the super-root; None when not printed so), matches (None when
     either side is missing), verified, table, title, reason (why a graph in the cache cannot be opened).
     """
+    from grailbench.datasets.locate import stored_here
     from grailbench.datasets.registry import registry
 
     for dataset in registry().values():
         yield {key: value for key, value in _dataset(dataset).items() if key in _DATASET_KEYS}
-    for name in _made_here():
+    for name in stored_here():
         yield _made(name)
 
 
@@ -58,14 +59,6 @@ def _dataset(dataset) -> dict:
             "title": dataset.title,
             "reason": str(error),
         }
-
-
-def _made_here() -> list[str]:
-    """Names of the generated and imported graphs in the cache."""
-    from grailbench.datasets.registry import registry
-
-    found = [p.stem for folder in ("generated", "imported") for p in sorted((paths.cache_dir() / folder).glob("*.npz"))]
-    return [name for name in found if name not in registry()]
 
 
 def _made(name: str) -> dict:
@@ -201,14 +194,17 @@ def _explained(problem: str, name: str) -> dict:
 
 
 def _dataset_info(name: str) -> dict | None:
-    """The record of a dataset by name or alias, or of a generated or imported graph; None when none is named
-    so."""
+    """The record of a dataset by name or alias, or of a generated or imported graph; None when none is named so. What
+    would have to be generated first has its number of vertices only."""
     from grailbench.datasets.library import open_graph
-    from grailbench.datasets.registry import find
+    from grailbench.datasets.locate import look_up
 
-    dataset = find(name)
-    if dataset is None:
-        return _made_info(name) if name in _made_here() else None
+    if (found := look_up(name)) is None:
+        return None
+    if (dataset := found.dataset) is None:
+        if found.here:
+            return _made_info(found.name)
+        return {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False}
     record = _dataset(dataset)
     held = record["reason"] is None and record["vertices"] is not None
     return record | {

@@ -32,6 +32,8 @@ __all__ = [
     "compare",
     "differences",
     "expected",
+    "expected_vertices",
+    "generated_name",
     "like",
     "look_alikes",
     "made",
@@ -147,6 +149,26 @@ def made_by_name(name: str) -> tuple[Path, Graph] | None:
     if (sizes := parse_citations(name)) is not None:
         return made_citations(*sizes, name)
     return None
+
+
+def generated_name(name: str) -> str | None:
+    """The one spelling of a name that `made_by_name` takes; None for any other. Raises InputError for one whose numbers
+    are out of range."""
+    if name in look_alikes() or parse_citations(name) is not None:
+        return name
+    shape = parse_shape(name)
+    return None if shape is None else shape.name
+
+
+def expected_vertices(name: str) -> int | None:
+    """Vertices of the graph that `made_by_name` makes; None for any other name."""
+    if name in look_alikes():
+        profile = profile_of(name)
+        return expected(name)[0] if profile is None else profile.vertices
+    if (sizes := parse_citations(name)) is not None:
+        return sizes[0]
+    shape = parse_shape(name)
+    return None if shape is None else shape.vertices
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:

@@ -1,0 +1,14 @@
+"""What another program says."""
+
+from __future__ import annotations
+
+import subprocess
+
+
+def output(command: list[str], seconds: float) -> str | None:
+    """What a command prints, stripped; None when it is missing, fails or takes longer than `seconds`."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
