@@ -50,7 +50,7 @@ def _of_problem(value, info: ValidationInfo):
 
 MOST_CELLS = 100_000  #: of a plan
 #: fields of an experiment that an implementation obeys or not
-AXES = axes.names()
+AXES = axes.NAMES
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_of_problem)]

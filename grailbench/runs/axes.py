@@ -63,11 +63,7 @@ AXES = (
          number=False),
     Axis("devices", "GPUs", lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
 )  # fmt: skip
-
-
-def names() -> tuple[str, ...]:
-    """The names of all axes, in the order of `AXES`."""
-    return tuple(axis.name for axis in AXES)
+NAMES = tuple(axis.name for axis in AXES)
 
 
 def shown() -> list[Axis]:

@@ -36,7 +36,7 @@ _NONE_OF_A_ROW = ("sampled", "incomplete")  #: statuses that a cell has for what
 STANDS_ON = ("status", "reason", "phase", "under", "planned", "verified", "queries")  #: what `standing` reads
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
-_NAMES = ("dataset", "impl", "key")
+_SURE = ("dataset", "impl", "key", "status")  # never None
 _NUMBERS = ("ms", "rate", "read_ms")
 _WHOLE = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
           "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
@@ -52,7 +52,7 @@ def cell_of(row: Mapping) -> tuple:
     of the usual one."""
     get = row.get
     problem = get("problem") or USUAL
-    return (problem, row["dataset"], row["impl"], *map(get, axes.names()), get("seed"), get("query_set"))
+    return (problem, row["dataset"], row["impl"], *map(get, axes.NAMES), get("seed"), get("query_set"))
 
 
 def problem_of(row: Mapping) -> Problem:
@@ -107,29 +107,33 @@ def parse(line: bytes) -> tuple[dict, bool]:
     for name in (*_CELL, "status", "key", "phase"):
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
-    for name in FIELDS:
-        if not _fits(name, row.get(name)):
-            raise ValueError(f"field {name!r} cannot be {_shown(row[name])}")
+    for name, fits in _FITS.items():
+        value = row.get(name)
+        if not (fits(value) if value is not None else name not in _SURE):
+            raise ValueError(f"field {name!r} cannot be {_shown(value)}")
     if row["phase"] is not None and None in (row.get("trial"), row.get("ms")):
         raise ValueError(f"phase {row['phase']!r} without a trial or a time")
     return dict.fromkeys(FIELDS) | {"under": ""} | row, had
 
 
-def _fits(name: str, value) -> bool:
-    """Whether a value may stand in a field."""
-    if name in _NAMES:
-        return isinstance(value, str)
-    if name == "status":
-        return isinstance(value, str) and value in STATUSES and value != "incomplete"
-    if value is None:
-        return True
-    if name in _NUMBERS:
-        return _number(value) and value >= 0
-    if name in _WHOLE:
-        return type(value) is int and 0 <= value < 2**63
-    if name == "counters":
-        return isinstance(value, dict) and all(map(_number, value.values()))
+def _text(value) -> bool:
     return isinstance(value, str)
+
+
+def _status(value) -> bool:
+    return isinstance(value, str) and value in STATUSES and value != "incomplete"
+
+
+def _whole(value) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _positive(value) -> bool:
+    return _number(value) and value >= 0
+
+
+def _counters(value) -> bool:
+    return isinstance(value, dict) and all(map(_number, value.values()))
 
 
 def _number(value) -> bool:
@@ -139,6 +143,13 @@ def _number(value) -> bool:
 def _shown(value) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+_OTHERS = {"status": _status, "counters": _counters}
+#: what each field may hold
+_FITS = {
+    name: _whole if name in _WHOLE else _positive if name in _NUMBERS else _OTHERS.get(name, _text) for name in FIELDS
+}
 
 
 def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
@@ -166,7 +177,7 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
 
 def _agree(rows: list[dict], path) -> None:
     """Raise InputError naming the line that says other than an earlier one of its key."""
-    first: dict[str, int] = {}  # key: line of its first row
+    first: dict[str, tuple[int, tuple]] = {}  # key: line of its first row, and the cell
     said: dict[tuple, int] = {}  # what was said of a key, or measured: the line
     phases: dict[str, tuple[set, int]] = {}  # key: phases of its first trial, and the line of its end
     trial: list[dict] = []  # rows of a trial so far
@@ -178,8 +189,9 @@ def _agree(rows: list[dict], path) -> None:
 
     for number, row in enumerate(rows, 1):
         key = row["key"]
-        start = first.setdefault(key, number)
-        if cell_of(row) != cell_of(rows[start - 1]):
+        own = cell_of(row)
+        start, cell = first.setdefault(key, (number, own))
+        if own != cell:
             raise fault(number, "another configuration", start)
         counted = ("counters",) if problem_of(row).exact else ()
         for name in (*_SHARED, *counted):
@@ -201,8 +213,8 @@ def _agree(rows: list[dict], path) -> None:
             raise fault(number, f"trial {row['trial']} has phase {row['phase']!r} again", at)
         trial.append(row)
         if ends_trial(row):
-            own = {each["phase"] for each in trial if not each["under"]} & set(_ALWAYS)
-            expected, at = phases.setdefault(key, (own, number))
-            if own != expected:
+            top = {each["phase"] for each in trial if not each["under"]} & set(_ALWAYS)
+            expected, at = phases.setdefault(key, (top, number))
+            if top != expected:
                 raise fault(number, f"trial {row['trial']} has other phases", at)
             trial = []
