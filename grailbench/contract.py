@@ -293,7 +293,7 @@ class Workload(ABC):
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Judge what a cell's first pass gave, `key` naming the cell."""
 
-    def settle(self) -> dict[str, str]:
+    def compare(self) -> dict[str, str]:
         """After all were verified: faults found by comparing them with one another, by key."""
         return {}
 
@@ -303,8 +303,8 @@ class Problem(ABC):
 
     name: ClassVar[str]
     asks: ClassVar[str]  #: what a workload is made of, for people: 'pairs', 'sources'
-    count: ClassVar[int]  #: how many of them, unless told
-    counted: ClassVar[bool] = True  #: False where it is told in vain: the workload is the whole graph
+    count: ClassVar[int]  #: how many of them, unless given
+    counted: ClassVar[bool] = True  #: False where that changes nothing: the workload is the whole graph
     most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
     modules: ClassVar[tuple[str, ...]]  #: those whose import registers our own implementations
     phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it, and its row the trial's rows

@@ -15,6 +15,7 @@ import pytest
 from commands import NO_GPU, ROOT, in_python
 
 from grailbench import guard
+from grailbench.bench.writer import finished
 from grailbench.cli import main
 from grailbench.guard import TimeLimit, guarded, prompt_interrupts
 from grailbench.runs import folder as results
@@ -209,7 +210,7 @@ def test_no_signal_at_any_moment_makes_a_failed_row(begin, tmp_path, process):
     assert {(row["status"], row["phase"] is None) for row in kept} == {("ok", False)}
     done = Counter(row["trial"] for row in kept if row["phase"] == "solve")
     assert max(done.values()) == 1
-    more = results.finished(kept)
+    more = finished(kept)
     assert len(more) == 1
 
 
@@ -224,7 +225,7 @@ def test_a_resumed_run_completes_what_an_interrupt_left(begin, tmp_path):
     assert f"--resume={folder}" in said
     again = begin("run", f"--resume={folder}", "--no-fetch")
     assert again.wait(timeout=300) == 0
-    (trials,) = results.finished(read_rows(folder)[0]).values()
+    (trials,) = finished(read_rows(folder)[0]).values()
     assert trials == set(range(40))
 
 

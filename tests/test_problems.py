@@ -99,7 +99,7 @@ def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_pa
     done.check()
     assert [c.label() for c in plan.cells[:3]] == ["bfs sequential", "sssp dijkstra", "apsp dijkstra"]
     assert len({cell_of(row) for row in done.rows}) == len(plan.cells) == 5
-    assert [(found, name) for found, name, _ in plan.sittings()] == [
+    assert [(found, name) for found, name, _ in plan.groups()] == [
         (found, "diamond") for found in ("bfs", "sssp", "apsp", "reachability")
     ]
 

@@ -5,11 +5,12 @@ import os
 
 import pytest
 
+from grailbench.bench.writer import Writer, finished, given_up, new_run, only_writer, repair
 from grailbench.errors import InputError
 from grailbench.records import sealed
 from grailbench.runs import folder as results
 from grailbench.runs.cells import load
-from grailbench.runs.folder import Writer, current, find_run, finished, read_rows, repair
+from grailbench.runs.folder import current, find_run, read_rows
 from grailbench.runs.rows import FIELDS
 
 
@@ -238,16 +239,16 @@ def test_a_row_without_a_phase_is_whole_by_itself(tmp_path):
 
 
 def test_two_processes_never_write_one_run(run):
-    with results.only_writer(run), pytest.raises(InputError, match="another process"), results.only_writer(run):
+    with only_writer(run), pytest.raises(InputError, match="another process"), only_writer(run):
         pass
-    with results.only_writer(run):
+    with only_writer(run):
         pass
 
 
 def test_only_ok_trials_of_a_key_are_finished():
     rows = [*trial(0), *trial(1), *trial(0, "other"), row(None, None, "bad", "wrong")]
     assert finished(rows) == {"k": {0, 1}, "other": {0}}
-    assert results.settled(rows) == {"bad"}
+    assert given_up(rows) == {"bad"}
 
 
 def test_newer_key_of_a_cell_replaces_the_older():
@@ -319,9 +320,9 @@ def test_a_run_that_failed_before_its_first_row_is_not_the_latest_to_show(stored
 
 
 def test_new_runs_never_share_a_folder(stored, tmp_path):
-    one, two = (results.new_run("a", "123456", None) for _ in range(2))
+    one, two = (new_run("a", "123456", None) for _ in range(2))
     assert one != two
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / results.PLAN).write_text("{}")
     with pytest.raises(InputError, match="holds a run already"):
-        results.new_run("a", "1", tmp_path / "taken")
+        new_run("a", "1", tmp_path / "taken")

@@ -16,10 +16,11 @@ from clock import Clock
 from commands import PATIENCE
 from watchers import Notes
 
-from grailbench.bench import provide, runner
+from grailbench.bench import provide, runner, sitting
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.resume import plan_of
-from grailbench.bench.runner import cell_key, run, verify
+from grailbench.bench.runner import run, verify
+from grailbench.bench.tasks import cell_key
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
 from grailbench.runs import environment
 from grailbench.runs import folder as results
@@ -189,7 +190,7 @@ def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
 
 def test_time_limit_ends_a_cell_and_keeps_its_trials(measured, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(runner, "monotonic", clock.seconds)
+    monkeypatch.setattr(sitting, "monotonic", clock.seconds)
     monkeypatch.setattr("time.sleep", clock.sleep)
     monkeypatch.setattr("toys.PAUSE_SECONDS", 100.0)
     done, _ = measured("slow", "right", warmup=0, trials=20, time_limit=800.0)
@@ -396,12 +397,12 @@ def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeyp
 def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))  # other tests may have fetched kegg into the session's
     monkeypatch.setattr(provide, "_fetch", lambda names, note: note(f"tried {names}"))
-    monkeypatch.setattr(provide, "_look_alike", lambda name: f"{name}-like")
+    monkeypatch.setattr(provide, "look_alike_of", lambda name: f"{name}-like")
     said = []
     like = make_plan(config_from_flags(datasets=("kegg",), fallback="like"))
     plain = make_plan(config_from_flags(datasets=("kegg",)))
-    settled = provide.provide(like, True, said.append)
-    assert {(cell.dataset, cell.stands_for) for cell in settled.cells} == {("kegg-like", "kegg")}
+    provided = provide.provide(like, True, said.append)
+    assert {(cell.dataset, cell.stands_for) for cell in provided.cells} == {("kegg-like", "kegg")}
     assert said[0] == "tried ['kegg']"
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]

@@ -12,6 +12,7 @@ from commands import NO_GPU, ROOT, call
 from rich.console import Console
 from rich.text import Text
 
+from grailbench.bench.writer import Writer, only_writer
 from grailbench.cli.views.run import Screen
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FIELDS
@@ -164,8 +165,8 @@ def run(tmp_path_factory):
             for phase in ("label", "query"):
                 each = {"phase": phase, "under": "", "trial": trial, "ms": 1234.5 + trial, "status": "ok"}
                 rows.append(base | each)
-    with results.only_writer(folder):
-        writer = results.Writer(folder)
+    with only_writer(folder):
+        writer = Writer(folder)
         writer.append(rows)
         writer.close()
     results.write_json(folder / results.PLAN, {"digest": plan.digest})

@@ -5,6 +5,7 @@ import pytest
 from commands import call
 from tabled import parts
 
+from grailbench.bench.writer import Writer
 from grailbench.report import suites
 from grailbench.report.papers import traversals as traversal
 from grailbench.runs import folder as results
@@ -126,7 +127,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     run.mkdir()
     results.write_json(run / results.PLAN, {"name": "made"})
     results.write_json(run / results.ENVIRONMENT, {"cpu": "made", "cores": 1})
-    writer = results.Writer(run)
+    writer = Writer(run)
     writer.append(rows)
     writer.close()
     assert suites.of_run(str(run)).problems == ("bfs", "sssp", "apsp")

@@ -71,7 +71,7 @@ def test_sample_is_as_large_as_asked_and_a_wrong_answer_outside_it_is_settled_by
     wrong[outside] ^= True
     assert checker.check("right", right) is None
     assert checker.check("wrong", wrong) is None
-    faults = checker.settle()
+    faults = checker.compare()
     assert list(faults) == ["wrong"]
     assert f"{queries.sources[outside]} -> {queries.targets[outside]}" in faults["wrong"]
     assert queries.positives == right.sum()
@@ -84,7 +84,7 @@ def test_a_dispute_on_every_query_outside_the_sample_is_settled():
     right = true_answers(CHAIN, queries)
     for name, answers in (("a", right), ("b", np.where(queries.known, right, ~right)), ("c", right)):
         assert checker.check(name, answers) is None
-    assert set(checker.settle()) == {"b"}
+    assert set(checker.compare()) == {"b"}
 
 
 def test_oracle_that_has_no_time_left_answers_a_sample_and_goes_on_where_it_stopped(monkeypatch):
@@ -139,7 +139,7 @@ def test_wrong_answer_in_a_query_file_is_found_even_outside_the_sample(tmp_path)
     assert not queries.known[7]
     checker.check("right", np.ones(60, bool))
     with pytest.raises(InputError, match="0 to 0 7 is wrong"):
-        checker.settle()
+        checker.compare()
 
 
 def test_checksum_tells_answers_apart():

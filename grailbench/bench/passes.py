@@ -37,7 +37,7 @@ def _peaks() -> dict[str, int | None]:
     return {"host_peak_bytes": peaks.host_peak(), "device_peak_bytes": peaks.device_peak()}
 
 
-def settle() -> None:
+def freeze() -> None:
     """What this process holds now, compilers and kernels above all, is not looked at before every trial."""
     gc.unfreeze()  # of the graph before
     gc.collect()

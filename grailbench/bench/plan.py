@@ -216,7 +216,7 @@ class Plan:
             graphs.setdefault(cell.dataset, []).append(cell)
         return graphs
 
-    def sittings(self) -> list[tuple[str, str, list[Cell]]]:
+    def groups(self) -> list[tuple[str, str, list[Cell]]]:
         """What is taken together: (problem, graph, cells), in the order of `by_dataset`."""
         found: dict[tuple[str, str], list[Cell]] = {}
         for name, cells in self.by_dataset().items():

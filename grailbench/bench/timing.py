@@ -25,7 +25,7 @@ class PhaseTimer:
     """
 
     def __init__(self, clock: Callable[[], int] | None = None, tidy: Callable[[], None] = lambda: None):
-        """clock: nanoseconds that never run back, the host's unless told. tidy: called before a whole phase begins, so
+        """clock: nanoseconds that never run back, the host's unless given. tidy: called before a whole phase begins, so
         that what earlier phases left to be freed is not freed in it."""
         self.phases: dict[tuple[str, str], float] = {}
         self._clock, self._tidy = clock or perf_counter_ns, tidy
@@ -58,7 +58,7 @@ class PhaseTimer:
             return whole.name if apart or len(self._open) == 1 else None
         return "" if apart or not self._open else self._open[-1].name
 
-    def _settle(self, name: str) -> None:
+    def _fill_rest(self, name: str) -> None:
         if (name, REST) in self.phases:
             others = sum(ms for (under, part), ms in self.phases.items() if under == name and part != REST)
             self.phases[name, REST] = self.phases["", name] - others
@@ -87,4 +87,4 @@ class _Phase:
         if exc[0] is None and under is not None:
             self.timer._add((under, self.name), self.ms)
             if not under:
-                self.timer._settle(self.name)
+                self.timer._fill_rest(self.name)

@@ -26,7 +26,7 @@ _DISPUTED = 1_024  # queries that the oracle is asked at once when implementatio
 class Checker(Workload):
     """One query set on one graph, and the check of many implementations' answers to it.
 
-    `check` judges one by the oracle; `settle`, after all were checked, judges them by one another.
+    `check` judges one by the oracle; `compare`, after all were checked, judges them by one another.
     """
 
     def __init__(self, dag: Dag, queries: QuerySet, checks: Checks = Checks()):  # noqa: B008 - frozen
@@ -77,7 +77,7 @@ class Checker(Workload):
         self._ballots[name] = np.packbits(answers)
         return None
 
-    def settle(self) -> dict[str, str]:
+    def compare(self) -> dict[str, str]:
         """Faults found by comparing all implementations on what the oracle has not answered, by name.
 
         Afterwards they agree on the count of positive queries, and the query set is stored with it.

@@ -1,4 +1,4 @@
-"""The rows of a run on disk: appended a whole trial at a time, repaired after a kill, read back for reports.
+"""What a run is on disk, and reading it; `bench.writer` writes it.
 
 A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
 fields of `rows.FIELDS`; a trial of a cell is one row a phase, that of its problem's last phase last, and so a trial
@@ -8,18 +8,13 @@ phase. All three carry checksums (`records`), each row its own; runs from before
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import os
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
@@ -32,7 +27,6 @@ from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
-FSYNC_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,92 +35,6 @@ class Damage:
 
     torn: bool = False
     rows: int = 0
-
-
-class Writer:
-    """Appends trials to a run's rows, each in one write of whole lines to a file opened for appending.
-
-    sums  whether rows get checksums; those of a run that was begun without stay without
-    """
-
-    def __init__(self, folder: Path):
-        self.sums = has_sums(folder)
-        self.path = folder / ROWS
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self._lock = threading.Lock()
-        self._synced = monotonic()
-
-    def append(self, rows: list[dict]) -> None:
-        """Append the rows of one trial. Raises OSError when they do not fit, and then leaves none of them."""
-        rows = [sealed(row) for row in rows] if self.sums else rows
-        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
-        with self._lock:
-            size = os.fstat(self._file).st_size
-            try:
-                written = os.write(self._file, text)
-            except OSError as error:
-                error.filename = str(self.path)
-                raise
-            if written < len(text):
-                os.ftruncate(self._file, size)
-                said = f"only {written} of {len(text)} bytes could be written"
-                raise OSError(errno.ENOSPC, said, str(self.path))
-            if monotonic() - self._synced > FSYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = monotonic()
-
-    def sync(self) -> None:
-        """Wait for a write under way and bring everything to the disk."""
-        with self._lock:
-            if self._file >= 0:
-                os.fsync(self._file)
-
-    def close(self) -> None:
-        """Sync and close; a second time does nothing."""
-        self.sync()
-        with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-            self._file = -1
-
-
-def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -> Path:
-    """Make the folder of a new run: `out`, or results/runs/<time>-<name>-<digest>.
-
-    Raises InputError when the folder holds a run already or cannot be made.
-    """
-    if out is not None:
-        folder = Path(out)
-        if (folder / ROWS).exists() or (folder / PLAN).exists():
-            raise InputError("holds a run already", path=folder, remedy="add --resume, or choose another --out")
-    else:
-        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-        base = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"
-        folder, again = base, 1
-        while folder.exists():
-            again += 1
-            folder = base.with_name(f"{base.name}-{again}")
-    try:
-        folder.mkdir(parents=True, exist_ok=out is not None)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", path=folder) from None
-    return folder
-
-
-@contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Keep a run to this process for the block; the system lets go of it when the process dies.
-
-    Raises InputError when another process has it.
-    """
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise InputError("another process is at work on this run", path=folder) from None
-    finally:
-        os.close(held)
 
 
 def write_json(path: Path, value: dict) -> None:
@@ -218,11 +126,11 @@ def read_rows(folder: Path) -> tuple[list[dict], Damage]:
     Raises InputError naming the line when a whole line is no row, was changed, or contradicts another: no kill does
     that.
     """
-    rows, damage, _ = _read(folder)
+    rows, damage, _ = read_lines(folder)
     return rows, damage
 
 
-def _read(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
+def read_lines(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
     """`read_rows`, and the lines that hold its rows."""
     path = folder / ROWS
     try:
@@ -248,17 +156,6 @@ def _without_torn_trial(rows: list[dict]) -> list[dict]:
     return rows[:end]
 
 
-def repair(folder: Path) -> tuple[list[dict], Damage]:
-    """`read_rows`, and where anything had to be left out, the file written anew without it, atomically."""
-    rows, damage, lines = _read(folder)
-    if damage.torn or damage.rows:
-        with atomic_file(folder / ROWS) as stream:
-            stream.writelines(line + b"\n" for line in lines)
-            stream.flush()
-            os.fsync(stream.fileno())
-    return rows, damage
-
-
 def current(rows: list[dict]) -> list[dict]:
     """The rows that count: for each cell those of its newest key, and an attempt without times only when it
     is the newest word on its cell."""
@@ -268,20 +165,6 @@ def current(rows: list[dict]) -> list[dict]:
         row for at, (row, key) in enumerate(zip(rows, keys, strict=True))
         if row["key"] == rows[last[key]]["key"] and (row["phase"] is not None or at == last[key])
     ]  # fmt: skip
-
-
-def finished(rows: list[dict]) -> dict[str, set[int]]:
-    """The whole trials that each key has, by number."""
-    found: dict[str, set[int]] = {}
-    for row in rows:
-        if ends_trial(row) and row["status"] == "ok":
-            found.setdefault(row["key"], set()).add(row["trial"])
-    return found
-
-
-def settled(rows: list[dict]) -> set[str]:
-    """Keys that a resumed run need not try again: the same code on the same machine gives the same."""
-    return {row["key"] for row in rows if row["phase"] is None and row["status"] in ("wrong", "timeout")}
 
 
 def find_run(run: str | os.PathLike) -> Path:

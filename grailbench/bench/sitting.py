@@ -1,0 +1,297 @@
+"""One go at a run: the cells of each graph verified, warmed up, then timed in interleaved trials.
+
+Trials are the outer loop and cells the inner one, in an order shuffled anew for each trial, so that a machine
+that drifts moves all cells alike. The garbage collector rests while a phase is timed, and an index is dropped
+as soon as its trial ends: graphs may have 25 million vertices. What a cell does is in `passes`; it does it in this
+process or, where the plan says so, in one of its own (`processes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+
+from grailbench.bench import passes
+from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.processes import GraphProcess
+from grailbench.bench.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps, trial_rows, verified_row
+from grailbench.bench.writer import Writer, finished, given_up
+from grailbench.contract import Checks, Input, Problem, Workload
+from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
+from grailbench.guard import Outcome, guarded
+from grailbench.runs.rows import cell_of
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes. None of it is called while something is timed."""
+
+    def note(self, text: str) -> None: ...
+
+    def began(self, folder: Path, plan: Plan, steps: int) -> None: ...
+
+    def opened(self, graph: Input, cells: int) -> None: ...
+
+    def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None: ...
+
+    def timed(self, graph: Input) -> None: ...
+
+    def step(self, cell: Cell, doing: str, steps: int = 1) -> None: ...
+
+    def trouble(self, cell: Cell, status: str, reason: str) -> None: ...
+
+    def rows(self, rows: list[dict]) -> None: ...
+
+
+class Sitting:
+    """One go at a run: what it was given, the rows it adds."""
+
+    def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph,
+                 record: Callable[[], None] = lambda: None):  # fmt: skip
+        """record: called before the first row is written."""
+        self.folder, self.env, self.watcher, self.checks, self.record = folder, env, watcher, checks, record
+        self.open_graph = open_graph
+        self.finished, self.given_up = finished(prior), given_up(prior)
+        self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
+        self.outdated = 0
+        self.writer = Writer(folder) if folder is not None else None
+        self.new: list[dict] = []
+        self.lacking: str | None = None
+        self.data: dict = {}  # of the graph at hand, by workload: what implementations are given
+
+    @property
+    def name(self) -> str | None:
+        """What rows call the run."""
+        return None if self.folder is None else self.folder.name
+
+    @property
+    def timing(self) -> bool:
+        """False when cells are only verified, and nothing is kept."""
+        return self.writer is not None
+
+    def graph(self, solved: Problem, name: str, cells: list[Cell]) -> None:
+        """All cells of one problem on one graph."""
+        self.data.clear()
+        outcome = guarded(lambda: (self.open_graph or solved.open)(name))
+        if outcome.status != "ok":
+            status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
+            self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
+            for cell in cells:
+                task = Task(cell, cell_key(cell, None, self.env))
+                self._give_up(task, replace(outcome, status=status), None)
+            return
+        graph: Input = outcome.value
+        tasks = self._tasks(cells, graph)
+        if not tasks:
+            return
+        self.watcher.opened(graph, len(tasks))
+        checkers, tasks = self._checkers(solved, graph, tasks)
+        with self._homes(graph, checkers, tasks):
+            self._verify(graph, checkers, tasks)
+            self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
+            if not self.timing:
+                sound = [
+                    verified_row(task, self.name, graph, checkers[task.cell.queries.name])
+                    for task in tasks
+                    if not task.over
+                ]
+                self._append([row | {"planned": None} for row in sound])
+                return
+            edges = self._edges(graph, tasks)
+            self._warm_up(graph, checkers, tasks, edges)
+            passes.freeze()
+            self._trials(graph, checkers, tasks, edges)
+            self.watcher.timed(graph)
+
+    @contextmanager
+    def _homes(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]):
+        """Processes of their own for the cells that ask for one, as long as the block lasts."""
+        own = [task for task in tasks if task.cell.process == "own" and not task.over]
+        if not own:
+            yield
+            return
+        classes = list({implementation_of(task.cell): None for task in own})
+        specs = {task.cell.queries.name: task.cell.queries for task in own}
+        workloads = {name: (spec, checkers[name].asked) for name, spec in specs.items()}
+        outcome = guarded(lambda: GraphProcess(own[0].cell.problem, graph.name, graph.sha256, classes, workloads))
+        for task in own if outcome.status != "ok" else ():
+            self._give_up(task, outcome, graph)
+        try:
+            for task in own if outcome.status == "ok" else ():
+                task.home = outcome.value.begin(task.cell)
+            yield
+        finally:
+            if outcome.status == "ok":
+                outcome.value.close()
+
+    def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
+        """The cells that still have something to do."""
+        tasks = []
+        for cell in cells:
+            key = cell_key(cell, graph.sha256, self.env)
+            self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
+            done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
+            if len(done) == cell.trials or key in self.given_up:
+                self.watcher.step(cell, "done before", steps(cell))
+            else:
+                tasks.append(Task(cell, key, done))
+                if done:
+                    self.watcher.step(cell, "done before", len(done))
+        return tasks
+
+    def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
+        """The workload of each query set, and the tasks whose query set could be had."""
+        checkers: dict[str, Workload] = {}
+
+        def made(spec) -> Workload:
+            self.data[spec.name] = solved.data(graph, spec)
+            return solved.workload(spec, graph, self.data[spec.name], self.checks)
+
+        for spec in dict.fromkeys(task.cell.queries for task in tasks):
+            outcome = guarded(lambda spec=spec: made(spec))
+            if outcome.status == "ok":
+                checkers[spec.name] = outcome.value
+            elif spec.kind == "file":
+                raise InputError(f"on {graph.name}: {outcome.reason}")
+            for task in tasks if outcome.status != "ok" else ():
+                if task.cell.queries == spec:
+                    self._give_up(task, outcome, graph)
+        return checkers, [task for task in tasks if not task.over]
+
+    def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
+        """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
+        ahead = self._attempts_at_once(graph, checkers, tasks)
+        for task in tasks:
+            if task.over:
+                continue
+            self.watcher.step(task.cell, "verifying", 0)
+            outcome = ahead[task.key].result() if task.key in ahead else self._attempt(task, graph, checkers)
+            self.watcher.step(task.cell, "verified")
+            if outcome.status == "ok":
+                checker, attempt = checkers[task.cell.queries.name], outcome.value
+                outcome = guarded(lambda task=task, c=checker, a=attempt: c.judge(task.key, a))
+            if outcome.status != "ok":
+                self._give_up(task, outcome, graph)
+                continue
+            task.verdict = outcome.value
+            if task.verdict.fault:
+                self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
+        for checker in checkers.values():
+            faults = checker.compare()
+            for task in tasks:
+                if not task.over and task.key in faults:
+                    self._give_up(task, Outcome("wrong", faults[task.key]), graph)
+
+    def _edges(self, graph: Input, tasks: list[Task]) -> Graph | None:
+        """The raw edges, when a cell is timed from them."""
+        asking = [task for task in tasks if task.cell.from_edges and not task.over and task.home is None]
+        if not asking:
+            return None
+        outcome = guarded(lambda: graph.raw)
+        for task in asking if outcome.status != "ok" else ():
+            self._give_up(task, outcome, graph)
+        return outcome.value
+
+    def _warm_up(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
+        for task in tasks:
+            if not task.over and not task.cell.warmup and task.home is None:
+                # the verified pass ran kernels that count; those that are timed are others, on the CPU too
+                guarded(lambda task=task: passes.prime(task.cell))
+        for turn in range(max((task.cell.warmup for task in tasks), default=0)):
+            for task in tasks:
+                if task.over or turn >= task.cell.warmup:
+                    continue
+                self.watcher.step(task.cell, "warming up", 0)
+                outcome = self._measure(task, graph, checkers, edges)
+                self.watcher.step(task.cell, "warming up")
+                if outcome.status != "ok":
+                    self._give_up(task, outcome, graph)
+
+    def _trials(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
+        for trial in range(max((task.cell.trials for task in tasks), default=0)):
+            turn = [t for t in tasks if not t.over and trial < t.cell.trials and trial not in t.done]
+            if not turn:
+                continue
+            order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
+            for task in (turn[place] for place in order):
+                doing = f"trial {trial + 1} of {task.cell.trials}"
+                self.watcher.step(task.cell, doing, 0)
+                outcome = self._measure(task, graph, checkers, edges)
+                self.watcher.step(task.cell, doing)
+                if outcome.status != "ok":
+                    self._give_up(task, outcome, graph)
+                elif outcome.value.checksum != task.verdict.checksum:
+                    reason = f"trial {trial}: answers differ from the verified ones"
+                    self._give_up(task, Outcome("wrong", reason), graph)
+                else:
+                    checker = checkers[task.cell.queries.name]
+                    self._append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
+
+    def _attempts_at_once(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
+        """The passes to be verified of cells in processes of their own, by key, as many at once as `checks.jobs`."""
+        able = [task for task in tasks if task.home is not None and not task.over]
+        if self.checks.jobs == 1 or len(able) < 2:
+            return {}
+        ahead = {}
+        for jobs, some in (
+            (1, [task for task in able if on_gpu(task.cell)]),
+            (self.checks.jobs, [task for task in able if not on_gpu(task.cell)]),
+        ):
+            pool = ThreadPoolExecutor(jobs, thread_name_prefix="grailbench-verify")
+            ahead |= {task.key: pool.submit(self._attempt, task, graph, checkers) for task in some}
+            pool.shutdown(wait=False)
+        return ahead
+
+    def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
+        """The pass that is verified, wherever the cell lives; its value is a `contract.Attempt`."""
+        name = task.cell.queries.name
+        return self._pass(task, "attempt", lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked))
+
+    def _measure(self, task: Task, graph: Input, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
+        """A timed pass, wherever the cell lives; its value is a `passes.Measured`."""
+        name = task.cell.queries.name
+        return self._pass(
+            task, "measure", lambda: passes.measure(task.cell, self.data[name], checkers[name].asked, edges)
+        )
+
+    def _pass(self, task: Task, what: str, here: Callable[[], object]) -> Outcome:
+        began = monotonic()
+        outcome = guarded(here, task.left) if task.home is None else task.home.ask(what, task.left)
+        task.spent += monotonic() - began
+        return outcome
+
+    def _give_up(self, task: Task, outcome: Outcome, graph: Input | None) -> None:
+        """End a cell with one row that says why it has no (more) times."""
+        task.over = True
+        if task.home is not None:
+            task.home.close()
+        if outcome.status == "skipped" and graph is not None:
+            self.lacking = self.lacking or outcome.reason
+        if outcome.trace and self.folder is not None:
+            with open(self.folder / "errors.txt", "a", encoding="utf-8") as log:
+                log.write(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
+        reason = outcome.reason
+        if outcome.status == "timeout":
+            reason += f" ({task.cell.time_limit:g} s)"
+        row = new_row(task, self.name, graph)
+        row |= {"status": outcome.status, "reason": reason}
+        if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:
+            row["counters"] = task.verdict.errors
+        self._append([row])
+        if graph is not None:
+            self.watcher.trouble(task.cell, outcome.status, reason)
+
+    def _append(self, rows: list[dict]) -> None:
+        if self.writer is not None:
+            if not self.new:
+                self.record()
+            self.writer.append(rows)
+        self.new += rows
+        self.watcher.rows(rows)

@@ -1,0 +1,60 @@
+"""A problem is one line in `contract.PROBLEMS`: a made-up one is planned, run, verified, reported and compared."""
+
+import json
+
+import degrees
+import pytest
+from commands import call
+
+from grailbench import contract
+from grailbench.errors import InputError
+from grailbench.runs import folder as results
+
+
+@pytest.fixture
+def degree(monkeypatch):
+    """The problem 'degree', registered for one test."""
+    monkeypatch.setitem(contract.PROBLEMS, "degree", ("degrees", "Degree"))
+    monkeypatch.setattr(contract, "_registry", {**contract._registry})
+    degrees.register_all()
+
+
+@pytest.fixture
+def folder(degree, diamond, tmp_path, capfd):
+    """The folder of a run of it: one implementation is right, one is wrong."""
+    words = ["--problem", "degree", "--impl", "bincount", "--impl", "guess", "--dataset", diamond, "--trials", 3]
+    graph = ["--out", tmp_path / "run", "--no-fetch"]
+    code, _, err = call(capfd, "run", *words, *graph)
+    assert code == (1 if "WRONG" in err else 0), err
+    return tmp_path / "run"
+
+
+def test_a_new_problem_is_planned_with_its_usual_implementation(degree, diamond, capfd):
+    code, out, err = call(capfd, "plan", "--problem", "degree", "--dataset", diamond, "--json")
+    assert code == 0, err
+    (cell,) = map(json.loads, out.splitlines())
+    assert (cell["problem"], cell["impl"], cell["query_set"]) == ("degree", "bincount", "all")
+
+
+def test_its_trials_end_with_its_last_phase(folder):
+    rows, damage = results.read_rows(folder)
+    ends = [row for row in rows if row["impl"] == "bincount"]
+    assert [(row["phase"], row["trial"], row["positives"]) for row in ends] == [("count", n, 2) for n in range(3)]
+    assert damage == results.Damage()
+
+
+def test_it_is_reported_and_compared(folder, capfd):
+    code, out, err = call(capfd, "report", folder)
+    assert code == 0, err
+    assert "bincount" in out
+    code, out, err = call(capfd, "compare", folder, folder, "--all")
+    assert code == 0, err
+    assert "degree bincount" in out
+
+
+def test_the_row_of_a_problem_that_is_not_known_is_one_error_with_file_and_line(folder, monkeypatch, capfd):
+    monkeypatch.delitem(contract.PROBLEMS, "degree")
+    with pytest.raises(InputError, match=r"trials\.jsonl, line 1: is a row of problem 'degree', which this grailbench"):
+        results.read_rows(folder)
+    code, _, err = call(capfd, "report", folder)
+    assert (code, "read it with the one that measured it" in err) == (2, True)
