@@ -30,6 +30,7 @@ from grailbench.runs import folder as results
 
 LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")
+_PROGRAM = ".".join(ENTRY.with_suffix("").parts)
 PATIENCE_SECONDS = 10.0
 _CHECK_FAILED = "error: "  # begins the last words of a run with code 1: cells are wrong or failed, and the rows say so
 
@@ -183,7 +184,7 @@ def _block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> None
     """Bring one side's run up to that many trials. Raises InputError with its own words when it cannot."""
     side.run.mkdir(parents=True, exist_ok=True)
     where = ["--out", str(side.run)] if first else [f"--resume={side.run}"]
-    command = [sys.executable, "-m", "grailbench.cli.main", "run", *flags, "--trials", str(upto), *where]
+    command = [sys.executable, "-m", _PROGRAM, "run", *flags, "--trials", str(upto), *where]
     with open(side.run / LOG, "ab") as log:
         log.write(f"$ {' '.join(command[1:])}\n".encode())
         log.flush()

@@ -1,0 +1,188 @@
+"""The code is laid out as docs/architecture.md says: who imports whom, who imports CUDA, which files a walk touches."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import TopologicalSorter
+
+import pytest
+from commands import ROOT, in_python
+
+PAGE = ROOT / "docs" / "architecture.md"
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (ROOT / "grailbench").rglob("*.py")
+}
+PROBLEMS = {"reachability", "traversal", "closure", "reading"}
+CUDA = re.compile(r"numba\.cuda|numba_cuda|cupy|pynvml|cuda|nvidia|pycuda")
+PACKAGES = {"walk 1": 2, "walk 2": 2, "walk 3": 1, "walk 4": 3}  #: that a walk may touch below the command
+
+
+def imports(text):
+    """Every module that a source imports, wherever in it, but for types alone: by statement, or by a name that is given
+    whole (to `import_module`, in a table)."""
+    tree = ast.parse(text)
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    unseen = {id(inner) for node in typing for each in node.body for inner in ast.walk(each)}
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import"
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES or CUDA.match(name) else node.module for name in whole)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in MODULES:
+            yield node.value
+
+
+def package(module):
+    """The package below `grailbench` that a module is in, or the module there; `__init__` of grailbench itself."""
+    return (module.split(".") + ["__init__"])[1]
+
+
+def allowed():
+    """What each row of the page's table allows, in its order; and the modules at the bottom."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .*? \| (.*?) ?\|$", text, re.MULTILINE)
+    bottom = re.findall(r"`(\w+)`", re.search(r"^At the bottom .*?: (.*?)\. `__main__`", text, re.S | re.M)[1])
+    return {name: cell if cell == "all" else set(re.findall(r"`(\w+)`", cell)) for name, cell in rows}, set(bottom)
+
+
+def ours(name, text):
+    """The modules of the package that a module imports. `PROBLEMS` of the contract names modules of problems, which are
+    imported when they are asked for; that is the one place where they may be named."""
+    found = {other for other in imports(text) if other in MODULES and other != name}
+    return {other for other in found if not (name == "grailbench.contract" and package(other) in PROBLEMS)}
+
+
+def forbidden(sources):
+    """Imports that the page does not allow."""
+    rows, bottom = allowed()
+    for name, text in sources.items():
+        one = package(name)
+        mine = bottom if one in bottom else bottom | {one} | set(rows.get(one, ()))
+        for other in ours(name, text):
+            if one not in ("cli", "__main__") and package(other) not in mine:
+                yield f"{name} imports {other}"
+
+
+@pytest.fixture(scope="module")
+def sources():
+    """The text of every module."""
+    return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+
+
+def test_packages_import_what_the_page_allows(sources):
+    assert sorted(forbidden(sources)) == []
+
+
+def test_the_page_names_every_package_and_no_other(sources):
+    rows, bottom = allowed()
+    assert not rows.keys() & bottom
+    assert {*rows, *bottom, "__main__"} == {package(name) for name in MODULES}
+
+
+def test_no_row_of_the_page_names_one_above_it():
+    rows, _ = allowed()
+    names = list(rows)
+    assert names[0] == "cli"
+    for at, name in enumerate(names[1:], 1):
+        assert rows[name] <= set(names[at + 1 :]), name
+
+
+def test_the_harness_and_reports_know_no_problem(sources):
+    rows, _ = allowed()
+    for name in ("bench", "report", "limits", "runs"):
+        assert not rows[name] & PROBLEMS, name
+    for name in PROBLEMS:
+        assert not rows[name] & {"bench", "report", "cli", "runs", *PROBLEMS}, name
+    assert "cli" not in rows["report"] | rows["bench"]
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("bench.plan", "from grailbench.reachability.index import FILTERS"),
+        ("bench.plan", "def f():\n    from grailbench.reachability import index"),
+        ("bench.plan", "import_module('grailbench.closure.problem')"),
+        ("reachability.index", "import grailbench.bench.plan"),
+        ("reachability.index", "from grailbench.closure import bits"),
+        ("report.compare", "from grailbench.cli.views import live"),
+        ("graph.csr", "from grailbench import contract"),
+        ("words", "from grailbench.graph import csr"),
+        ("contract", "from grailbench.datasets import library"),
+    ],
+)
+def test_an_import_against_the_arrows_is_seen(module, line):
+    assert len(list(forbidden({f"grailbench.{module}": line}))) == 1
+
+
+def test_no_modules_import_each_other_in_a_circle(sources):
+    found = {name: ours(name, text) for name, text in sources.items()}
+    assert "grailbench.graph.generate" in found["grailbench.datasets.locate"]
+    TopologicalSorter(found).prepare()  # raises CycleError, which names the circle
+
+
+def cuda_modules(sources):
+    """Modules outside `device` that import one of CUDA."""
+    return [
+        name for name, text in sources.items()
+        if package(name) != "device" and any(CUDA.match(other) for other in imports(text))
+    ]  # fmt: skip
+
+
+def test_only_device_imports_cuda(sources):
+    assert cuda_modules(sources) == []
+    assert any(CUDA.match(other) for other in imports(sources["grailbench.device.gateway"]))
+
+
+@pytest.mark.parametrize(
+    "line", ["from numba import cuda", "import numba.cuda as c", "def f():\n    import cupy", "import pynvml"]
+)
+def test_an_import_of_cuda_is_seen(line):
+    assert cuda_modules({"grailbench.closure.gpu.floyd": line}) == ["grailbench.closure.gpu.floyd"]
+
+
+# ------------------------------------------------------------------ walks
+
+
+def walks():
+    """The walks of the page: the text of each by 'walk N'."""
+    parts = re.split(r"^## (Walk \d): .*$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {name.lower(): text for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def files(text):
+    """The files of the package that a text names."""
+    return re.findall(r"`([\w/]+\.py)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("walk", PACKAGES)
+def test_a_walk_names_files_that_exist_in_few_packages(walk):
+    named = [name for name in files(walks()[walk]) if not name.startswith("tests/")]
+    assert [name for name in named if not (ROOT / "grailbench" / name).is_file()] == []
+    touched = {name.removesuffix(".py").split("/")[0] for name in named} - {"cli"}
+    new = {"the new package": 1} if walk == "walk 4" else {}
+    touched -= {"reading"} if new else set()  # it stands for the new one
+    assert 0 < len(touched) + len(new) <= PACKAGES[walk], touched
+
+
+def test_tests_that_the_page_names_exist():
+    assert all((ROOT / name).is_file() for name in re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
+
+
+def test_the_program_of_walk_2_runs_and_loads_no_other_package(tmp_path):
+    (program,) = re.findall(r"```python\n(.*?)```", walks()["walk 2"], re.DOTALL)
+    (tmp_path / "graph.gra").write_text("graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n")
+    code = f"import os, sys; os.chdir({str(tmp_path)!r})\n{program}\n"
+    code += "print(*index.query_batch(dag.component[[0, 2]], dag.component[[2, 0]], NoTimer()))\n"
+    code += "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('grailbench.')}))"
+    code, out = in_python(code)
+    assert code == 0, out
+    answers, loaded = out.splitlines()
+    assert answers == "True False"
+    rows, bottom = allowed()
+    assert set(loaded.split()) - bottom == {"contract", "graph", "reachability"}
