@@ -43,10 +43,7 @@ def test_its_trials_end_with_its_last_phase(folder):
     assert damage == results.Damage()
 
 
-def test_it_is_reported_and_compared(folder, capfd):
-    code, out, err = call(capfd, "report", folder)
-    assert code == 0, err
-    assert "bincount" in out
+def test_it_is_compared(folder, capfd):
     code, out, err = call(capfd, "compare", folder, folder, "--all")
     assert code == 0, err
     assert "degree bincount" in out
