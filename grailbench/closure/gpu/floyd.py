@@ -6,8 +6,7 @@ where (i, k) and (k, j) are. Entries of row and column k do not change in step k
 
 from __future__ import annotations
 
-from numba import int32
-
+from grailbench.device.floyd_warshall import run_tiles
 from grailbench.device.gateway import cuda, simulated
 
 THREADS = 16 if simulated else 256
@@ -61,69 +60,15 @@ def tiles(n: int) -> int:
     return -(-n // EDGE)
 
 
-@cuda.jit(cache=True)
-def _primary(matrix, step):
-    """Phase 1: the tile on the diagonal. One block of EDGE x EDGE; matrix: int32[tiles * EDGE, tiles * EDGE]."""
-    tile = cuda.shared.array((EDGE, EDGE), int32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    i, j = step * EDGE + y, step * EDGE + x
-    tile[y, x] = matrix[i, j]
-    cuda.syncthreads()
-    for k in range(EDGE):
-        if tile[y, k] and tile[k, x]:
-            tile[y, x] = 1
-        cuda.syncthreads()
-    matrix[i, j] = tile[y, x]
+@cuda.jit(device=True)
+def _or_both(found, first, second):
+    return found | (first & second)
 
 
-@cuda.jit(cache=True)
-def _secondary(matrix, step):
-    """Phase 2: the tiles of the pivots' rows (blockIdx.y 0) and columns (1). Grid (tiles, 2)."""
-    primary = cuda.shared.array((EDGE, EDGE), int32)
-    own = cuda.shared.array((EDGE, EDGE), int32)
-    x, y, other = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.x
-    if other != step:
-        in_row = cuda.blockIdx.y == 0
-        i = (step if in_row else other) * EDGE + y
-        j = (other if in_row else step) * EDGE + x
-        primary[y, x] = matrix[step * EDGE + y, step * EDGE + x]
-        own[y, x] = matrix[i, j]
-        cuda.syncthreads()
-        for k in range(EDGE):
-            if in_row:
-                if primary[y, k] and own[k, x]:
-                    own[y, x] = 1
-            elif own[y, k] and primary[k, x]:
-                own[y, x] = 1
-            cuda.syncthreads()
-        matrix[i, j] = own[y, x]
-
-
-@cuda.jit(cache=True)
-def _others(matrix, step):
-    """Phase 3: all other tiles, each from its tile of the pivots' column and row. Grid (tiles, tiles)."""
-    column = cuda.shared.array((EDGE, EDGE), int32)
-    row = cuda.shared.array((EDGE, EDGE), int32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    if cuda.blockIdx.x != step and cuda.blockIdx.y != step:
-        i, j = cuda.blockIdx.y * EDGE + y, cuda.blockIdx.x * EDGE + x
-        column[y, x] = matrix[i, step * EDGE + x]
-        row[y, x] = matrix[step * EDGE + y, j]
-        found = matrix[i, j]
-        cuda.syncthreads()
-        for k in range(EDGE):
-            found |= column[y, k] & row[k, x]
-        matrix[i, j] = found
-
-
-def run_tiled(matrix, n: int) -> None:
-    """Katz and Kider's three phases a step, tiles of EDGE x EDGE in shared memory (section 3.8); does not wait."""
-    side, block = tiles(n), (EDGE, EDGE)
-    for step in range(side):
-        _primary[1, block](matrix, step)
-        if side > 1:
-            _secondary[(side, 2), block](matrix, step)
-            _others[(side, side), block](matrix, step)
+def run_tiled(matrix) -> int:
+    """Katz and Kider's three phases a step, tiles of EDGE x EDGE in shared memory (section 3.8); does not wait. Returns
+    the launches."""
+    return run_tiles(_or_both, matrix, EDGE)
 
 
 @cuda.jit(cache=True)

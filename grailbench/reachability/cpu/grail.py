@@ -10,15 +10,14 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
-from grailbench.reachability.cpu.search import BLOCK, Scratch, answer_blocks, scratch
-from grailbench.reachability.cpu.traverse import label_pair, set_levels, shuffle_rows
+from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratch, answer_blocks, scratch
+from grailbench.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labelled, Labels, empty
 
 ALONE = 5e-4  #: seconds that the calling thread spends on a small batch before it asks for help
 _FEW = 64  #: queries that it then begins with
-_NO_LEVELS = np.empty(0, np.int16)
 
 
 @cache
@@ -35,7 +34,8 @@ class GrailIndex(Labelled, Index):
         self.labels = labels
         self.hubs = hubs
         self.breadth_first = params.search == "bfs"
-        self.levels = _narrow_levels(dag) if "level" in params.filters else _NO_LEVELS
+        levels = _narrow_levels(dag) if "level" in params.filters else NO_LEVELS
+        self.rows = dag.offsets, dag.children, levels
         self.scratches: list[Scratch] = [scratch(dag.vertices, int(labels.width)) for _ in range(workers)]
         self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
         self.label_counts = counts
@@ -50,48 +50,34 @@ class GrailIndex(Labelled, Index):
         batch = sources, targets, answers
         threads, done = len(self.scratches), 0
         if threads > 1 and answers.size < threads * BLOCK:
-            done = self._begin(*batch)
+            done = self._begin(batch)
         left = answers.size - done
         if not left:
             return answers
         rounds = -(-left // (threads * BLOCK))
         size = -(-left // (threads * rounds))
         workers = min(threads, -(-left // size))
-        shares = [
-            _helpers(workers - 1).submit(self._answer, worker, done + worker * size, size, workers * size, *batch)
-            for worker in range(1, workers)
+        shares = [(done + worker * size, size, workers * size) for worker in range(workers)]
+        others = [
+            _helpers(workers - 1).submit(self._answer, worker, shares[worker], batch) for worker in range(1, workers)
         ]
-        self._answer(0, done, size, workers * size, *batch)
-        for share in shares:
-            share.result()
+        self._answer(0, shares[0], batch)
+        for other in others:
+            other.result()
         return answers
 
-    def _begin(self, sources, targets, answers) -> int:
+    def _begin(self, batch: tuple) -> int:
         """Answer the first queries of a batch, for as long as `ALONE`; returns how many."""
-        done, ends = 0, perf_counter() + ALONE
-        while done < answers.size and perf_counter() < ends:
-            size = min(max(3 * done, _FEW), BLOCK, answers.size - done)
-            self._answer(0, done, size, answers.size, sources, targets, answers)
+        queries, done, ends = batch[0].shape[0], 0, perf_counter() + ALONE
+        while done < queries and perf_counter() < ends:
+            size = min(max(3 * done, _FEW), BLOCK, queries - done)
+            self._answer(0, (done, size, queries), batch)
             done += size
         return done
 
-    def _answer(self, worker: int, first: int, size: int, step: int, sources, targets, answers) -> None:
-        answer_blocks(
-            first,
-            size,
-            step,
-            sources,
-            targets,
-            self.dag.offsets,
-            self.dag.children,
-            self.labels,
-            self.levels,
-            self.hubs,
-            self.scratches[worker],
-            self.breadth_first,
-            answers,
-            self.counts[worker],
-        )
+    def _answer(self, worker: int, share: tuple[int, int, int], batch: tuple) -> None:
+        index = self.rows, self.labels, self.hubs
+        answer_blocks(share, batch, *index, self.scratches[worker], self.breadth_first, self.counts[worker])
 
     @property
     def counters(self) -> dict[str, int]:
@@ -99,12 +85,12 @@ class GrailIndex(Labelled, Index):
         if self.counts[0] is None:
             return {}
         work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)
-        return with_traffic(work, pairs, 4 * (3 * pairs + 1), self.labels.lanes.nbytes, self.levels.itemsize)
+        return with_traffic(work, pairs, 4 * (3 * pairs + 1), self.labels.lanes.nbytes, self.rows[2].itemsize)
 
     @property
     def index_bytes(self) -> int:
         """Bytes of the label records, of the levels and of the hubs' words."""
-        return self.labels.lanes.nbytes + self.levels.nbytes + (0 if self.hubs is None else self.hubs.nbytes)
+        return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
 
 def _narrow_levels(dag: Dag) -> np.ndarray:
@@ -117,18 +103,8 @@ def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarr
     as much as two can; later ones, and all pairs in random order, visit them in a seeded random order."""
     lexicographic = params.order == "lexicographic" and pair < 2
     children = dag.children if lexicographic else shuffle_rows(dag.offsets, dag.children, params.seed, pair)
-    label_pair(
-        dag.offsets,
-        children,
-        dag.depth,
-        lexicographic and pair == 1,
-        labels.lanes,
-        int(labels.width),
-        params.dim,
-        pair,
-        "tree" in params.filters,
-        counts,
-    )
+    where = Pair(labels.lanes, int(labels.width), params.dim, pair, "tree" in params.filters)
+    label_pair(dag.offsets, children, dag.depth, lexicographic and pair == 1, where, counts)
 
 
 def _label_counts(params: Params) -> list[np.ndarray | None]:

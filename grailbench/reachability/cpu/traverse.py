@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -48,14 +49,28 @@ def set_levels(levels, lanes, width, dim):
         lanes[u * width + 2 * dim] = levels[u]
 
 
+class Pair(NamedTuple):
+    """Where a label pair goes.
+
+    lanes  int32[n * width]: the records (`labels.Labels`) of `dim` pairs, zero where this pair goes
+    cut    whether to write t, the least rank in the spanning subtree, or `NEVER`
+    """
+
+    lanes: np.ndarray
+    width: int
+    dim: int
+    number: int
+    cut: bool
+
+
 @njit(cache=True, nogil=True)
-def label_pair(offsets, children, depth, descending, lanes, width, dim, pair, cut, counts):
-    """Label pair `pair` of every vertex by one DFS from the super-root, the last vertex.
+def label_pair(offsets, children, depth, descending, where, counts):
+    """Label one pair of every vertex by one DFS from the super-root, the last vertex.
 
     offsets int64[n + 1], children int32[m]: rows visited first to last, or last to first if `descending`.
-    depth: levels of the DAG, which bounds the stack. lanes int32[n * width], zero where this pair goes.
-    cut: whether to write t, the least rank in the spanning subtree, or `NEVER`. counts: see `counters`, or None.
+    depth: levels of the DAG, which bounds the stack. where: a `Pair`. counts: see `counters`, or None.
     """
+    lanes, width, dim, pair, cut = where
     start, end, tree = 2 * pair, 2 * pair + 1, 2 * dim + 1 + pair
     ahead = np.int64(-1) if descending else np.int64(1)
     vertices = np.empty(depth, np.int32)

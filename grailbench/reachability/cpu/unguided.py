@@ -6,7 +6,7 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import named, with_traffic, zeros
-from grailbench.reachability.cpu.search import scratch, search_unguided
+from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, answer_blocks, scratch
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
 _COST = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
@@ -17,23 +17,15 @@ class Unguided(Index):
     """No index at all: the DAG, and one visit stamp a vertex."""
 
     def __init__(self, dag: Dag, params: Params, breadth_first: bool):
-        self.dag, self.breadth_first = dag, breadth_first
+        self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
         self.counts = zeros() if params.count else None
         self.scratch = scratch(dag.vertices)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Search from every source until its target is found or nothing is left."""
-        answers = np.empty(sources.shape[0], np.bool_)
-        search_unguided(
-            sources,
-            targets,
-            self.dag.offsets,
-            self.dag.children,
-            self.scratch,
-            self.breadth_first,
-            answers,
-            self.counts,
-        )
+        answers, whole = np.empty(sources.shape[0], np.bool_), (0, BLOCK, BLOCK)
+        batch = sources, targets, answers
+        answer_blocks(whole, batch, self.rows, None, None, self.scratch, self.breadth_first, self.counts)
         return answers
 
     def check_labels(self, dag: Dag) -> None:

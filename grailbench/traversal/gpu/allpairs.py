@@ -6,11 +6,9 @@ shorter (the harness refuses longer ones).
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
-from numba import int32
 
+from grailbench.device.floyd_warshall import run_tiles
 from grailbench.device.gateway import cuda, simulated
 from grailbench.traversal.gpu.resident import OnDevice, blocks_for, upload
 from grailbench.traversal.index import FAR, Network
@@ -56,63 +54,9 @@ def _finish(matrix, distances):
         distances[i, j] = _FAR if matrix[i, j] >= _HALF else matrix[i, j]
 
 
-@cache
-def _tiled(tile: int):
-    """The three phases for a tile of that side: kernels with a block of tile x tile threads."""
-
-    @cuda.jit(cache=True)
-    def own(t, matrix):
-        """Phase 1: the tile on the diagonal by itself; one block."""
-        a = cuda.shared.array((tile, tile), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        i, j = t * tile + y, t * tile + x
-        a[y, x] = matrix[i, j]
-        cuda.syncthreads()
-        for k in range(tile):
-            through = a[y, k] + a[k, x]
-            cuda.syncthreads()
-            a[y, x] = min(a[y, x], through)
-            cuda.syncthreads()
-        matrix[i, j] = a[y, x]
-
-    @cuda.jit(cache=True)
-    def partly(t, matrix):
-        """Phase 2: tiles of the same row (blockIdx.y 0) and column (1), by that on the diagonal."""
-        a = cuda.shared.array((tile, tile), int32)
-        b = cuda.shared.array((tile, tile), int32)
-        x, y, other = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.x
-        if other == t:
-            return
-        in_row = cuda.blockIdx.y == 0
-        i, j = (t * tile + y, other * tile + x) if in_row else (other * tile + y, t * tile + x)
-        a[y, x] = matrix[t * tile + y, t * tile + x]
-        b[y, x] = matrix[i, j]
-        cuda.syncthreads()
-        for k in range(tile):
-            through = a[y, k] + b[k, x] if in_row else b[y, k] + a[k, x]
-            cuda.syncthreads()
-            b[y, x] = min(b[y, x], through)
-            cuda.syncthreads()
-        matrix[i, j] = b[y, x]
-
-    @cuda.jit(cache=True)
-    def doubly(t, matrix):
-        """Phase 3: every other tile, by one of the row and one of the column; nothing waits inside."""
-        a = cuda.shared.array((tile, tile), int32)
-        b = cuda.shared.array((tile, tile), int32)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        if cuda.blockIdx.x == t or cuda.blockIdx.y == t:
-            return
-        i, j = cuda.blockIdx.y * tile + y, cuda.blockIdx.x * tile + x
-        a[y, x] = matrix[i, t * tile + x]
-        b[y, x] = matrix[t * tile + y, j]
-        best = matrix[i, j]
-        cuda.syncthreads()
-        for k in range(tile):
-            best = min(best, a[y, k] + b[k, x])
-        matrix[i, j] = best
-
-    return own, partly, doubly
+@cuda.jit(device=True)
+def _nearer(found, first, second):
+    return min(found, first + second)
 
 
 class FloydWarshall(OnDevice):
@@ -151,10 +95,4 @@ class Blocked(FloydWarshall):
         super().__init__(network, tile)
 
     def _close(self, grid, square) -> int:
-        own, partly, doubly = _tiled(self.tile)
-        tiles, block = self._matrix.shape[0] // self.tile, (self.tile, self.tile)
-        for t in range(tiles):
-            own[1, block](t, self._matrix)
-            partly[(tiles, 2), block](t, self._matrix)
-            doubly[(tiles, tiles), block](t, self._matrix)
-        return 3 * tiles
+        return run_tiles(_nearer, self._matrix, self.tile)
