@@ -8,6 +8,8 @@ of a block, which cost a twentieth of the grid's: thousands of levels of a road 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from grailbench.device.gateway import cuda
@@ -22,14 +24,39 @@ ALPHA, BETA = 14, 24  # Beamer's: bottom-up when edges of the frontier > unexplo
 ALONE = 512  # edges of a frontier up to which one block goes on by itself
 BIG = 256  # parents from which a block looks for one together
 
-LEVELS, BOTTOM_UP, BY_ONE_BLOCK = 0, 1, 2  # what `told` counts
-_LEVEL, _UNEXPLORED = 3, 4  # and what block 0 tells the others when it comes back
+LEVELS, BOTTOM_UP, BY_ONE_BLOCK = 0, 1, 2  # what `counted` counts
+_LEVEL, _UNEXPLORED = 3, 4  # and what block 0 hands to the others when it has gone on alone
+
+
+class Rule(NamedTuple):
+    """Most edges of a range; most parents that one thread looks through; most edges of a frontier for one block;
+    Beamer's alpha and beta."""
+
+    chunk: int = worklist.CHUNK
+    large: int = BIG
+    alone: int = ALONE
+    alpha: int = ALPHA
+    beta: int = BETA
+
+
+class State(NamedTuple):
+    """What a search reads and writes.
+
+    distances int32[n]; queues int32[2, most, 3]: the work lists; big int32[b]: vertices of more than `rule.large`
+    parents, -1 for none; counters int64[6] (`worklist`); counted int32[5]
+    """
+
+    distances: object
+    queues: object
+    big: object
+    counters: object
+    counted: object
 
 
 @cuda.jit(device=True, inline=True)
-def _visit(u, k, v, state):
-    """Top-down: claim a vertex. state: level, starts, distances, queue, counters, place in them, chunk."""
-    level, starts, distances, queue, counters, at, chunk = state
+def _visit(u, k, v, claim):
+    """Top-down: claim a vertex. claim: level, starts, distances, queue, counters, place in them, chunk."""
+    level, starts, distances, queue, counters, at, chunk = claim
     before, begin, end = distances[v], starts[v], starts[v + 1]  # three loads at once rather than one after another
     if before == _FAR and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
         worklist.push(v, begin, end, chunk, queue, counters, at)
@@ -39,64 +66,82 @@ _expand = worklist.expander(_visit)
 
 
 @cuda.jit(device=True)
-def _top_down(thread, threads, level, count, edges, starts, targets, distances, queues, counters, chunk):
+def _top_down(workers, level, count, edges, search):
+    """Expand the level's list, of `count` ranges and so many edges. search: rows, state, rule."""
+    rows, of, rule = search
+    thread, threads = workers
     side, at = level & 1, worklist.slot(level + 1)
     if thread == 0:
-        worklist.clear(counters, level)
-    state = (level, starts, distances, queues[1 - side], counters, at, chunk)
+        worklist.clear(of.counters, level)
+    claim = (level, rows.starts, of.distances, of.queues[1 - side], of.counters, at, rule.chunk)
     bits = worklist.team_bits(count, edges, threads)
-    _expand(thread, threads, queues[side], count, bits, targets, state)
+    _expand(thread, threads, of.queues[side], count, bits, rows.targets, claim)
+
+
+_go_on_alone = worklist.alone(_top_down)
 
 
 @cuda.jit(device=True)
-def _bottom_up(thread, threads, level, starts, back_starts, back_targets, distances, big, counters, large):
+def _bottom_up(workers, level, rows, back, of, large):
     """Look for parents of the last level: a thread a vertex with up to `large` parents, a block the others."""
-    at = worklist.slot(level + 1)
+    thread, threads = workers
+    distances, at = of.distances, worklist.slot(level + 1)
     if thread == 0:
-        worklist.clear(counters, level)
+        worklist.clear(of.counters, level)
     edges = found = 0
     for v in range(thread, distances.shape[0], threads):
-        first, last = back_starts[v], back_starts[v + 1]
+        first, last = back.starts[v], back.starts[v + 1]
         if distances[v] == _FAR and last - first <= large:
             for k in range(first, last):
-                if distances[back_targets[k]] == level:
+                if distances[back.targets[k]] == level:
                     distances[v] = level + 1
-                    edges += starts[v + 1] - starts[v]
+                    edges += rows.starts[v + 1] - rows.starts[v]
                     found += 1
                     break
-    for i in range(cuda.blockIdx.x, big.shape[0], cuda.gridDim.x):
-        v = big[i]
+    for i in range(cuda.blockIdx.x, of.big.shape[0], cuda.gridDim.x):
+        v = of.big[i]
         if v < 0:
             continue
-        for k in range(back_starts[v] + cuda.threadIdx.x, back_starts[v + 1], cuda.blockDim.x):
+        for k in range(back.starts[v] + cuda.threadIdx.x, back.starts[v + 1], cuda.blockDim.x):
             if distances[v] != _FAR:
                 break
-            if distances[back_targets[k]] == level and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
-                edges += starts[v + 1] - starts[v]
+            if distances[back.targets[k]] == level and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
+                edges += rows.starts[v + 1] - rows.starts[v]
                 found += 1
-    worklist.tally(counters, at, edges, found)
+    worklist.tally(of.counters, at, edges, found)
+
+
+@cuda.jit(device=True)
+def _list_level(workers, level, rows, of, chunk):
+    """Put all vertices of a level into its list, which bottom-up steps do not write."""
+    thread, threads = workers
+    queue, at = of.queues[level & 1], worklist.slot(level)
+    for v in range(thread, of.distances.shape[0], threads):
+        if of.distances[v] == level:
+            worklist.push(v, rows.starts[v], rows.starts[v + 1], chunk, queue, of.counters, at)
+
+
+@cuda.jit(device=True)
+def _begin(workers, source, rows, of, chunk):
+    """Nothing is found but the source, which is the first level."""
+    thread, threads = workers
+    for v in range(thread, of.distances.shape[0], threads):
+        of.distances[v] = 0 if v == source else _FAR
+    if thread == 0:
+        worklist.begin(source, rows.starts, chunk, of.queues[0], of.counters, of.counted)
 
 
 @cuda.jit(cache=True)
-def _search(asked, starts, targets, back_starts, back_targets, distances, queues, big, counters, told, rule):
-    """All levels. asked int32[1]: the source; distances int32[n]; queues int32[2, most, 3]; big int32[b]: vertices of
-    more than `large` parents, -1 for none; counters int64[6]; told int32[5]; rule: chunk, large, most edges of a
-    frontier for one block, alpha, beta. Cooperative, any grid.
+def _search(asked, rows, back, of, rule):
+    """All levels. asked int32[1]: the source; rows, back: `resident.Rows` of the edges and of the edges turned round;
+    of: `State`; rule: `Rule`. Cooperative, any grid.
     """
     grid = cuda.cg.this_grid()
-    chunk, large, alone, alpha, beta = rule
-    thread, threads, n = cuda.grid(1), cuda.gridsize(1), distances.shape[0]
-    source = asked[0]
-    for v in range(thread, n, threads):
-        distances[v] = 0 if v == source else _FAR
-    if thread == 0:
-        for i in range(SLOT * SLOTS):
-            counters[i] = 0
-        for i in range(told.shape[0]):
-            told[i] = 0
-        worklist.push(source, starts[source], starts[source + 1], chunk, queues[0], counters, 0)
+    workers, n = (cuda.grid(1), cuda.gridsize(1)), of.distances.shape[0]
+    search, counters, counted = (rows, of, rule), of.counters, of.counted
+    _begin(workers, asked[0], rows, of, rule.chunk)
     grid.sync()
-    level, unexplored, bottom = 0, starts[n], False
+    level, unexplored, bottom = 0, rows.starts[n], False
     while True:
         now = worklist.slot(level)
         listed = counters[now + LISTED]
@@ -104,68 +149,55 @@ def _search(asked, starts, targets, back_starts, back_targets, distances, queues
         if edges == 0:
             break
         unexplored -= edges
-        if bottom and counters[now + FOUND] < n // beta:
+        if bottom and counters[now + FOUND] < n // rule.beta:
             bottom = False
             grid.sync()  # until all have read the word of counters that is now added to
-            for v in range(thread, n, threads):
-                if distances[v] == level:
-                    worklist.push(v, starts[v], starts[v + 1], chunk, queues[level & 1], counters, now)
+            _list_level(workers, level, rows, of, rule.chunk)
             grid.sync()
             count = worklist.ranges(counters[now + LISTED])  # the edges are in it twice now
-        elif not bottom and edges > unexplored // alpha and edges > alone:
+        elif not bottom and edges > unexplored // rule.alpha and edges > rule.alone:
             bottom = True
         if bottom:
-            _bottom_up(thread, threads, level, starts, back_starts, back_targets, distances, big, counters, large)
+            _bottom_up(workers, level, rows, back, of, rule.large)
             level += 1
-            if thread == 0:
-                told[BOTTOM_UP] += 1
+            if workers[0] == 0:
+                counted[BOTTOM_UP] += 1
             grid.sync()
-        elif edges <= alone:
+        elif edges <= rule.alone:
             if cuda.blockIdx.x == 0:
-                began = level
-                while 0 < edges <= alone:
-                    _top_down(
-                        cuda.threadIdx.x, cuda.blockDim.x, level, count, edges, starts, targets, distances, queues,
-                        counters, chunk,
-                    )  # fmt: skip
-                    level += 1
-                    cuda.syncthreads()
-                    now = worklist.slot(level)
-                    listed = counters[now + LISTED]
-                    count, edges = worklist.ranges(listed), worklist.edges_of(listed)
-                    unexplored -= edges
+                reached, explored = _go_on_alone(level, count, edges, counters, rule.alone, search)
                 if cuda.threadIdx.x == 0:
-                    told[BY_ONE_BLOCK] += level - began
-                    told[_LEVEL], told[_UNEXPLORED] = level, unexplored + edges
+                    counted[BY_ONE_BLOCK] += reached - level
+                    counted[_LEVEL], counted[_UNEXPLORED] = reached, unexplored - explored
             grid.sync()
-            level, unexplored = told[_LEVEL], told[_UNEXPLORED]
+            level, unexplored = counted[_LEVEL], counted[_UNEXPLORED]
         else:
-            _top_down(thread, threads, level, count, edges, starts, targets, distances, queues, counters, chunk)
+            _top_down(workers, level, count, edges, search)
             level += 1
             grid.sync()
-    if thread == 0:
-        told[LEVELS] = level
+    if workers[0] == 0:
+        counted[LEVELS] = level
 
 
 class Fused(OneLaunch):
-    """One launch a search. `rule` as `_search` takes it."""
+    """One launch a search. `rule`: the values of a `Rule`."""
 
-    tells = {"levels": LEVELS, "bottom_up": BOTTOM_UP, "by_one_block": BY_ONE_BLOCK}
+    counts = {"levels": LEVELS, "bottom_up": BOTTOM_UP, "by_one_block": BY_ONE_BLOCK}
 
-    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] | None = None):
-        super().__init__(told=5)
-        n, threads = network.vertices, threads or worklist.usual_threads(network)
-        rule = rule or (worklist.CHUNK, BIG, ALONE, ALPHA, BETA)
-        most = worklist.most_ranges(network.offsets, rule[0])
+    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] = ()):
+        super().__init__(counted=5)
+        n, threads, rule = network.vertices, threads or worklist.usual_threads(network), Rule(*rule)
+        most = worklist.most_ranges(network.offsets, rule.chunk)
         back = 0 if network.symmetric else 4 * (n + 1 + network.edges)
         self.rows = upload(network, 4 * n + 24 * most + back)
-        turned_rows = turned(network, self.rows)
-        big = np.flatnonzero(np.diff(network.offsets if network.symmetric else network.reverse[0]) > rule[1])
+        big = np.flatnonzero(np.diff(network.offsets if network.symmetric else network.reverse[0]) > rule.large)
         self.distances = cuda.device_array(n, np.int32)
-        args = (
-            self._asked, self.rows.starts, self.rows.targets, turned_rows.starts, turned_rows.targets, self.distances,
+        state = State(
+            self.distances,
             cuda.device_array((2, most, 3), np.int32),
             cuda.to_device(big.astype(np.int32) if big.size else np.full(1, -1, np.int32)),
-            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)), self._told, tuple(np.int32(value) for value in rule),
-        )  # fmt: skip
+            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
+            self._counted,
+        )
+        args = self._asked, self.rows, turned(network, self.rows), state, Rule(*map(np.int32, rule))
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))

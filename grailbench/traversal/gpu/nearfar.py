@@ -7,6 +7,8 @@ dropped. While little is near one block goes on by itself (see `fused`). A verte
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from grailbench.device.gateway import cuda
@@ -21,155 +23,189 @@ ALONE = 512  #: edges of a round up to which one block goes on by itself
 #: width of a band in mean weights by degree: so much work is near at once, on the whole (Davidson et al.: 32, a warp)
 WIDTH = 32
 
-ROUNDS, BANDS, BY_ONE_BLOCK = 0, 1, 2  # what `told` counts
-_TURN = 3  # what block 0 tells the others
+ROUNDS, BANDS, BY_ONE_BLOCK = 0, 1, 2  # what `counted` counts
+_TURN = 3  # what block 0 hands to the others when it has gone on alone
 # counters of the two far piles: their sizes, and their least distances
 _SIZE, _LEAST = 0, 2
 
 
+class Rule(NamedTuple):
+    """Most edges of a range; the width of a band of distances, 0 for one that suits weights and degrees; most edges of
+    a round for one block."""
+
+    chunk: int = worklist.CHUNK
+    width: int = 0
+    alone: int = ALONE
+
+
+class State(NamedTuple):
+    """What a search reads and writes.
+
+    distances, marks, waiting int32[n]: the distance, the last round that a vertex was listed for, and whether it is in
+    a far pile; queues int32[2, most, 3]: the work lists; far int32[2, n] and piles int32[4]: the far piles and their
+    counters; counters int64[6] (`worklist`); counted int32[4]
+    """
+
+    distances: object
+    marks: object
+    waiting: object
+    queues: object
+    far: object
+    piles: object
+    counters: object
+    counted: object
+
+
 @cuda.jit(device=True, inline=True)
-def _visit(u, k, v, state):
-    """Lower a vertex; near or far, it is listed once. state: weights, distances, the threshold, the mark of the next
-    round, marks, starts, queue, counters, place in them, chunk, waiting, far pile, its number, counters of both."""
-    weights, distances, limit, mark, marks, starts, queue, counters, at, chunk, waiting, far, pile, piles = state
-    reached = distances[u] + weights[k]
-    if reached >= distances[v] or cuda.atomic.min(distances, v, reached) <= reached:
+def _put_far(v, pile, of):
+    """Put a vertex into a far pile."""
+    of.far[pile, cuda.atomic.add(of.piles, _SIZE + pile, 1)] = v
+
+
+@cuda.jit(device=True, inline=True)
+def _lower_least(reached, pile, of):
+    """The least distance in a far pile is at most `reached`."""
+    if reached < of.piles[_LEAST + pile]:
+        cuda.atomic.min(of.piles, _LEAST + pile, reached)
+
+
+@cuda.jit(device=True, inline=True)
+def _visit(u, k, v, step):
+    """Lower a vertex; near or far, it is listed once. step: the queue and the place in counters of the next round, its
+    number, the threshold, the far pile, and rows, state, rule."""
+    queue, at, turn, limit, pile, rows, of, rule = step
+    reached = of.distances[u] + rows.weights[k]
+    if reached >= of.distances[v] or cuda.atomic.min(of.distances, v, reached) <= reached:
         return
     if reached >= limit:
-        if cuda.atomic.exch(waiting, v, 1) == 0:
-            far[cuda.atomic.add(piles, _SIZE + pile, 1)] = v
-        if reached < piles[_LEAST + pile]:
-            cuda.atomic.min(piles, _LEAST + pile, reached)
-    elif cuda.atomic.exch(marks, v, mark) != mark:
-        worklist.push(v, starts[v], starts[v + 1], chunk, queue, counters, at)
+        if cuda.atomic.exch(of.waiting, v, 1) == 0:
+            _put_far(v, pile, of)
+        _lower_least(reached, pile, of)
+    elif cuda.atomic.exch(of.marks, v, turn) != turn:
+        worklist.push(v, rows.starts[v], rows.starts[v + 1], rule.chunk, queue, of.counters, at)
 
 
 _expand = worklist.expander(_visit)
 
 
 @cuda.jit(device=True)
-def _near(thread, threads, turn, listed, limit, pile, rows, lists, counters, chunk):
-    """Expand what is near, once."""
-    starts, targets, weights, distances = rows
-    queues, marks, waiting, far, piles = lists
+def _near(workers, turn, count, edges, search):
+    """Expand what is near, once. search: the threshold, the far pile, rows, state, rule."""
+    limit, pile, rows, of, rule = search
+    thread, threads = workers
     side, at = turn & 1, worklist.slot(turn + 1)
     if thread == 0:
-        worklist.clear(counters, turn)
-    state = (
-        weights, distances, limit, turn + 1, marks, starts, queues[1 - side], counters, at, chunk, waiting, far[pile],
-        pile, piles,
-    )  # fmt: skip
-    count = worklist.ranges(listed)
-    bits = worklist.team_bits(count, worklist.edges_of(listed), threads)
-    _expand(thread, threads, queues[side], count, bits, targets, state)
+        worklist.clear(of.counters, turn)
+    step = (of.queues[1 - side], at, turn + 1, limit, pile, rows, of, rule)
+    bits = worklist.team_bits(count, edges, threads)
+    _expand(thread, threads, of.queues[side], count, bits, rows.targets, step)
+
+
+_go_on_alone = worklist.alone(_near)
 
 
 @cuda.jit(device=True)
-def _deal(thread, threads, turn, limit, below, pile, rows, lists, counters, chunk):
-    """Deal a far pile anew: what lies between `below` and `limit` is near, what lies beyond goes to the other pile."""
-    starts, _, _, distances = rows
-    queues, marks, waiting, far, piles = lists
+def _deal(workers, turn, below, search):
+    """Deal a far pile anew: what lies between `below` and the threshold is near, what lies beyond goes to the other
+    pile."""
+    limit, pile, rows, of, rule = search
+    thread, threads = workers
     at, other = worklist.slot(turn), 1 - pile
-    for i in range(thread, piles[_SIZE + pile], threads):
-        v = far[pile, i]
-        reached = distances[v]
+    for i in range(thread, of.piles[_SIZE + pile], threads):
+        v = of.far[pile, i]
+        reached = of.distances[v]
         if reached >= limit:
-            far[other, cuda.atomic.add(piles, _SIZE + other, 1)] = v
-            if reached < piles[_LEAST + other]:
-                cuda.atomic.min(piles, _LEAST + other, reached)
+            _put_far(v, other, of)
+            _lower_least(reached, other, of)
             continue
-        waiting[v] = 0
+        of.waiting[v] = 0
         if reached >= below:
-            marks[v] = turn
-            worklist.push(v, starts[v], starts[v + 1], chunk, queues[turn & 1], counters, at)
+            of.marks[v] = turn
+            queue = of.queues[turn & 1]
+            worklist.push(v, rows.starts[v], rows.starts[v + 1], rule.chunk, queue, of.counters, at)
+
+
+@cuda.jit(device=True)
+def _begin(workers, source, rows, of, chunk):
+    """Nothing is reached but the source, which is near."""
+    thread, threads = workers
+    for v in range(thread, of.distances.shape[0], threads):
+        of.distances[v] = 0 if v == source else _FAR
+        of.marks[v] = -1
+        of.waiting[v] = 0
+    if thread == 0:
+        of.piles[_SIZE] = of.piles[_SIZE + 1] = 0
+        of.piles[_LEAST] = of.piles[_LEAST + 1] = _FAR
+        worklist.begin(source, rows.starts, chunk, of.queues[0], of.counters, of.counted)
 
 
 @cuda.jit(cache=True)
-def _search(asked, starts, targets, weights, distances, queues, marks, waiting, far, piles, counters, told, rule):
-    """All of it. asked int32[1]: the source; distances, marks, waiting int32[n]; queues int32[2, most, 3]; far
-    int32[2, n]; piles int32[4]; counters int64[6]; told int32[4]; rule: chunk, width of a band, most edges for one
-    block. Cooperative, any grid.
-    """
+def _search(asked, rows, of, rule):
+    """All of it. asked int32[1]: the source; rows: `resident.Rows`; of: `State`; rule: `Rule`. A cooperative grid."""
     grid = cuda.cg.this_grid()
-    chunk, width, alone = rule
-    thread, threads, n = cuda.grid(1), cuda.gridsize(1), distances.shape[0]
-    rows, lists = (starts, targets, weights, distances), (queues, marks, waiting, far, piles)
-    source = asked[0]
-    for v in range(thread, n, threads):
-        distances[v] = 0 if v == source else _FAR
-        marks[v] = -1
-        waiting[v] = 0
-    if thread == 0:
-        for i in range(SLOT * SLOTS):
-            counters[i] = 0
-        for i in range(told.shape[0]):
-            told[i] = 0
-        piles[_SIZE] = piles[_SIZE + 1] = 0
-        piles[_LEAST] = piles[_LEAST + 1] = _FAR
-        worklist.push(source, starts[source], starts[source + 1], chunk, queues[0], counters, 0)
+    workers = (cuda.grid(1), cuda.gridsize(1))
+    piles, counters, counted = of.piles, of.counters, of.counted
+    _begin(workers, asked[0], rows, of, rule.chunk)
     grid.sync()
-    turn, limit, pile = 0, width, 0
+    turn, limit, pile = 0, rule.width, 0
     while True:
-        now = worklist.slot(turn)
-        listed = counters[now + LISTED]
-        edges = worklist.edges_of(listed)
+        listed = counters[worklist.slot(turn) + LISTED]
+        count, edges = worklist.ranges(listed), worklist.edges_of(listed)
         if edges == 0:
             if piles[_SIZE + pile] == 0:
                 break
             below, least = limit, piles[_LEAST + pile]
-            limit = max(limit, least) + width
+            limit = max(limit, least) + rule.width
             turn += 1  # its slot is clear: nothing was counted there yet
-            _deal(thread, threads, turn, limit, below, pile, rows, lists, counters, chunk)
+            _deal(workers, turn, below, (limit, pile, rows, of, rule))
             grid.sync()
-            if thread == 0:
+            if workers[0] == 0:
                 worklist.clear(counters, turn - 1)
                 piles[_SIZE + pile] = 0
                 piles[_LEAST + pile] = _FAR
-                told[BANDS] += 1
+                counted[BANDS] += 1
             pile = 1 - pile
             grid.sync()
-        elif edges <= alone:
+        elif edges <= rule.alone:
             if cuda.blockIdx.x == 0:
-                began = turn
-                while 0 < edges <= alone:
-                    _near(cuda.threadIdx.x, cuda.blockDim.x, turn, listed, limit, pile, rows, lists, counters, chunk)
-                    turn += 1
-                    cuda.syncthreads()
-                    now = worklist.slot(turn)
-                    listed = counters[now + LISTED]
-                    edges = worklist.edges_of(listed)
+                search = (limit, pile, rows, of, rule)
+                reached, _ = _go_on_alone(turn, count, edges, counters, rule.alone, search)
                 if cuda.threadIdx.x == 0:
-                    told[BY_ONE_BLOCK] += turn - began
-                    told[_TURN] = turn
+                    counted[BY_ONE_BLOCK] += reached - turn
+                    counted[_TURN] = reached
             grid.sync()
-            turn = told[_TURN]
+            turn = counted[_TURN]
         else:
-            _near(thread, threads, turn, listed, limit, pile, rows, lists, counters, chunk)
+            _near(workers, turn, count, edges, (limit, pile, rows, of, rule))
             turn += 1
             grid.sync()
-    if thread == 0:
-        told[ROUNDS] = turn
+    if workers[0] == 0:
+        counted[ROUNDS] = turn
 
 
 class NearFar(OneLaunch):
-    """One launch a search. `rule` as `_search` takes it, 0 for a width that suits weights and degrees."""
+    """One launch a search. `rule`: the values of a `Rule`."""
 
-    tells = {"rounds": ROUNDS, "bands": BANDS, "by_one_block": BY_ONE_BLOCK}
+    counts = {"rounds": ROUNDS, "bands": BANDS, "by_one_block": BY_ONE_BLOCK}
 
-    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] | None = None):
-        super().__init__(told=4)
-        n, threads = network.vertices, threads or worklist.usual_threads(network)
-        chunk, width, alone = rule or (worklist.CHUNK, 0, ALONE)
-        width = width or band_width(network)
-        most = worklist.most_ranges(network.offsets, chunk)
+    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] = ()):
+        super().__init__(counted=4)
+        n, threads, rule = network.vertices, threads or worklist.usual_threads(network), Rule(*rule)
+        rule = rule._replace(width=rule.width or band_width(network))
+        most = worklist.most_ranges(network.offsets, rule.chunk)
         self.rows = upload(network, 20 * n + 24 * most)
         self.distances = cuda.device_array(n, np.int32)
-        args = (
-            self._asked, *self.rows, self.distances, cuda.device_array((2, most, 3), np.int32),
-            cuda.device_array(n, np.int32), cuda.device_array(n, np.int32), cuda.device_array((2, n), np.int32),
-            cuda.to_device(np.zeros(4, np.int32)), cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)), self._told,
-            tuple(np.int32(value) for value in (chunk, width, alone)),
-        )  # fmt: skip
+        state = State(
+            self.distances,
+            cuda.device_array(n, np.int32),
+            cuda.device_array(n, np.int32),
+            cuda.device_array((2, most, 3), np.int32),
+            cuda.device_array((2, n), np.int32),
+            cuda.to_device(np.zeros(4, np.int32)),
+            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
+            self._counted,
+        )
+        args = self._asked, self.rows, state, Rule(*map(np.int32, rule))
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))
 
 

@@ -89,19 +89,19 @@ class OnDevice(Solver):
 
 
 class OneLaunch(OnDevice):
-    """One prepared launch a search; what its kernel tells of it is read when the distances are.
+    """One prepared launch a search; what its kernel counts is read when the distances are.
 
-    Subclasses set `tells`, the places in `_told` of what is counted, and `_launch`, which reads the source in `_asked`.
+    Subclasses set `counts`, the places of each count in `_counted`, and `_launch`, which reads the source in `_asked`.
     """
 
-    tells: dict[str, int]
+    counts: dict[str, int]
     _launch: Prepared
 
-    def __init__(self, told: int):
-        """told: the length of `_told`, int32 on the device."""
+    def __init__(self, counted: int):
+        """counted: the length of `_counted`, int32 on the device."""
         super().__init__()
         self._asked = cuda.mapped_array(1, np.int32)
-        self._told = cuda.to_device(np.zeros(told, np.int32))
+        self._counted = cuda.to_device(np.zeros(counted, np.int32))
 
     def search(self, source: int) -> None:
         """One launch."""
@@ -113,8 +113,8 @@ class OneLaunch(OnDevice):
     def solve(self, source: int, timer: Timer) -> np.ndarray:
         """Search; what it did is read when the distances are."""
         found = super().solve(source, timer)
-        told = self._told.copy_to_host()
-        self.count(**{name: told[place] for name, place in self.tells.items()})
+        counted = self._counted.copy_to_host()
+        self.count(**{name: counted[place] for name, place in self.counts.items()})
         return found
 
 

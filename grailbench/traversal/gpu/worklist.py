@@ -99,6 +99,39 @@ def tally(counters, at, edges, found):
             cuda.atomic.add(counters, at + FOUND, found)
 
 
+@cuda.jit(device=True, inline=True)
+def begin(source, starts, chunk, queue, counters, counted):
+    """Clear both counters; the first round's list holds the source. By one thread."""
+    for i in range(SLOT * SLOTS):
+        counters[i] = 0
+    for i in range(counted.shape[0]):
+        counted[i] = 0
+    push(source, starts[source], starts[source + 1], chunk, queue, counters, 0)
+
+
+def alone(expand):
+    """A device function by which one block goes on, with its own barriers, while rounds have at most `most` edges.
+
+    It takes (turn, count, edges, counters, most, state): the round, its ranges and edges; each is expanded by
+    `expand(workers, turn, count, edges, state)`, workers being this thread's number, of how many. Returns the round
+    where it stops, and the edges of those that it expanded after the first.
+    """
+
+    @cuda.jit(device=True)
+    def go_on(turn, count, edges, counters, most, state):
+        explored = -edges
+        while 0 < edges <= most:
+            explored += edges
+            expand((cuda.threadIdx.x, cuda.blockDim.x), turn, count, edges, state)
+            turn += 1
+            cuda.syncthreads()
+            listed = counters[slot(turn) + LISTED]
+            count, edges = ranges(listed), edges_of(listed)
+        return turn, explored
+
+    return go_on
+
+
 def expander(visit):
     """A device function that calls `visit(u, k, v, state)` for every edge of a list.
 
