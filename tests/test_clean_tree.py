@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from grailbench import paths
 
 ROOT = Path(__file__).parents[1]
 SMALL = "--dataset kegg-like --no-fetch --count 200 --trials 1"
-DRAWS = find_spec("matplotlib") is not None
 RECORDED = ("results/baselines/cpu-2core/peers", "results/baselines/h200/closure-50000", "results/baselines/ci")
 
 #: what is put in the place of what in the README's commands, in this order: small graphs, no network, the run made here
@@ -79,7 +77,7 @@ def test_no_command_of_the_readme_leaves_a_change(clone, tmp_path, capfd):
     assert call(capfd, "run", *SMALL.split(), "--impl", "dfs", "--out", "results/runs/made")[0] == 0
     done = []
     for line in shown(clone / "README.md"):
-        if line.startswith(SKIPPED) or (line.startswith("plot") and not DRAWS):
+        if line.startswith(SKIPPED):
             continue
         for pattern, text in REPLACED:
             line = re.sub(pattern, text, line)
@@ -89,8 +87,7 @@ def test_no_command_of_the_readme_leaves_a_change(clone, tmp_path, capfd):
         assert git(clone, "status", "--porcelain") == "", line
         done.append((words[0], code))
     good = {name for name, code in done if code == 0}
-    assert {"run", "report", "compare", "export", "generate", "import", "list", "info", "limits"} <= good
-    assert ("plot" in good) == DRAWS
+    assert {"run", "report", "plot", "compare", "export", "generate", "import", "list", "info", "limits"} <= good
     assert len(done) > 25
 
 
@@ -104,11 +101,10 @@ def test_nothing_is_written_into_a_recorded_run_unasked(clone, tmp_path, capsys,
     assert "no file written" in err
     assert "--out" in err
     assert call(capsys, "compare", name, name)[0] == 0
-    if DRAWS:
-        code, _, err = call(capsys, "plot", name)
-        assert code == 2
-        assert "a recorded run" in err
-        assert "--out" in err
+    code, _, err = call(capsys, "plot", name)
+    assert code == 2
+    assert "a recorded run" in err
+    assert "--out" in err
     if "closure" not in name:
         assert call(capsys, "report", name, "--counters", "--details")[0] == 0
         code, _, err = call(capsys, "report", name, "--html")

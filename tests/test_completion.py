@@ -15,9 +15,9 @@ from grailbench import contract, paths
 from grailbench.cli import complete
 from grailbench.cli.completion import SHELLS
 from grailbench.cli.main import COMMANDS, cli
-from grailbench.cli.plot import FIGURES
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.registry import registry, sets
+from grailbench.report.captions import CAPTIONS
 
 VARIABLE = "_GRAILBENCH_COMPLETE"
 
@@ -73,7 +73,7 @@ def test_problems_sets_configs_figures_tables_filters_and_queries():
     assert offered("plan --set ") == [*sets(), "all"]
     assert sorted(offered("fetch --set small")) == ["small-dense", "small-sparse"]
     assert {"quickstart", "thesis-2019", "ci"} <= set(offered("verify --config "))
-    assert offered("plot --figure computation-") == [name for name in FIGURES if name.startswith("computation-")]
+    assert offered("plot --figure computation-") == [name for name in CAPTIONS if name.startswith("computation-")]
     assert offered("report --table 6.") == [f"6.{number}" for number in range(1, 7)]
     assert "level,tree,hubs" in offered("run --filters ")
     assert offered("run --queries b") == ["balanced"]

@@ -1,7 +1,6 @@
 """Computation 2020: its tables, figures 4 to 8 and its claims beside a run."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
 from stored import evaluation, everything, lost, made, store, trials
@@ -9,12 +8,16 @@ from tabled import table_markdown
 
 from grailbench.errors import InputError
 from grailbench.report import document, plots, stalls
-from grailbench.report.papers import computation
+from grailbench.report.papers import computation, computation_figures
 from grailbench.runs.cells import cells
 
-needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 GPU = {"impl": "gpu-path", "search": None, "filters": None}
 PARTS = ("condense", "label", "transfer")  # of a way from edges
+
+
+def frame_of(name, cells):
+    """The data of one of the paper's figures."""
+    return next(figure.frame for figure in computation_figures.figures(cells) if figure.name == name)
 
 
 def measured(*groups):
@@ -83,24 +86,25 @@ def test_run_of_other_things_shows_nothing_of_the_paper():
 
 
 def test_labeling_counts_what_is_timed_apart(points):
-    frame = computation.labeling(points)
+    frame = computation_figures.labeling(points)
     row = frame[(frame.series == "gpu-path") & (frame.dataset == "dag_01-like") & (frame.d == 1)].iloc[0]
     assert row.value == pytest.approx(2 * row.label_s)
 
 
 def test_lost_cell_has_no_value_and_says_what_it_was(points):
-    for frame in (computation.labeling(points), computation.memory(points), computation.queries(points)):
+    for make in (computation_figures.labeling, computation_figures.memory, computation_figures.queries):
+        frame = make(points)
         gone = frame[frame.status == "out of memory"]
         assert gone.value.isna().all()
         assert set(gone.reason) == {"needs 200.00 GiB"}
-    assert computation.lost(computation.labeling(points)) == (
+    assert computation_figures.lost(computation_figures.labeling(points)) == (
         "sequential d=5 on dag_11-like: TIMEOUT, the cell's time limit was reached; "
         "gpu-path d=5 on dag_11-like: OUT OF MEMORY, needs 200.00 GiB"
     )
 
 
 def test_memory_is_that_of_host_and_device_and_cpu_cells_have_no_device(points):
-    frame = computation.memory(points)
+    frame = computation_figures.memory(points)
     kinds = frame.groupby("series").memory.agg(set).to_dict()
     assert kinds["gpu-path"] == {"host", "device"}
     assert kinds["sequential"] == {"host"}
@@ -113,7 +117,7 @@ def test_series_come_in_the_papers_order(points):
 
 
 def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
-    frame = computation.shares(points)
+    frame = computation_figures.shares(points)
     assert frame.groupby(["set", "generated", "of"]).share.sum().round(9).eq(1).all()
     assert set(frame[frame.of == "steps"].part) == {
         "child order", "dag to dt", "sizes", "post order", "min post", "overhead"
@@ -125,7 +129,6 @@ def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
 
 
 @pytest.mark.slow
-@needs_matplotlib
 @pytest.mark.parametrize("number", range(4, 9))
 def test_figures_are_drawn_the_same_each_time(tmp_path, number):
     run = store(tmp_path / "run", evaluation())
@@ -136,22 +139,14 @@ def test_figures_are_drawn_the_same_each_time(tmp_path, number):
         assert a.read_bytes() == b.read_bytes()
 
 
-@needs_matplotlib
-def test_lost_cells_are_named_in_the_drawing(tmp_path, monkeypatch):
-    from grailbench.report import sheet
-
-    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")  # text as text
+def test_lost_cells_are_named_in_the_drawing(tmp_path):
     run = store(tmp_path / "run", evaluation())
     drawn = plots.write(str(run), ["computation-4"], form="svg")[0].read_text()
     assert "OOM" in drawn
     assert "TIMEOUT" in drawn
 
 
-@needs_matplotlib
-def test_series_without_a_value_have_no_panel(tmp_path, monkeypatch):
-    from grailbench.report import sheet
-
-    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")
+def test_series_without_a_value_have_no_panel(tmp_path):
     shared = [row | ({"host_peak_bytes": None} if row["impl"] == "gpu-path" else {}) for row in evaluation()]
     rows = [row for row in shared if row["status"] == "ok"]
     drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-5"], form="svg")[0].read_text()
@@ -160,11 +155,7 @@ def test_series_without_a_value_have_no_panel(tmp_path, monkeypatch):
     assert "gpu-path host" not in drawn
 
 
-@needs_matplotlib
-def test_what_cannot_be_shown_is_said_so(tmp_path, monkeypatch):
-    from grailbench.report import sheet
-
-    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")
+def test_what_cannot_be_shown_is_said_so(tmp_path):
     run = store(tmp_path / "run", [row | {"host_peak_bytes": None, "device_peak_bytes": None} for row in evaluation()])
     cpu = store(tmp_path / "cpu", [row for row in evaluation() if row["impl"] != "gpu-path"])
     for where, name, says in (
@@ -231,9 +222,9 @@ def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say
     apart = {"transfer": 2.0, "allocate": 1.0, "renumber": 6.0}
     parts = {("label", "on_device"): 1.0}
     found = measured(trials(label=1.0, impl="gpu-fused", parts=parts, apart=apart, **of))
-    frame = computation.shares(computation.points(found))
+    frame = computation_figures.shares(computation.points(found))
     assert frame[(frame.of == "all") & (frame.part == "renumber")].share.iloc[0] == pytest.approx(0.6)
-    assert computation.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
+    assert computation_figures.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
     assert "renumbering" in " ".join(computation.claims_table(computation.checks(found)).notes)
 
 
@@ -265,7 +256,7 @@ def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):
 
     page = Page(html.page(report, {}))
     assert {f"computation-{n}.csv" for n in range(4, 8)} <= {a["download"] for a in page.all("a", **{"class": "csv"})}
-    for words in ("gpu-path device: home-made", "OUT OF MEMORY d=5", "no ncu.csv of Nsight Compute"):
+    for words in ("gpu-path device: home-made", "OOM d = 5", "no ncu.csv of Nsight Compute"):
         assert words in "".join(page.words)
     whole = html.page(report, {}, profile=profile(tmp_path, WIDE))
     assert "long_scoreboard" in whole
@@ -287,7 +278,7 @@ def batches():
 
 
 def test_labels_are_compared_within_the_batch_that_most_have(batches):
-    frame = computation.frames(batches).frames["computation-4"]
+    frame = frame_of("computation-4", batches)
     seconds = dict(zip(frame.series, frame.label_s.round(7), strict=True))
     assert seconds == {"sequential": 0.01005, "gpu-path": 0.0011055}
 
@@ -295,15 +286,15 @@ def test_labels_are_compared_within_the_batch_that_most_have(batches):
 def test_of_two_whole_batches_labels_are_of_the_one_with_more_trials():
     of = {"dataset": "dag_01-like", "dim": 1}
     found = measured(trials(label=10.0, **of), trials(label=20.0, count=3, planned=3, **(of | FEW)))
-    assert computation.frames(found).frames["computation-4"].label_s.iloc[0] == pytest.approx(0.02, rel=0.02)
+    assert frame_of("computation-4", found).label_s.iloc[0] == pytest.approx(0.02, rel=0.02)
 
 
 def test_batch_of_unknown_size_is_taken_for_the_papers():
     of = {"dataset": "dag_01-like", "dim": 1, "query_set": "random", "queries": None}
-    found = computation.frames(measured(trials(**(GPU | of)), trials(**(GPU | of | FEW))))
-    whole, others = computation.by_batch(found.frames["computation-6"])
-    assert [computation.batch_label(each) for each in whole.itertuples()] == ["dag_01-like"]
-    assert [computation.batch_label(each) for each in others.itertuples()] == ["dag_01-like, 128"]
+    found = measured(trials(**(GPU | of)), trials(**(GPU | of | FEW)))
+    whole, others = computation_figures.by_batch(frame_of("computation-6", found))
+    assert [computation_figures.batch_label(each) for each in whole.itertuples()] == ["dag_01-like"]
+    assert [computation_figures.batch_label(each) for each in others.itertuples()] == ["dag_01-like, 128"]
 
 
 def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_without_one_has_its_own():
@@ -314,26 +305,29 @@ def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_withou
         trials(label=5.0, query=3.0, **(GPU | of | FEW | {"impl": "gpu-fused"})), lost("timeout", "too long",
         **(GPU | of | {"impl": "gpu-fused"})), trials(label=9.0, query=3.0, impl="parallel", threads=2, **of),
     )  # fmt: skip
-    frame = computation.frames(found).frames["computation-4"]
+    frame = frame_of("computation-4", found)
     assert list(frame.label_s.round(3)) == [0.01, 0.009, 0.001, 0.005]
 
 
 def test_each_batch_is_a_bar_of_its_own(batches):
-    frame = computation.frames(batches).frames["computation-6"]
+    frame = frame_of("computation-6", batches)
     assert list(zip(frame.series, frame.queries, frame.status, strict=True)) == [
         ("sequential", 100_000, "timeout"), ("sequential", 128, "ok"),
         ("gpu-path", 100_000, "ok"), ("gpu-path", 128, "ok"),
     ]  # fmt: skip
 
 
-@needs_matplotlib
-def test_batches_that_are_not_the_papers_are_on_a_page_of_their_own(tmp_path):
+def test_batches_that_are_not_the_papers_are_in_panels_of_their_own(tmp_path):
     of = {"dataset": "dag_01-like", "dim": 1}
     rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]
-    drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")
-    assert [path.name for path in drawn] == ["computation-6.svg", "computation-6-2.svg", "computation-6.csv"]
-    assert ["dag_01-like, 128" in path.read_text() for path in drawn[:2]] == [False, True]
-    assert ["Lost: sequential d=1 on dag_01-like: TIMEOUT" in path.read_text() for path in drawn[:2]] == [True, False]
+    drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")[0].read_text()
+    assert "Lost: sequential d=1 on dag_01-like: TIMEOUT" in drawn
+    of_run = plots.of_run(made(rows))["computation-6"]
+    graphs = [(panel.title, {mark.y for mark in panel.items}) for panel in of_run.form.panels]
+    assert graphs == [
+        ("sequential: home-made", {"dag_01-like"}), ("gpu-path: home-made", {"dag_01-like"}),
+        ("gpu-path: home-made", {"dag_01-like, 128"}),
+    ]  # fmt: skip
 
 
 def test_queries_are_compared_on_the_same_batch_and_the_papers_batch_apart(batches):
@@ -400,7 +394,6 @@ def test_missing_profile_is_an_error_that_names_it(tmp_path):
         stalls.read(tmp_path / "gone.csv")
 
 
-@needs_matplotlib
 def test_profile_in_the_runs_folder_is_drawn(tmp_path):
     run = store(tmp_path / "run", evaluation())
     profile(run, WIDE)

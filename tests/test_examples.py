@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -106,8 +105,6 @@ def test_example_runs(world, capfd, line):
     for pattern, reason in SKIPPED.items():
         if re.match(pattern, line):
             pytest.skip(reason)
-    if line.startswith("plot") and find_spec("matplotlib") is None:
-        pytest.skip("matplotlib (extra 'plots') is missing")
     small = line
     for pattern, text in REPLACED:
         small = re.sub(pattern, lambda match, text=text: match.expand(text), small)

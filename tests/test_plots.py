@@ -2,14 +2,13 @@
 
 import csv
 import json
-import sys
-from importlib.util import find_spec
 
 import pytest
 from commands import call
 from stored import everything, lost, store, trials, unguided
 
-from grailbench.report import figures, plots, sheet
+from grailbench.report import plots
+from grailbench.report.captions import CAPTIONS
 
 
 @pytest.fixture
@@ -17,16 +16,12 @@ def run(tmp_path):
     return store(tmp_path / "run", everything())
 
 
-needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
-
-
 @pytest.mark.slow
-@needs_matplotlib
 def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
     code, out, _ = call(capsys, "plot", run)
     names = {path.name for path in (run / "figures").iterdir()}
     assert code == 0
-    usual = [name for name in figures.FIGURES if not name.startswith("computation")]
+    usual = [name for name in CAPTIONS if not name.startswith(("computation", "closure", "traversal", "reading"))]
     assert {f"{name}.{kind}" for name in usual for kind in ("svg", "png", "csv")} <= names
     assert set(out.split()) == {str(run / "figures" / name) for name in names}
     for path in (run / "figures").iterdir():
@@ -34,7 +29,6 @@ def test_every_figure_is_written_as_svg_png_and_csv(capsys, run):
         assert {".png": b"\x89PNG", ".svg": b"<?xml", ".csv": b""}[path.suffix] in start
 
 
-@needs_matplotlib
 def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     code, out, _ = call(capsys, "plot", run, "--figure", "edges", "--format", "svg", "--out", tmp_path / "o", "--json")
     assert code == 0
@@ -47,7 +41,6 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
 
 
 @pytest.mark.slow
-@needs_matplotlib
 def test_same_run_gives_the_same_svg_byte_for_byte(run):
     first, second = (plots.write(str(run), out=run / name, form="svg") for name in ("one", "two"))
     for a, b in zip(first, second, strict=True):
@@ -55,15 +48,12 @@ def test_same_run_gives_the_same_svg_byte_for_byte(run):
         assert b"dc:date" not in a.read_bytes()
 
 
-@needs_matplotlib
-def test_wrong_cell_is_called_so_in_its_figure(run, monkeypatch):
-    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")  # text as text
+def test_wrong_cell_is_called_so_in_its_figure(run):
     (path, _) = plots.write(str(run), ["speedup"], form="svg")
     assert "WRONG" in path.read_text()
     assert "FAILED" in path.read_text()
 
 
-@needs_matplotlib
 def test_settings_of_the_process_are_left_as_they_were(run):
     import matplotlib
 
@@ -72,15 +62,13 @@ def test_settings_of_the_process_are_left_as_they_were(run):
     assert dict(matplotlib.rcParams) == before
 
 
-@needs_matplotlib
 def test_long_figure_has_pages(tmp_path):
-    rows = [row for i in range(sheet.PANELS + 1) for row in trials(dataset=f"g{i}")]
+    rows = [row for i in range(30) for row in trials(dataset=f"g{i}")]
     run = store(tmp_path / "run", rows)
-    names = [path.name for path in plots.write(str(run), ["phases"], form="svg")]
+    names = [path.name for path in plots.write(str(run), ["phases"], form="svg")]  # two panels side by side
     assert names == ["phases.svg", "phases-2.svg", "phases.csv"]
 
 
-@needs_matplotlib
 @pytest.mark.parametrize(
     ("rows", "words", "says"),
     [
@@ -97,16 +85,8 @@ def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows,
     assert not (run / "figures").exists()
 
 
-@needs_matplotlib
 def test_reference_that_is_none_exits_with_2(capsys, run):
     code, _, err = call(capsys, "plot", run, "--figure", "speedup", "--reference", "moon")
     assert code == 2
     assert "moon" in err
     assert "sequential d=2 dfs" in err
-
-
-def test_without_matplotlib_the_extra_is_named_and_the_exit_code_is_4(capsys, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code, _, err = call(capsys, "plot", run)
-    assert code == 4
-    assert "grailbench[plots]" in err

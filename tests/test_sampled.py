@@ -1,7 +1,6 @@
 """Where not every answer was checked, whatever shows a time says so beside it: 'sampled'."""
 
 import json
-from importlib.util import find_spec
 
 import pytest
 from commands import call
@@ -9,13 +8,12 @@ from stored import ENVIRONMENT, evaluation, store, trials
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.views.live import View
-from grailbench.report import document, figures, html, plots, sheet
-from grailbench.report.papers import computation
+from grailbench.report import document, html, plots
+from grailbench.report.papers import computation, run_figures
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 from grailbench.runs.rows import FIELDS, sampled
 
-needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib (extra 'plots') is missing")
 PEER = {"impl": "peer:pyreachability-grail", "search": None, "filters": None, "threads": 1}
 SOME = {"verified": "sample of 1,000"}
 #: mean times of the sampled cells, as tables show them
@@ -110,20 +108,18 @@ def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
 
 
 def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
-    made = figures.of_report(cells(run_of(SOME)), [])
+    made = run_figures.of_report(cells(run_of(SOME)), [])
     noted = {name for name, figure in made.items() if "Sampled" in figure.note}
     assert {"phases", "phase-table", "edges", "speedup"} <= noted
     assert made["edges"].note.endswith("checked: human, human-like, mine.")
     balanced = trials(dataset="kegg", query_set="balanced-100000-s1", **SOME)
-    made = figures.of_report(cells(run_of({}) + balanced), [])
+    made = run_figures.of_report(cells(run_of({}) + balanced), [])
     assert made["edges"].note.endswith("checked: kegg (balanced-100000-s1).")
-    exact = figures.of_report(cells(run_of({})), [])
+    exact = run_figures.of_report(cells(run_of({})), [])
     assert not any("ampled" in figure.note for figure in exact.values())
 
 
-@needs_matplotlib
-def test_drawn_bars_of_sampled_times_are_marked(run, tmp_path, monkeypatch):
-    monkeypatch.setitem(sheet.RC, "svg.fonttype", "none")  # text as text
+def test_drawn_bars_of_sampled_times_are_marked(run, tmp_path):
     path, *_ = plots.write(str(run), ["phases"], out=tmp_path, form="svg")
     drawn = path.read_text()
     assert drawn.count(" ms (sampled)") == 18

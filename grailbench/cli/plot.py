@@ -8,22 +8,15 @@ from pathlib import Path
 import click
 
 from grailbench.cli import complete
+from grailbench.report.captions import CAPTIONS
 
-#: those of grailbench.report.figures and plots, whose import would slow down every --help
-FIGURES = ("printed", "phases", "phase-table", "weights", "edges", "speedup", "counters",
-           *(f"computation-{number}" for number in range(4, 9)))  # fmt: skip
-#: those of runs of other problems (grailbench.report.suites)
-SUITES = (*(f"closure-{number}" for number in range(5, 9)), "closure-kernels",
-          *(f"traversal-{name}" for name in ("bfs", "sssp", "coarsening", "apsp", "teps")))  # fmt: skip
 FORMATS = ("svg", "png", "both")
 PHASES = ("label", "query", "ready")
 
 
 @click.command("plot")
 @click.argument("run", required=False, type=complete.RUN)
-@click.option(
-    "--figure", "names", multiple=True, type=click.Choice(FIGURES + SUITES), help="Only this one; may repeat."
-)
+@click.option("--figure", "names", multiple=True, type=click.Choice(list(CAPTIONS)), help="Only this one; may repeat.")
 @click.option(
     "--out",
     metavar="DIR",
@@ -37,15 +30,15 @@ PHASES = ("label", "query", "ready")
               "computation-8. [default: ncu.csv in the run's folder]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(run, names, out, form, reference, phase, profile, as_json):
-    """Draw a run's figures as SVG and PNG, each with its data as CSV (needs the extra 'plots').
+    """Draw a run's figures as SVG and PNG, each with its data as CSV.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
-    'grailbench report --html'. The same run gives the same SVG files. computation-4 to -8 are the figures of
-    Computation 2020, drawn for runs of its pipeline or home-made graphs; closure-5 to -8 are those of the closure
-    report, drawn for runs of --problem closure.
+    'grailbench report --html', 16 cm wide with text of 7 points and more. The same run gives the same SVG files.
+    computation-4 to -8 are the figures of Computation 2020, drawn for runs of its pipeline or home-made graphs;
+    closure-*, traversal-* and reading are those of cells of these problems.
 
     \b
-    Exit codes: 3 when there is nothing to draw, 4 without matplotlib.
+    Exit codes: 3 when there is nothing to draw.
 
     \b
     Examples:

@@ -8,21 +8,17 @@ compares with print, and no look-alike is in it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.report.papers import computation
-from grailbench.report.papers.beside import Filled
-from grailbench.report.papers.feeds import CPU, FEEDS, THESIS_GPU, WEIGHTS
+from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.papers.peers import PREFIX
-from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES, others
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.runs.rows import SOUND
+from grailbench.words import count, short
 
 if TYPE_CHECKING:
     import pandas
@@ -33,91 +29,6 @@ TOP_PHASES = ("label", "query", "ready")
 #: what is compared with when nobody chooses: one thread, two label pairs, as the thesis's tables are
 USUAL_REFERENCE = "sequential d=2 dfs"
 REST = "rest"
-_UNTIMED = ("counters", "computation-5", "computation-8")  #: figures of work, memory and stalls
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure to draw: name of its files, title, how to read it, and data.
-
-    `note` says what is special about this run's (what was chosen, what is missing), '' for nothing.
-    """
-
-    name: str
-    title: str
-    caption: str
-    frame: pandas.DataFrame
-    note: str = ""
-
-    @property
-    def csv(self) -> str:
-        """The data as CSV, full precision."""
-        return self.frame.to_csv(index=False, lineterminator="\n")
-
-
-#: the figures that there are, in the order of a report: name to title and how to read it
-FIGURES = {
-    "printed": (
-        "Printed against measured",
-        "Each mark is a time printed in the thesis (across) and the mean measured here (up), on log axes. On the "
-        "diagonal both are equal; below it this code on this machine took less time. It crosses machines.",
-    ),
-    "phases": (
-        "Where the time goes",
-        "Mean ms of one trial, cut into its phases: the index (label) and one batch of queries. Every graph has a "
-        "scale of its own. Phases that are parts of another are drawn in its place; what they leave is its rest.",
-    ),
-    "phase-table": (
-        "Phase table",
-        "Mean ms of every phase, one line a graph and configuration, with its share of the trial: in brackets, or as "
-        "the depth of the colour.",
-    ),
-    "weights": (
-        "Weight of sub algorithms",
-        "Share of each phase in labeling by the thesis's pipeline, one label pair: averages over the graphs of a data "
-        "set (tables 6.1-6.3), then graph by graph; printed averages are over the graphs measured here. "
-        "Uploading the graph and allocating buffers are in print's overhead and not in ours.",
-    ),
-    "edges": (
-        "Time against edges",
-        "Median ms over the trials against the graph's edges, on log axes, one mark a graph and configuration. "
-        "Filled marks are real or imported graphs, open marks generated ones.",
-    ),
-    "speedup": (
-        "Speed-up",
-        "Median time of the reference divided by that of each configuration, same graph, queries and run: above 1 "
-        "is faster than the reference.",
-    ),
-    "counters": (
-        "Work counted",
-        "Exact work for one graph, configuration and seed, whatever the machine; counted outside the timed trials.",
-    ),
-    "computation-4": (
-        "Labeling times (Computation 2020, figure 4)",
-        "Mean seconds to label, by label pairs d, on log axes; uploading the graph, allocating and "
-        "renumbering it are counted. Benchmark graphs above, home-made below. Graphs named -like are generated.",
-    ),
-    "computation-5": (
-        "Memory (Computation 2020, figure 5)",
-        "Peak MiB by label pairs d, on log axes, measured: of the host what the cell's process had resident, "
-        "interpreter and libraries included; of the device the high-water mark of our arrays.",
-    ),
-    "computation-6": (
-        "Query times (Computation 2020, figure 6)",
-        "Mean ms of a batch of 100,000 random queries, or of as many as stand behind the graph's name, by label pairs "
-        "d, on log axes; filter, transfers and search.",
-    ),
-    "computation-7": (
-        "Share of the steps (Computation 2020, figure 7)",
-        "Shares of a trial's labeling, averaged over graphs and d. Steps: of the labeling. All: with reading the graph "
-        "from the cache, allocation, transfer and renumbering.",
-    ),
-    "computation-8": (
-        "Why warps stall (Computation 2020, figure 8)",
-        "Shares of all stalls of the profiled kernels, by NVIDIA Nsight Compute, in the paper's words; its own figure "
-        "is of another device and another profiler.",
-    ),
-}
 
 
 # ------------------------------------------------------------------ names
@@ -172,23 +83,6 @@ def graph_label(row) -> str:
 def series_label(row) -> str:
     """Configuration and query set of a row, as legends name them."""
     return f"{row.config}, {row.queries}" if row.queries else row.config
-
-
-def short(value: float | None) -> str:
-    """Three significant digits without an exponent: 0.018, 16.3, 1,448; '' for no value."""
-    if value is None or value != value:
-        return ""
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    if value == 0:
-        return "0"
-    places = max(0, 2 - _magnitude(value))
-    return f"{value:.{min(places, 9)}f}"
-
-
-def _magnitude(value: float) -> int:
-    """Power of ten of the leading digit, after rounding to three digits."""
-    return int(f"{value:.2e}".partition("e")[2])
 
 
 # ------------------------------------------------------------------ phases
@@ -332,7 +226,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
     return _frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
 
 
-def _beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
+def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
     """What to say beside speed-ups of labels, which leave out what brings a graph to a GPU: those from edges."""
     gpu = {head["config"] for head, cell in zip(heads(cells), cells, strict=True) if cell.impl.startswith(THESIS_GPU)}
     if phase != "label" or not gpu:
@@ -377,12 +271,11 @@ def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
 
 def over(mean: MeanSpeedup) -> str:
     """'17 graphs', '8 graphs, 1 lost'."""
-    graphs = mean.measured + mean.missing
     lost = f", {mean.missing} lost" if mean.missing else ""
-    return f"{graphs} graph{'s' if graphs != 1 else ''}{lost}"
+    return count(mean.measured + mean.missing, "graph") + lost
 
 
-# ------------------------------------------------------------------ counters and print
+# ------------------------------------------------------------------ counters
 
 
 def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
@@ -391,91 +284,10 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
     cells = list(cells)
     out = []
     for head, cell in zip(heads(cells), cells, strict=True):
-        for name, count in (cell.counters or {}).items() if cell.status != "wrong" else ():
-            out.append(
-                head | {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(count)}
-            )
+        for name, number in (cell.counters or {}).items() if cell.status != "wrong" else ():
+            counted = {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(number)}
+            out.append(head | counted)
     return _frame(out, "query_set", "batch", "counter", "count")
-
-
-def printed(tables: Iterable[Filled]) -> pandas.DataFrame:
-    """One row a printed time of tables 2.4-2.6 and 6.1-6.6 (one that both have, once): table, dataset, title, column,
-    config, measured (mean ms), printed (ms), ratio, status, measured_notes, erratum. Unmeasured
-    ones have no `measured` and say why.
-
-    Only real graphs can be in it, because only they fill published rows.
-    """
-    import pandas
-
-    columns = ["table", "dataset", "title", "column", "config", "measured", "printed", "ratio", "status",
-               "measured_notes", "erratum"]  # fmt: skip
-    out = []
-    for table in tables:
-        if table.name not in TIME_TABLES:
-            continue
-        for row in table.rows:
-            for column, feed in FEEDS[table.name].items():
-                entry = row.entries[column]
-                if feed.counts or entry.printed is None or (table.name in GPU_TABLES and column in CPU):
-                    continue
-                values = (
-                    table.name, row.dataset, row.title, column, entry.cell.label if entry.cell else None,
-                    entry.measured, float(entry.printed), entry.ratio, entry.status,
-                    "; ".join(entry.measured_notes), "; ".join(entry.printed_notes),
-                )  # fmt: skip
-                out.append(values)
-    frame = pandas.DataFrame(out, columns=columns)
-    for name in ("measured", "printed", "ratio"):
-        frame[name] = frame[name].astype(float)
-    return frame
-
-
-WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "phase", "ms", "share")
-
-
-def weights(tables: Iterable[Filled]) -> pandas.DataFrame:
-    """One row a phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table, name,
-    generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
-
-    A share is that of the phase in the sum of the seven; a data set's is the mean of its graphs' shares, printed ones
-    over the graphs that were measured. Look-alikes are graphs of a data set of their own. Of graphs that print
-    gives one name (both Citeseer) the name says the table too, so that no two bars are one.
-    """
-    import pandas
-
-    sets: dict[tuple, list[dict[str, float]]] = {}
-    single = []
-    tables = [table for table in tables if set(WEIGHTS) <= set(table.columns)]
-    titles = Counter(row.title for table in tables for row in table.rows)
-    for table in tables:
-        for row in table.rows:
-            measured = {column: row.entries[column].measured for column in WEIGHTS}
-            printed = {column: row.entries[column].printed for column in WEIGHTS}
-            if any(value is None for value in measured.values()):
-                continue
-            generated = row.entries["Total"].cell.generated
-            name = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
-            for source, times in (("measured", measured), ("printed", printed)):
-                if any(value is None for value in times.values()):
-                    continue
-                found = {column: float(value) for column, value in times.items()}
-                shares = {column: ms / (sum(found.values()) or 1.0) for column, ms in found.items()}
-                sets.setdefault((table.name, name, generated, source), []).append(shares)
-                title = row.title if titles[row.title] == 1 else f"{row.title} (table {table.name})"
-                for column, ms in found.items():
-                    bar = ("graph", table.name, title, generated, source, 1, column, ms, shares[column])
-                    single.append(bar)
-    grouped = []
-    for (table_name, name, generated, source), graphs in sets.items():
-        title = f"{name}, {len(graphs)} graph{'s' if len(graphs) > 1 else ''}"
-        for column in WEIGHTS:
-            mean = sum(shares[column] for shares in graphs) / len(graphs)
-            grouped.append(("data set", table_name, title, generated, source, len(graphs), column, None, mean))
-    frame = pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME)
-    return frame.astype({"ms": float, "share": float})
-
-
-_DATA_SETS = {"6.1": "Small sparse", "6.2": "Small dense", "6.3": "Large real"}
 
 
 def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
@@ -489,52 +301,7 @@ def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pand
     return frame
 
 
-# ------------------------------------------------------------------ all of a run
-
-
-def of_report(
-    cells: Iterable[Cell],
-    tables: Iterable[Filled],
-    reference: str | None = None,
-    phase: str = "query",
-    profile: Path | None = None,
-) -> dict[str, Figure]:
-    """Every figure of a run by name, in the order of `FIGURES`; one without data has an empty frame.
-
-    `reference` as `choose_reference` takes it; `profile`: the CSV of Nsight Compute for figure 8. Raises InputError for
-    a reference that is none, or a profile that cannot be read.
-    """
-    cells = ordered(cells)
-    chosen = choose_reference(cells, reference)
-    tables = list(tables)
-    frames = {
-        "printed": printed(tables),
-        "phases": phases(cells),
-        "weights": weights([*tables, *others(cells)]),
-        "phase-table": phase_table(cells),
-        "edges": edges(cells),
-        "speedup": speedup(cells, chosen, phase),
-        "counters": counters(cells),
-    }
-    notes = {"speedup": f"Reference: {chosen}. Phase: {phase}.{_beside_the_device(cells, chosen, phase)}"}
-    frames |= (paper := computation.frames(cells, profile)).frames
-    notes |= paper.notes
-    note = _sampled(cells)
-    for name in [name for name in FIGURES if name not in _UNTIMED and not frames[name].empty]:
-        if "status" not in frames[name] or (frames[name].status == "sampled").any():
-            notes[name] = " ".join(text for text in (notes.get(name), note) if text)
-    return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
-
-
-def _sampled(cells: list[Cell]) -> str:
-    """Which graphs have sampled times, in a sentence, with the query set where others were checked; '' when none."""
-    checked = {cell.dataset for cell in cells if cell.sound and cell.status != "sampled"}
-    found = dict.fromkeys(
-        f"{cell.dataset} ({cell.query_set})" if cell.dataset in checked else cell.dataset
-        for cell in cells
-        if cell.status == "sampled"
-    )
-    return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
+# ------------------------------------------------------------------ lost cells
 
 
 @dataclass(frozen=True)

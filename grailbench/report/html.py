@@ -15,12 +15,12 @@ from pathlib import Path
 from grailbench import __version__
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
-from grailbench.report import figures, html_svg, html_tables, stalls
-from grailbench.report import figures_style as style
+from grailbench.report import draw, figures, html_tables, stalls
 from grailbench.report.document import FOLDER, Report
-from grailbench.report.figures import Figure
+from grailbench.report.draw import style
+from grailbench.report.figure import Figure
 from grailbench.report.html_markup import Safe, download, safe, tag
-from grailbench.report.papers import computation, peers
+from grailbench.report.papers import computation, peers, run_figures
 from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.places import WHY, place
 from grailbench.report.published import COUNT_TABLES
@@ -28,6 +28,7 @@ from grailbench.report.render.csv import csv
 from grailbench.runs import folder as results
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, detail
+from grailbench.words import times
 
 FILE = "report.html"
 _PAGES = {
@@ -92,13 +93,13 @@ def page(
 ) -> str:
     """The whole file as text. `profile`: a CSV of Nsight Compute. Raises InputError for one that cannot be read, and
     for a reference that `figures.choose_reference` refuses."""
-    drawn = figures.of_report(report.cells, report.tables, reference, phase, profile)
+    drawn = run_figures.of_report(report.cells, report.tables, reference, phase, profile)
     sections = [
         ("summary", "Summary", _summary(report, environment, drawn)),
         ("printed", "Printed against measured", _printed(report, drawn["printed"])),
         ("phases", "Where the time goes", _phases(drawn["phases"], drawn["phase-table"])),
-        ("weights", "Weight of sub algorithms", _weights(drawn["weights"])),
-        ("edges", "Time against edges", _edges(drawn["edges"])),
+        ("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
+        ("edges", "Time against edges", _figure(drawn["edges"])),
         ("speedup", "Speed-up", _speedup(drawn["speedup"], drawn["edges"])),
         ("claims", computation.TITLE, _claims(report, drawn)),
         ("peers", "Peers", _peers(report)),
@@ -121,7 +122,6 @@ def page(
         tag("nav", tag("ul", links), aria_label="Sections"),
         tag("main", [tag("section", tag("h2", title), body, id=name) for name, title, body in sections]),
         tag("footer", f"grailbench {__version__}. Every figure and table has its data as a CSV link."),
-        html_svg.patterns(),
         tag("script", Safe(script)),
     )
     return "<!DOCTYPE html>\n" + tag("html", _head(report.title, script), body, lang="en", class_="no-js") + "\n"
@@ -149,12 +149,12 @@ def _style() -> str:
     for name, series in (("light", style.LIGHT), ("dark", style.DARK)):
         colours = {**_PAGES[name], **{f"s{i}": colour for i, colour in enumerate(series)}}
         css = css.replace(f"@{name.upper()}@", " ".join(f"--{key}: {value};" for key, value in colours.items()))
-    rules = (f"svg .s{i} {{ fill: var(--s{i}); }} svg .mark.open.s{i} {{ stroke: var(--s{i}); }}" for i in range(8))
-    return css + "\n".join(rules)
+    return css + draw.styles()
 
 
 def _script() -> str:
     js = files("grailbench.report").joinpath("templates", "report.js").read_text("utf-8")
+    js = js.replace("// @FIGURES@", draw.script())
     return js.replace("@DEEPEST@", f"{style.DEEPEST:g}").replace("@PENALTY@", f"{statistics.PENALTY:g}")
 
 
@@ -190,22 +190,21 @@ def _status(found: figures.Absent) -> html_tables.Value:
     return html_tables.status(found.status, found.reason)
 
 
-def _figure(figure: Figure, *content: object, absent: bool = False) -> Safe:
-    """A figure with its caption, what is special about it, its data, and with `absent` the cells it cannot show."""
-    found = figures.absent(figure.frame) if absent else []
-    note = tag("p", f"Not drawn, because there is no sound time: {'; '.join(map(str, found))}.", class_="note")
+def _figure(figure: Figure, *content: object) -> Safe:
+    """A figure with its caption, what is special about it, what it cannot show, and its data. `content`: what there is
+    in the place of its drawing."""
+    if not figure.drawable and not content:
+        return Safe("")
+    shown = content or (None if figure.form.empty else Safe(draw.svg(figure)),)
+    missing = tag("p", figure.missing, class_="note") if figure.missing else None
     link = tag("p", "Data: ", download(f"{figure.name}.csv", figure.csv), class_="data")
     caption = tag("figcaption", figure.caption, f" {figure.note}" if figure.note else "", class_="lead")
-    return tag("figure", caption, content, note if found else None, link)
+    return tag("figure", caption, shown, missing, link)
 
 
 def _printed(report: Report, figure: Figure) -> Safe:
-    parts = []
-    if figure.frame.ratio.notna().any():
-        panels, names = html_svg.printed_panels(figure.frame)
-        remark = tag("p", "An open mark: print is known to be odd there; the pointer says how.", class_="note")
-        parts.append(_figure(figure, html_svg.legend(names), panels, remark if figure.frame.erratum.any() else None))
-    return safe([*parts, *(html_tables.published(t) for t in report.every_table if t.name not in COUNT_TABLES)])
+    shown = [table for table in report.every_table if table.name not in COUNT_TABLES]
+    return safe([_figure(figure), *map(html_tables.published, shown)])
 
 
 def _graphs(report: Report) -> Safe:
@@ -213,46 +212,25 @@ def _graphs(report: Report) -> Safe:
 
 
 def _phases(figure: Figure, table: Figure) -> Safe:
-    frame = figure.frame
-    if not (frame.segment != "").any():
+    if not figure.drawable:
         return Safe("")
-    panels, names = html_svg.phase_panels(frame)
-    return safe(
-        [
-            _figure(figure, html_svg.bar_legend(names), panels),
-            tag("h3", table.title),
-            _figure(table, html_tables.phase_table(table.frame)),
-        ]
-    )
+    return safe([_figure(figure), tag("h3", table.title), _figure(table, html_tables.phase_table(table.frame))])
 
 
-def _weights(figure: Figure) -> Safe:
-    if figure.frame.empty:
-        return Safe("")
-    panels, names = html_svg.weight_panels(figure.frame)
-    return _figure(figure, html_svg.bar_legend(names), panels)
-
-
-def _edges(figure: Figure) -> Safe:
-    drawable = figure.frame[(figure.frame["median"] > 0) & (figure.frame.edges > 0)]
-    if drawable.empty:
-        return Safe("")
-    panels, names = html_svg.edge_panels(figure.frame)
-    return _figure(figure, html_svg.legend(names), panels, absent=True)
-
-
-def _speedup(figure: Figure, times: Figure) -> Safe:
+def _speedup(figure: Figure, medians: Figure) -> Safe:
     if figure.frame.speedup.notna().sum() == 0:
         return Safe("")
     remark = (
         "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
-        f"counts as {style.times(1 / statistics.PENALTY)}, or as the configuration's worst where that is worse. Means "
+        f"counts as {times(1 / statistics.PENALTY)}, or as the configuration's worst where that is worse. Means "
         "over other graphs than those of another column are not to be compared with it."
     )
-    if times.frame.config.str.startswith(THESIS_GPU).any():
-        whole = "ready is the way from edges" if "ready" in set(times.frame.phase) else f"from edges: {NOT_FROM_EDGES}"
+    if medians.frame.config.str.startswith(THESIS_GPU).any():
+        whole = (
+            "ready is the way from edges" if "ready" in set(medians.frame.phase) else f"from edges: {NOT_FROM_EDGES}"
+        )
         remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
-    return _figure(figure, html_tables.heat_map(times.frame, figure.frame), tag("p", remark, class_="note"))
+    return _figure(figure, html_tables.heat_map(medians.frame, figure.frame), tag("p", remark, class_="note"))
 
 
 def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
@@ -266,29 +244,9 @@ def _claims(report: Report, drawn: Mapping[str, Figure]) -> Safe:
             html_tables.table(computation.TITLE, [(header, False) for header in claims.headers], rows),
             tag("ul", [tag("li", note) for note in claims.notes], class_="notes"),
             tag("p", "Data: ", download("claims.csv", csv([claims])), class_="data"),
-            [_of_paper(figure) for name, figure in drawn.items() if name.startswith("computation-")],
+            [(tag("h3", figure.title), _figure(figure)) for name, figure in drawn.items() if name.startswith("comput")],
         ]
     )
-
-
-def _of_paper(figure: Figure) -> Safe:
-    """A figure of Computation 2020; one that cannot be drawn says why."""
-    title = tag("h3", figure.title)
-    if figure.name in computation.UNITS and figure.frame.value.notna().any():
-        panels, names = html_svg.pair_panels(figure.frame, computation.UNITS[figure.name])
-        return safe([title, _figure(figure, html_svg.legend(names), panels)])
-    if figure.name == "computation-7" and not figure.frame.empty:
-        panels, names = html_svg.share_panels(figure.frame)
-        return safe([title, _figure(figure, html_svg.bar_legend(names), panels)])
-    if figure.name == "computation-8" and not figure.frame.empty:
-        rows = [
-            [html_tables.text(row.reason), html_tables.text(row.word), html_tables.text(row.meaning),
-             html_tables.number(row.share, f"{row.share:.1%}")]
-            for row in figure.frame.itertuples()
-        ]  # fmt: skip
-        headers = [("Stall reason", False), ("The paper's word", False), ("Meaning", False), ("Share", True)]
-        return safe([title, _figure(figure, html_tables.table(figure.title, headers, rows))])
-    return safe([title, tag("p", figure.note, class_="note")])
 
 
 def _peers(report: Report) -> Safe:
@@ -304,11 +262,8 @@ def _counters(figure: Figure) -> Safe:
     frame = figure.frame
     if frame.empty:
         return tag("p", "The run has none: its implementations did not count their work.", class_="note")
-    parts = []
-    if frame["count"].nunique() > 1:
-        panels, names = html_svg.counter_panels(frame)
-        parts = [html_svg.legend(names), panels]
-    return _figure(figure, parts, html_tables.counter_table(frame))
+    drawing = None if figure.form.empty else Safe(draw.svg(figure))
+    return _figure(figure, drawing, html_tables.counter_table(frame))
 
 
 def _cells(report: Report) -> Safe:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.report import figures
-from grailbench.report import figures_style as style
+from grailbench.report.draw import style
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.html_markup import Safe, download, safe, tag
 from grailbench.report.papers import beside
 from grailbench.report.papers import peers as against
 from grailbench.report.render.csv import csv
-from grailbench.words import BLANK
+from grailbench.words import BLANK, short, times
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +39,7 @@ def number(value: float | None, text: str | None = None) -> Value:
     """A number shown with three digits, or as `text`."""
     if value is None or value != value:
         return Value("", None)
-    return Value(figures.short(value) if text is None else text, float(value))
+    return Value(short(value) if text is None else text, float(value))
 
 
 def status(word: str, reason: str = "") -> Value:
@@ -162,7 +162,7 @@ def phase_table(frame: pandas.DataFrame) -> Safe:
         for part in parts:
             value = row[part]
             share = part not in ("total", "ready") and row["total"] > 0 and value == value
-            label = f"{figures.short(value)} ({value / row['total']:.0%})" if share else None
+            label = f"{short(value)} ({value / row['total']:.0%})" if share else None
             line.append(number(value, label))
         lines.append([*line, _noted(foot, shown.status, shown.reason)])
     return _with_notes(table("Mean ms by phase (share of the trial)", headers, lines), foot)
@@ -279,7 +279,7 @@ def _heat(row, times: dict[str, float | None]) -> Safe:
     if row.status not in figures.SOUND:
         return tag("td", row.status.upper(), class_="fault", title=row.reason or row.status)
     text, kind, shade = tint(row.speedup)
-    return tag("td", text, class_=kind, style=shade, title=f"{figures.short(row.ms)} ms", **known)
+    return tag("td", text, class_=kind, style=shade, title=f"{short(row.ms)} ms", **known)
 
 
 def tint(ratio: float | None) -> tuple[str, str | None, str | None]:
@@ -287,7 +287,7 @@ def tint(ratio: float | None) -> tuple[str, str | None, str | None]:
     if ratio is None or ratio != ratio:
         return BLANK, "none", None
     kind = "faster" if ratio > 1 else "slower" if ratio < 1 else "same"
-    return style.times(ratio), kind, f"--depth:{style.depth(ratio) * 0.55:.3f}"
+    return times(ratio), kind, f"--depth:{style.depth(ratio) * 0.55:.3f}"
 
 
 def _mean(mean: figures.MeanSpeedup | None) -> Safe:

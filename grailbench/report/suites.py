@@ -1,8 +1,7 @@
-"""Runs of problems other than reachability: which modules have their figures and tables.
+"""Runs of problems other than reachability: which modules have their tables.
 
-A suite is two modules, for one problem or several. One has `PROBLEM`, `FIGURES`, `cells`, `figures`, `grid` and
-`records` of the cells of a run (see `report.closure`), the other `PAGES` for matplotlib; a figure is drawn when its
-frame has a row.
+A suite is a module, for one problem or several, with `PROBLEM` and `table` of the cells of a run. Their figures are
+those of `report.plots`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from grailbench import words
 from grailbench.errors import NothingMeasured
-from grailbench.report.figures import Figure
 from grailbench.report.places import place
 from grailbench.report.render.csv import csv
 from grailbench.report.render.json import json
@@ -22,12 +20,10 @@ from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
 from grailbench.runs.cells import Run, load
 
-#: problem -> modules of its tables and figures, and of its drawings
+#: problem to the module of its tables
 SUITES = {
-    "closure": ("grailbench.report.papers.closures", "grailbench.report.plots_closure"),
-    **dict.fromkeys(
-        ("bfs", "sssp", "apsp"), ("grailbench.report.papers.traversals", "grailbench.report.plots_traversal")
-    ),
+    "closure": "grailbench.report.papers.closures",
+    **dict.fromkeys(("bfs", "sssp", "apsp"), "grailbench.report.papers.traversals"),
 }
 FOLDER = "report"
 
@@ -62,13 +58,6 @@ class Suite:
         """Raise NothingMeasured when no cell has a sound time."""
         if not any(cell.sound for cell in self.run.cells):
             raise NothingMeasured(f"{self.title}: no cell was measured")
-
-    def figures(self) -> dict[str, Figure]:
-        """Every figure of every problem of the run, by name."""
-        found: dict[str, Figure] = {}
-        for module in _modules(self.problems):
-            found |= module.figures(self.run.cells)
-        return found
 
     def write(self, form: str = "both", out: str | Path | None = None) -> list[Path]:
         """`report.md` ('markdown') and `PROBLEM.csv` with a line a cell and phase ('csv'), or both, in `out`, by
@@ -112,14 +101,6 @@ def make(run: Run) -> Suite | None:
     return None if not known or "reachability" in run.problems else Suite(run, known)
 
 
-def pages() -> dict:
-    """What draws the figures of all suites, by name."""
-    found = {}
-    for _, drawings in SUITES.values():
-        found |= import_module(drawings).PAGES
-    return found
-
-
 def _modules(problems: Iterable[str]) -> list:
     """The suites of some problems, each once."""
-    return [import_module(name) for name in dict.fromkeys(SUITES[problem][0] for problem in problems)]
+    return [import_module(name) for name in dict.fromkeys(SUITES[problem] for problem in problems)]

@@ -10,30 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.report import published, stalls
+from grailbench.report import published
 from grailbench.report.papers.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Table
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
-from grailbench.runs.rows import SOUND
 from grailbench.words import count
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 LIKE = "-like"
 TITLE = "Claims of Computation 2020"
 PAPER = "gpu-path"  #: the paper's pipeline
 REFERENCE = "sequential"
 SETS = {"benchmark": "computation-1", "home-made": "computation-2"}
-MIB = 1 << 20
-#: of the values of figures 4 to 6
-UNITS = {"computation-4": "s", "computation-5": "MiB", "computation-6": "ms"}
 #: phases apart that are no part of labeling
 _NOT_LABELING = ("query", "ready", "label")
 
@@ -151,160 +145,6 @@ def series_of(found: Iterable[Point]) -> list[Series]:
     rank = {name: i for i, name in enumerate(first)}
     each = dict.fromkeys(point.series for point in found)
     return sorted(each, key=lambda s: (rank.get(s.impl, len(rank)), s.impl, s.filters, s.threads, s.devices))
-
-
-# ------------------------------------------------------------------ frames
-
-HEAD = ("set", "dataset", "generated", "vertices", "edges", "series", "d", "status", "reason")
-
-
-def _head(point: Point) -> dict:
-    cell = point.cell
-    values = (point.set, point.dataset, cell.generated, cell.vertices, cell.edges, point.series.name, point.d,
-              cell.status, cell.reason)  # fmt: skip
-    return dict(zip(HEAD, values, strict=True))
-
-
-def _frame(rows: list[dict], *columns: str) -> pandas.DataFrame:
-    import pandas
-
-    return pandas.DataFrame(rows, columns=[*HEAD, *columns])
-
-
-def labeling(found: list[Point]) -> pandas.DataFrame:
-    """Figure 4, one row a cell: `HEAD`, trials, mean seconds of labeling with the phases apart (`value`), and of
-    `label` alone."""
-    rows = [
-        _head(p) | {"trials": p.cell.trials, "value": _times(p.labeling_ms, 1e-3), "label_s": _times(p.label_ms, 1e-3)}
-        for p in found
-    ]
-    return _frame(rows, "trials", "value", "label_s")
-
-
-def memory(found: list[Point]) -> pandas.DataFrame:
-    """Figure 5, one row a cell and memory ('host' or 'device'): `HEAD`, memory, peak in MiB (`value`)."""
-    rows = []
-    for p in found:
-        peaks = {"host": p.cell.host_peak_bytes, "device": p.cell.device_peak_bytes}
-        if not p.series.impl.startswith("gpu"):
-            del peaks["device"]
-        for name, peak in peaks.items():
-            rows.append(_head(p) | {"memory": name, "value": _times(peak if p.cell.sound else None, 1 / MIB)})
-    return _frame(rows, "memory", "value")
-
-
-def queries(found: list[Point]) -> pandas.DataFrame:
-    """Figure 6, one row a cell: `HEAD`, trials, queries (asked, or to be asked), positives, ms of the batch (`value`, a
-    mean). A graph has as many batches as the run."""
-    rows = []
-    for p in found:
-        counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
-        rows.append(_head(p) | counted | {"value": p.query_ms})
-    frame = _frame(rows, "trials", "queries", "positives", "value")
-    return frame.astype({"queries": "Int64", "positives": "Int64"})
-
-
-def batch_label(row) -> str:
-    """The graph of a row of a frame, and its batch where that is known and not the paper's."""
-    return row.dataset if _printed(batch := getattr(row, "queries", None)) else f"{row.dataset}, {batch:,}"
-
-
-def by_batch(frame: pandas.DataFrame) -> list[pandas.DataFrame]:
-    """A frame of figures 4 to 6 in the parts to draw apart: the paper's batch of queries first, then others."""
-    if "queries" not in frame:
-        return [frame]
-    papers = frame.queries.map(_printed, na_action=None).astype(bool)
-    return [part for part in (frame[papers], frame[~papers]) if not part.empty]
-
-
-def _printed(batch: int | None) -> bool:
-    """Whether a batch is as large as the paper's, or not known, None or pandas' NA."""
-    return not isinstance(batch, Integral) or batch == PRINTED_QUERIES
-
-
-def shares(found: list[Point]) -> pandas.DataFrame:
-    """Figure 7: series, set, generated, of ('steps': the labeling; 'all': with reading, allocation and transfer),
-    cells, part, share: the mean over cells of a part's share.
-
-    Reading is from the graph in the cache; it is in 'all' only where each of the cells has it.
-    """
-    import pandas
-
-    groups: dict[tuple, list[Point]] = {}
-    for point in found:
-        if point.series.impl.startswith("gpu") and point.steps:
-            groups.setdefault((point.series.name, point.set, point.cell.generated), []).append(point)
-    rows = []
-    for key, own in groups.items():
-        reading = all(point.cell.read_ms is not None for point in own)
-        for of in ("steps", "all"):
-            parts = [_parts(point, of, reading) for point in own]
-            for name in dict.fromkeys(name for part in parts for name in part):
-                mean = sum(part.get(name, 0.0) / sum(part.values()) for part in parts) / len(parts)
-                rows.append((*key, of, len(own), name.replace("_", " "), mean))
-    return pandas.DataFrame(rows, columns=["series", "set", "generated", "of", "cells", "part", "share"])
-
-
-def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
-    if of == "steps":
-        return point.steps
-    read = {"read": point.cell.read_ms or 0.0} if reading else {}
-    return {**read, **point.apart, **point.steps}
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
-
-
-@dataclass(frozen=True)
-class Frames:
-    """The data of figures 4 to 8 by name, 'computation-4' and so on, and what is to be said of each."""
-
-    frames: dict[str, pandas.DataFrame]
-    notes: dict[str, str]
-
-
-def frames(cells: Iterable[Cell], profile: Path | None = None) -> Frames:
-    """The figures of a run; all empty, without a note, for a run of other things. `profile`: a CSV of Nsight Compute.
-
-    Raises InputError for a profile that cannot be read.
-    """
-    import pandas
-
-    cells = list(cells)
-    taken = of_paper(cells)
-    found = points(cells) if taken else []
-    once = chosen(found)
-    made = {
-        "computation-4": labeling(once),
-        "computation-5": memory(once),
-        "computation-6": queries(found),
-        "computation-7": shares(once),
-        "computation-8": pandas.DataFrame(columns=stalls.COLUMNS) if profile is None else stalls.read(profile),
-    }
-    notes = dict.fromkeys(made, "")
-    if taken:
-        if not made["computation-5"].value.notna().any():
-            notes["computation-5"] = "Unavailable: the run's cells had no processes of their own (process = 'own')."
-        if made["computation-7"].empty:
-            notes["computation-7"] = "Unavailable: no GPU implementation of the run has timed phases."
-        elif "read" not in set(made["computation-7"].part):
-            notes["computation-7"] = "Reading was not timed in this run."
-        if profile is None:
-            notes["computation-8"] = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
-    return Frames(made, notes)
-
-
-def lost(frame: pandas.DataFrame) -> str:
-    """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
-    groups: dict[tuple, dict[int, None]] = {}
-    for row in frame[~frame.status.isin(SOUND)].itertuples():
-        groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
-    said = [
-        f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"
-        for (series, graph, status, reason), d in groups.items()
-    ]
-    return "; ".join(said)
 
 
 # ------------------------------------------------------------------ claims

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.report import measured
-from grailbench.report.figures import Figure
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
@@ -36,36 +35,14 @@ _STEPS = ("levels", "rounds")  #: counters that say how many steps, one after an
 _BESIDE = ("prepare", "transfer", "ready")  #: phases beside the searches
 _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
             "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches")  # fmt: skip
-
-#: name to title and how to read it
-FIGURES = {
-    "traversal-bfs": (
-        "Breadth-first search (Pathak et al., results)",
-        "Median ms of one search, log axis, from the least to the greatest trial; graphs in the order of the run. "
-        "sequential is one core; fused is ours.",
-    ),
-    "traversal-sssp": (
-        "Shortest paths from a source (Pathak et al., results)",
-        "Median ms of one search, log axis. harish-racy has no time where a search of it was wrong. dijkstra is one "
-        "core; near-far is ours.",
-    ),
-    "traversal-coarsening": (
-        "Thread coarsening (Pathak et al., results)",
-        "Median ms of one search with that many vertices a thread over that with one.",
-    ),
-    "traversal-apsp": ("All pairs (Pathak et al., results)", "Median ms of the whole matrix, log axis."),
-    "traversal-teps": (
-        "Edges traversed a second",
-        "Million edges of the part reached a second, each counted once, harmonic mean over the sources as Graph500 has "
-        "it; log axis.",
-    ),
-}
+#: sizes, and the bounds of the medians `ms` and `rate`, 95 % bootstrap
+MORE = ("sizes", "low", "high", "rate_low", "rate_high")
 
 
-def cells(found: Iterable[Cell], sized: bool = False) -> pandas.DataFrame:
-    """A line a cell: `_COLUMNS`, and its `measured.sizes` if `sized`. `searches` is the number timed in a trial; for a
-    wrong cell the number checked, of which `wrong` were wrong. Times in ms a search, but `ready`, which is of all of
-    them, `rate` in edges a second, `steps` levels or rounds a search.
+def cells(found: Iterable[Cell], full: bool = False) -> pandas.DataFrame:
+    """A line a cell: `_COLUMNS`, and if `full` its `measured.sizes` and the bounds of its medians. `searches` is the
+    number timed in a trial; for a wrong cell the number checked, of which `wrong` were wrong. Times in ms a search, but
+    `ready`, which is of all of them, `rate` in edges a second, `steps` levels or rounds a search.
 
     A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
     with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
@@ -84,7 +61,7 @@ def cells(found: Iterable[Cell], sized: bool = False) -> pandas.DataFrame:
         if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
             dataset = f"{dataset}, seed {cell.seed}"
         lines.append({"dataset": dataset, **_line(cell)})
-    found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(["sizes"] if sized else [])])
+    found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(MORE if full else [])])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *_rank(r.impl)) for r in found.itertuples()]
     return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
@@ -104,8 +81,11 @@ def _line(cell: Cell) -> dict:
     medians = {phase: None if (s := cell.stats(phase)) is None else s.median for phase in _BESIDE}
     counted = {name: None if count is None else count / searches for name, count in _steps(counters).items()}
     transfer = None if medians["transfer"] is None else medians["transfer"] / searches
-    rate = Stats.of(list(cell.rates.values())).median if cell.rates else None
-    times = {"trials": each.trials, "ms": each.median, "least": each.least, "most": each.most, "rate": rate}
+    rates = Stats.of(list(cell.rates.values())) if cell.rates else None
+    times = {"trials": each.trials, "ms": each.median, "least": each.least, "most": each.most}
+    times |= {"low": each.median_low, "high": each.median_high}
+    if rates is not None:
+        times |= {"rate": rates.median, "rate_low": rates.median_low, "rate_high": rates.median_high}
     return line | times | medians | counted | {"transfer": transfer}
 
 
@@ -125,30 +105,10 @@ def _whole(value) -> int | None:
     return None if pandas.isna(value) else int(value)
 
 
-def figures(found: Iterable[Cell]) -> dict[str, Figure]:
-    """Every figure of a run by name; one without data has an empty frame."""
-    found = cells(found)
-    timed = found[found.ms.notna()]
-    frames = {f"traversal-{problem}": timed[timed.problem == problem] for problem in PROBLEMS}
-    frames["traversal-coarsening"] = _coarsening(timed)
-    frames["traversal-teps"] = timed[timed.rate.notna()]
-    notes = {"traversal-sssp": "; ".join(wrong_shares(found))}
-    return {name: Figure(name, *FIGURES[name], frames[name], notes.get(name, "")) for name in FIGURES}
-
-
 def wrong_shares(found: pandas.DataFrame) -> list[str]:
     """'harish-racy on kegg: 12 of 160 searches wrong' for each cell of which that is known."""
     wrong = found[found.wrong.notna()]
     return [f"{r.impl} on {r.dataset}: {int(r.wrong)} of {int(r.searches)} searches wrong" for r in wrong.itertuples()]
-
-
-def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
-    """The coarsened cells with `factor` and `relative`, the time over that of factor 1 on the same graph."""
-    part = timed[timed.impl.str.startswith("coarsened-")].copy()
-    part["factor"] = [int(impl.rpartition("-")[2]) for impl in part.impl]
-    one = part[part.factor == 1].set_index("dataset").ms.to_dict()
-    part["relative"] = [ms / one[name] if name in one else None for name, ms in zip(part.dataset, part.ms, strict=True)]
-    return part[part.relative.notna()]
 
 
 # ------------------------------------------------------------------ the table
@@ -161,7 +121,7 @@ _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 def table(measurements: Iterable[Cell]) -> Table:
     """Medians of every cell, problem by problem and graph by graph; records and CSV are `cells`."""
-    found = cells(measurements, sized=True)
+    found = cells(measurements, full=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines, foot = [], Footnotes()
     for r in found.itertuples():
@@ -186,7 +146,7 @@ def table(measurements: Iterable[Cell]) -> Table:
         *foot.lines(),
     ]
     headers, lines, more = measured.with_sizes(HEADERS, lines, found.sizes)
-    data = found.drop(columns="sizes")
+    data = found.drop(columns=list(MORE))
     return Table(
         PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more], records=measured.plain(data),
         file=PROBLEM, data=data,

@@ -33,26 +33,7 @@
     button.addEventListener("click", () => sort(button.closest("th")));
   }
 
-  // ---- legends: a box hides the marks of its series
-  for (const box of document.querySelectorAll("[data-toggle]")) {
-    const figure = box.closest("figure");
-    const show = () => {
-      for (const mark of figure.querySelectorAll(`.panel [data-series="${box.dataset.toggle}"]`)) {
-        mark.classList.toggle("hidden", !box.checked);
-      }
-    };
-    box.addEventListener("change", show);
-    if (!box.checked) show(); // a reload keeps boxes as they were
-  }
-  for (const button of document.querySelectorAll("[data-all]")) {
-    button.addEventListener("click", () => {
-      for (const box of button.closest("ul").querySelectorAll("[data-toggle]")) {
-        box.checked = button.dataset.all === "all";
-        box.dispatchEvent(new Event("change"));
-      }
-    });
-  }
-
+  // @FIGURES@
   // ---- heat map: another reference, another phase
   const heat = document.getElementById("heat");
   if (heat) {

@@ -63,20 +63,5 @@ def tick_label(value: float) -> str:
     return f"{value:g}"
 
 
-def times(ratio: float | None) -> str:
-    """A ratio as people read it: '0.08×', '1.43×', '120×'; '' for none."""
-    if ratio is None or ratio != ratio:
-        return ""
-    ratio *= 1 + 1e-12  # ties are rounded up, as the page's script does
-    if ratio >= 99.5:
-        return f"{ratio:,.0f}×"
-    if ratio >= 9.95:
-        return f"{ratio:.1f}×"
-    if ratio >= 0.095:
-        return f"{ratio:.2f}×"
-    return f"{ratio:.3f}×" if ratio >= 0.0005 else "<0.001×"
-
-
-def clip(text: str, most: int) -> str:
-    """A text of at most so many letters; what is cut off stands in the data."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+#: what else is coloured, and the page's variable of each colour
+INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"

@@ -1,0 +1,81 @@
+"""Draws any figure, once: the same drawing as an SVG file, as PNG, and within a page.
+
+The same figure gives the same bytes with the same matplotlib: no dates, fixed ids, every length in inches.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from importlib.resources import files as resources
+
+from grailbench.report.figure import Bars, Figure, Grid, Marks
+
+DPI = 300
+
+
+def svg(figure: Figure) -> str:
+    """The drawings of a figure for a page, in a box that scrolls sideways: legend and panels alone, colours and font
+    the page's. Of use without a script; `script` adds hints on touch and a legend that hides its series."""
+    from html import escape
+
+    from grailbench.report.draw.markup import inline
+
+    found = "".join(inline(sheet, drawn["svg"]) for sheet, drawn in _sheets(figure, ("svg",), words=False))
+    label = escape(figure.title, quote=True)
+    return f'<div class="drawing scroll" tabindex="0" role="region" aria-label="{label}">{found}</div>'
+
+
+def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str, bytes]]:
+    """Names and contents of a figure's files: each page in each format ('svg', 'png', 'both'), then the data.
+
+    source  where the numbers come from, at the foot
+    """
+    from grailbench.report.draw.markup import file
+
+    kinds = ("svg", "png") if form == "both" else (form,)
+    for number, (sheet, drawn) in enumerate(_sheets(figure, kinds, source), 1):
+        stem = figure.name if number == 1 else f"{figure.name}-{number}"
+        for kind in kinds:
+            yield f"{stem}.{kind}", file(sheet, drawn[kind]) if kind == "svg" else drawn[kind]
+    yield f"{figure.name}.csv", figure.csv.encode()
+
+
+def script() -> str:
+    """JavaScript of a page's figures; needs no eval."""
+    return resources(__name__).joinpath("figures.js").read_text("utf-8")
+
+
+def styles() -> str:
+    """CSS of a page's figures."""
+    return resources(__name__).joinpath("figures.css").read_text("utf-8")
+
+
+def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
+    """Each page of a figure, and what matplotlib makes of it in each of the kinds."""
+    from grailbench.report.draw import bars, grid, marks
+    from grailbench.report.draw.sheet import Sheet, page, styled
+
+    form = figure.form
+    draw = {Marks: marks.blocks, Bars: bars.blocks, Grid: grid.blocks}[type(form)]
+    names = () if form.empty or isinstance(form, Grid) else form.names
+    with styled(figure.name):
+        pages = page([] if form.empty else draw(form)) or [[]]
+    for number, own in enumerate(pages, 1):
+        with styled(f"{figure.name}-{number}"):
+            sheet = Sheet(figure, names, isinstance(form, Bars), sum(block.height for block in own), words, source)
+            top = 0.0
+            for block in own:
+                block.draw(sheet, top)
+                top += block.height
+            drawn = {kind: _drawn(sheet, kind) for kind in kinds}
+        yield sheet, drawn
+
+
+def _drawn(sheet, kind: str) -> bytes:
+    """A sheet as matplotlib writes it, without dates."""
+    about = {"Title": sheet.figure.title, "Description": sheet.figure.caption}
+    about |= {"Date": None, "Creator": "grailbench"} if kind == "svg" else {"Software": "grailbench"}
+    out = io.BytesIO()
+    sheet.picture.savefig(out, format=kind, dpi=DPI, metadata=about)
+    return out.getvalue()

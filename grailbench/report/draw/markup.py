@@ -1,0 +1,112 @@
+"""From matplotlib's SVG to ours: small, the same each time, its marks named, so that a page's script finds them.
+
+Each group of marks of a series has `data-series`, its sign in the legend `data-key`, and each mark its hint as `title`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from xml.etree import ElementTree
+
+from grailbench.report.draw import style
+from grailbench.report.draw.sheet import Sheet, Shown
+
+_SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+_LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+_GEOMETRY = ("d", "x", "y", "width", "height", "transform", "style", "points")
+_FONT = "'DejaVu Sans'"
+#: what a colour of a file is on a page, whose variables follow its theme
+_VARIABLES = {
+    **{colour: f"var(--s{i})" for i, colour in enumerate(style.LIGHT)},
+    style.INK: "var(--ink)", style.SOFT: "var(--soft)", style.LINE: "var(--line)", style.EDGE: "var(--edge)",
+    style.GUIDE: "var(--edge)", style.BAD: "var(--bad)", style.PAPER: "var(--page)",
+}  # fmt: skip
+_COLOUR = re.compile("|".join(_VARIABLES))
+
+
+def file(sheet: Sheet, drawn: bytes) -> bytes:
+    """An SVG file with its title, from what matplotlib wrote of a sheet."""
+    root = _rewritten(sheet, drawn)
+    words = [("title", sheet.figure.title), ("desc", sheet.figure.caption)]
+    for at, (name, text) in enumerate(words):
+        element = ElementTree.Element(_SVG + name)
+        element.text = text
+        root.insert(at, element)
+    text = _text(root).replace(_FONT, f"{_FONT}, Verdana, sans-serif")
+    return ('<?xml version="1.0" encoding="utf-8"?>\n' + text + "\n").encode()
+
+
+def inline(sheet: Sheet, drawn: bytes) -> str:
+    """An SVG element of a page, in the page's font and the colours of its theme."""
+    root = _rewritten(sheet, drawn)
+    root.set("role", "group")
+    root.set("aria-label", f"{sheet.figure.title}. {sheet.figure.caption}")
+    for name in ("width", "height"):
+        del root.attrib[name]
+    for element in root.iter():
+        if (own := element.get("style")) is not None:
+            own = own.replace(_FONT, "system-ui, sans-serif")
+            element.set("style", _COLOUR.sub(lambda found: _VARIABLES[found[0]], own))
+    text = _text(root)
+    return re.sub(r' xmlns(:xlink)?="[^"]*"', "", text, count=2)
+
+
+def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
+    root = ElementTree.fromstring(drawn)
+    for child in list(root):
+        if child.tag.rpartition("}")[2] in ("metadata", "defs"):  # its style would be that of a whole page
+            root.remove(child)
+    root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
+    _name(root, sheet.shown)
+    _tidy(root)
+    return root
+
+
+def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
+    """Say of each group of marks which series it is, and give its marks their hints."""
+    for group in root.iter(f"{_SVG}g"):
+        found = shown.get(group.attrib.pop("id", ""))
+        if found is None:
+            continue
+        group.set("data-key" if found.key else "data-series", str(found.series))
+        inner = {child for defs in group.iter(f"{_SVG}defs") for child in defs.iter()}
+        marks = [each for each in group.iter() if each.tag in (_SVG + "use", _SVG + "path") and each not in inner]
+        for mark, hint in zip(marks, found.hints, strict=bool(found.hints)):
+            if hint:
+                ElementTree.SubElement(mark, f"{_SVG}title").text = hint
+
+
+def _tidy(parent: ElementTree.Element) -> None:
+    """Two decimals; a style that all children share, once; no group that says nothing."""
+    for child in list(parent):
+        _tidy(child)
+        if child.tag == f"{_SVG}g" and not child.attrib:
+            at = list(parent).index(child)
+            parent.remove(child)
+            for offset, inner in enumerate(list(child)):
+                parent.insert(at + offset, inner)
+    for name in _GEOMETRY:
+        if name in parent.attrib:
+            parent.set(name, _LONG.sub(_short, parent.attrib[name]))
+    parent.text = None if parent.text is not None and not parent.text.strip() else parent.text
+    parent.tail = None
+    styles = {child.get("style") for child in parent if child.tag != f"{_SVG}defs"}
+    if parent.tag == f"{_SVG}g" and "style" not in parent.attrib and len(styles) == 1 and None not in styles:
+        parent.set("style", styles.pop())
+        for child in parent:
+            child.attrib.pop("style", None)
+
+
+def _short(number: re.Match) -> str:
+    text = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _text(root: ElementTree.Element) -> str:
+    ElementTree.register_namespace("", _SVG[1:-1])
+    ElementTree.register_namespace("xlink", _LINK[1:-1])
+    out = io.StringIO()
+    ElementTree.ElementTree(root).write(out, encoding="unicode")
+    return out.getvalue()

@@ -1,0 +1,98 @@
+"""Figures 5 to 8 of the closure report with ours beside, and the device time of the closure itself.
+
+The graphs are those that `grailbench.graph.generate.shapes` makes from their names. Marks are means over the trials of
+a cell, their bands 95 % bootstrap intervals of the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
+from grailbench.report.papers import closures
+from grailbench.runs.cells import Cell
+from grailbench.words import short
+
+if TYPE_CHECKING:
+    import pandas
+
+SMALL = 1000  #: vertices up to which figures 5 and 6 go
+FAST = ("tiled", "managed", "sssp-each", *closures.OURS)  #: what figure 8 shows
+TITLES = {
+    "custom": "custom graph",
+    "erdos-renyi": "Erdős-Rényi graph",
+    "random-tree": "random tree",
+    "scale-free": "scale-free graph",
+}
+_COPIES = {"host_to_device": "host to device", "device_to_host": "device to host"}
+
+
+def figures(measured: Iterable[Cell]) -> dict[str, Figure]:
+    """Every figure of a run by name; one without data has an empty form."""
+    measured = closures.ordered(measured)
+    found = closures.cells(measured)
+    solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
+    copied = found[found.phase.isin(list(_COPIES)) & (found.kind != "")]
+    renyi = solved[solved.kind == "erdos-renyi"]
+    large = set(solved.vertices[solved.vertices > SMALL])
+    frames = {
+        "closure-5": solved[solved.vertices <= SMALL],
+        "closure-6": _copies(copied[copied.vertices <= SMALL]),
+        "closure-7": renyi[renyi.impl.isin(["floyd-warshall", *FAST]) & (renyi.vertices >= SMALL)],
+        "closure-8": solved[solved.impl.isin(FAST) & (solved.vertices >= SMALL)] if large else solved[:0],
+        "closure-kernels": found[(found.phase == "kernel") & found.kind.isin(list(TITLES))],
+    }
+    bounds = _bounds(measured)
+    return {name: Figure(name, frame, _marks(name, frame, bounds)) for name, frame in frames.items()}
+
+
+def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Over the kinds of graph of one size."""
+    import pandas
+
+    lines = []
+    for (phase, impl, vertices), own in frame.groupby(["phase", "impl", "vertices"], sort=False):
+        lines.append({
+            "kind": "", "density": None, "vertices": vertices, "impl": impl, "phase": phase, "trials": own.trials.sum(),
+            "mean": own["mean"].mean(), "least": own.least.min(), "most": own.most.max(),
+        })  # fmt: skip
+    columns = ["kind", "density", "vertices", "impl", "phase", "trials", "mean", "least", "most"]
+    return pandas.DataFrame(lines, columns=columns)
+
+
+def _bounds(measured: Iterable[Cell]) -> dict[tuple, tuple[float, float]]:
+    """The 95 % interval of the mean of the drawn phases by dataset, implementation, threads and phase."""
+    return {
+        (cell.dataset, cell.impl, cell.threads or None, phase): (stats.low, stats.high)
+        for cell in measured
+        if cell.sound
+        for (under, phase), stats in cell.phases.items()
+        if phase in ("solve", "kernel") and under != "ready"
+    }
+
+
+def _marks(name: str, frame: pandas.DataFrame, bounds: dict[tuple, tuple[float, float]]) -> Marks:
+    """A panel a kind of graph, or a direction of copying; a line an implementation."""
+    copies = name == "closure-6"
+    names, panels = closures.order(frame.impl), {}
+    for row in frame[frame["mean"] > 0].itertuples():
+        title = _COPIES[row.phase] if copies else _panel_name(row)
+        series = closures.series_name(row.impl)
+        if copies:
+            low, high = row.least, row.most
+        else:
+            threads = int(row.threads) if row.threads == row.threads and row.threads is not None else None
+            low, high = bounds[row.dataset, row.impl, threads, row.phase]
+        mark = Mark(series, float(row.vertices), row.mean, f"{series}, {row.vertices:,} vertices: {short(row.mean)} ms "
+                    f"({short(low)} to {short(high)})", low, high)  # fmt: skip
+        panels.setdefault(title, []).append(mark)
+    across = Axis("vertices", "log" if name == "closure-kernels" else "linear")
+    found = tuple(Panel(title, tuple(marks)) for title, marks in panels.items())
+    return Marks(found, tuple(closures.series_name(each) for each in names), across, Axis("ms"), lines=True)
+
+
+def _panel_name(row) -> str:
+    """What a panel of figures 5, 7, 8 is called: 'custom graph, density 0.1'."""
+    density = "" if row.density is None or row.density != row.density else f", density {row.density:g}"
+    return f"{TITLES.get(row.kind, row.kind)}{density}"

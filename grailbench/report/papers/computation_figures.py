@@ -1,0 +1,248 @@
+"""Figures 4 to 8 of Computation 2020, and the frames that they are drawn from: times, memory, shares and stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.report import stalls
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
+from grailbench.report.papers.computation import Point, chosen, of_paper, points
+from grailbench.report.published import PRINTED_QUERIES
+from grailbench.runs.cells import Cell
+from grailbench.runs.rows import SOUND
+from grailbench.words import count, short
+
+if TYPE_CHECKING:
+    import pandas
+
+MIB = 1 << 20
+_Bounds = list[tuple[float | None, float | None]]
+
+
+def figures(cells: Iterable[Cell], sampled: str = "", profile: Path | None = None) -> list[Figure]:
+    """The figures of a run; all empty, without a note, for a run of other things. `profile`: a CSV of Nsight Compute;
+    `sampled`: a sentence on sampled times.
+
+    Raises InputError for a profile that cannot be read.
+    """
+    import pandas
+
+    cells = list(cells)
+    found = points(cells) if (taken := of_paper(cells)) else []
+    once = chosen(found)
+    stalled = pandas.DataFrame(columns=stalls.COLUMNS) if profile is None else stalls.read(profile)
+    peaks, steps = memory(once), shares(once)
+    apart = "Unavailable: the run's cells had no processes of their own (process = 'own')."
+    untimed = "Unavailable: no GPU implementation of the run has timed phases."
+    unread = "" if steps.empty or "read" in set(steps.part) else "Reading was not timed in this run."
+    unprofiled = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
+    times = {"computation-4": (labeling(once), "mean s", [_labeling_bounds(point) for point in once]),
+             "computation-5": (peaks, "MiB", [(None, None)] * len(peaks)),
+             "computation-6": (queries(found), "mean ms", [_query_bounds(point) for point in found])}  # fmt: skip
+    notes = {"computation-5": "" if not taken or peaks.value.notna().any() else apart}
+    made = [
+        _by_d(name, frame, unit, bounds, notes.get(name, ""), "" if name == "computation-5" else sampled)
+        for name, (frame, unit, bounds) in times.items()
+    ]
+    noted = " ".join(text for text in (unread, "" if steps.empty else sampled) if text)
+    return [
+        *made,
+        Figure("computation-7", steps, _bars(steps), untimed if taken and steps.empty else noted),
+        Figure("computation-8", stalled, _stalls(stalled), unprofiled if taken and profile is None else ""),
+    ]
+
+
+# ------------------------------------------------------------------ figures 4, 5 and 6
+
+
+def _by_d(name: str, frame: pandas.DataFrame, unit: str, bounds: _Bounds, note: str, sampled: str) -> Figure:
+    """A panel a set and series, a line a graph, a mark a number of label pairs on an axis that the panels of a set
+    share; batches of queries that are not the paper's in panels of their own, after the others."""
+    kinds = ["set", "series", *(["memory"] if "memory" in frame else [])]
+    limits = dict(zip(frame.index, bounds, strict=True))
+    panels = []
+    for number, part in enumerate([] if note else by_batch(frame)):
+        for key, own in part.groupby(kinds, sort=False):
+            if own.value.notna().any() or (~own.status.isin(SOUND)).any():
+                marks = tuple(_mark(row, unit, limits[row.Index]) for row in own.itertuples())
+                panels.append(Panel(f"{' '.join(key[1:])}: {key[0]}", marks, shared=f"{key[0]} {number}"))
+    drawn = {panel.shared for panel in panels if any(not mark.word for mark in panel.items)}
+    panels = tuple(panel for panel in panels if panel.shared in drawn)
+    form = Marks(panels, tuple(f"d = {d}" for d in sorted(set(frame.d))), Axis(unit), Axis(scale="names"))
+    if not frame.empty and (frame.status == "sampled").any():
+        note = " ".join(text for text in (note, sampled) if text)
+    missing = lost(frame)
+    missing = f"Lost: {missing[:900]}{'…' if len(missing) > 900 else ''}." if missing else ""
+    return Figure(name, frame, form, note, missing)
+
+
+def _mark(row, unit: str, bounds: tuple[float | None, float | None]) -> Mark:
+    graph, series = batch_label(row), f"d = {row.d}"
+    if row.value is None or not row.value > 0:
+        return Mark(series, None, graph, word=_WORDS.get(row.status, row.status.upper()))
+    hint = f"{graph}, {series}: {short(row.value)} {unit.removeprefix('mean ')}"
+    return Mark(series, row.value, graph, hint, *bounds, row.generated)
+
+
+_WORDS = {"out of memory": "OOM"}
+
+
+def _labeling_bounds(point: Point) -> tuple[float | None, float | None]:
+    """Seconds: the bounds of `label` and of the phases apart, summed, which are no narrower than those of the sum."""
+    if point.labeling_ms is None:
+        return None, None
+    parts = [point.cell.phases["", name] for name in ("label", *point.apart)]
+    return sum(part.low for part in parts) / 1e3, sum(part.high for part in parts) / 1e3
+
+
+def _query_bounds(point: Point) -> tuple[float | None, float | None]:
+    """Milliseconds: the bounds of the mean of a batch."""
+    return (None, None) if point.query_ms is None else (point.cell.stats("query").low, point.cell.stats("query").high)
+
+
+HEAD = ("set", "dataset", "generated", "vertices", "edges", "series", "d", "status", "reason")
+
+
+def _head(point: Point) -> dict:
+    cell = point.cell
+    values = (point.set, point.dataset, cell.generated, cell.vertices, cell.edges, point.series.name, point.d,
+              cell.status, cell.reason)  # fmt: skip
+    return dict(zip(HEAD, values, strict=True))
+
+
+def _frame(rows: list[dict], *columns: str) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.DataFrame(rows, columns=[*HEAD, *columns])
+
+
+def labeling(found: list[Point]) -> pandas.DataFrame:
+    """Figure 4, one row a cell: `HEAD`, trials, mean seconds of labeling with the phases apart (`value`), and of
+    `label` alone."""
+    rows = [
+        _head(p) | {"trials": p.cell.trials, "value": _times(p.labeling_ms, 1e-3), "label_s": _times(p.label_ms, 1e-3)}
+        for p in found
+    ]
+    return _frame(rows, "trials", "value", "label_s")
+
+
+def memory(found: list[Point]) -> pandas.DataFrame:
+    """Figure 5, one row a cell and memory ('host' or 'device'): `HEAD`, memory, peak in MiB (`value`)."""
+    rows = []
+    for p in found:
+        peaks = {"host": p.cell.host_peak_bytes, "device": p.cell.device_peak_bytes}
+        if not p.series.impl.startswith("gpu"):
+            del peaks["device"]
+        for name, peak in peaks.items():
+            rows.append(_head(p) | {"memory": name, "value": _times(peak if p.cell.sound else None, 1 / MIB)})
+    return _frame(rows, "memory", "value")
+
+
+def queries(found: list[Point]) -> pandas.DataFrame:
+    """Figure 6, one row a cell: `HEAD`, trials, queries (asked, or to be asked), positives, ms of the batch (`value`, a
+    mean). A graph has as many batches as the run."""
+    rows = []
+    for p in found:
+        counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
+        rows.append(_head(p) | counted | {"value": p.query_ms})
+    frame = _frame(rows, "trials", "queries", "positives", "value")
+    return frame.astype({"queries": "Int64", "positives": "Int64"})
+
+
+def batch_label(row) -> str:
+    """The graph of a row of a frame, and its batch where that is known and not the paper's."""
+    return row.dataset if _printed(batch := getattr(row, "queries", None)) else f"{row.dataset}, {batch:,}"
+
+
+def by_batch(frame: pandas.DataFrame) -> list[pandas.DataFrame]:
+    """A frame of figures 4 to 6 in the parts to draw apart: the paper's batch of queries first, then others."""
+    if "queries" not in frame:
+        return [frame]
+    papers = frame.queries.map(_printed, na_action=None).astype(bool)
+    return [part for part in (frame[papers], frame[~papers]) if not part.empty]
+
+
+def _printed(batch: int | None) -> bool:
+    """Whether a batch is as large as the paper's, or not known, None or pandas' NA."""
+    return not isinstance(batch, Integral) or batch == PRINTED_QUERIES
+
+
+def lost(frame: pandas.DataFrame) -> str:
+    """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
+    groups: dict[tuple, dict[int, None]] = {}
+    for row in frame[~frame.status.isin(SOUND)].itertuples():
+        groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
+    said = [
+        f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"
+        for (series, graph, status, reason), d in groups.items()
+    ]
+    return "; ".join(said)
+
+
+# ------------------------------------------------------------------ figures 7 and 8
+
+
+def _bars(frame: pandas.DataFrame) -> Bars:
+    """A panel a series: a bar of the steps and one of everything, for each set; real and generated graphs apart."""
+    panels = []
+    for series, group in frame.groupby("series", sort=False):
+        bars = []
+        for (name, generated, of), own in group.groupby(["set", "generated", "of"], sort=False):
+            label = f"{name}{', generated' if generated else ''}: {of} ({count(own.cells.iloc[0], 'cell')})"
+            hints = [f"{series}, {label}, {row.part}: {row.share:.0%}" for row in own.itertuples()]
+            parts = [Part(row.part, row.share, hint) for row, hint in zip(own.itertuples(), hints, strict=True)]
+            bars.append(Bar(label, tuple(parts)))
+        panels.append(Panel(str(series), tuple(bars)))
+    return Bars(tuple(panels), tuple(dict.fromkeys(frame.part)), whole=True, across=1)
+
+
+def _stalls(frame: pandas.DataFrame) -> Bars:
+    """A bar of the paper's words, and one a stall reason."""
+    if frame.empty:
+        return Bars((), ())
+    words = frame.groupby("word", sort=False).share.sum().sort_values(ascending=False, kind="stable")
+    parts = tuple(Part(word, share, f"{word}: {share:.1%}") for word, share in words.items())
+    reasons = [
+        Bar(f"{row.reason}: {row.meaning}", (Part(row.word, row.share, f"{row.reason}: {row.share:.1%}"),),
+            f"{row.share:.1%}")
+        for row in frame.itertuples()
+    ]  # fmt: skip
+    panels = (Panel("in the paper's words", (Bar("all stalls", parts),)), Panel("by stall reason", tuple(reasons)))
+    return Bars(panels, tuple(words.index), whole=True, across=1)
+
+
+def shares(found: list[Point]) -> pandas.DataFrame:
+    """Figure 7: series, set, generated, of ('steps': the labeling; 'all': with reading, allocation and transfer),
+    cells, part, share: the mean over cells of a part's share.
+
+    Reading is from the graph in the cache; it is in 'all' only where each of the cells has it.
+    """
+    import pandas
+
+    groups: dict[tuple, list[Point]] = {}
+    for point in found:
+        if point.series.impl.startswith("gpu") and point.steps:
+            groups.setdefault((point.series.name, point.set, point.cell.generated), []).append(point)
+    rows = []
+    for key, own in groups.items():
+        reading = all(point.cell.read_ms is not None for point in own)
+        for of in ("steps", "all"):
+            parts = [_parts(point, of, reading) for point in own]
+            for name in dict.fromkeys(name for part in parts for name in part):
+                mean = sum(part.get(name, 0.0) / sum(part.values()) for part in parts) / len(parts)
+                rows.append((*key, of, len(own), name.replace("_", " "), mean))
+    return pandas.DataFrame(rows, columns=["series", "set", "generated", "of", "cells", "part", "share"])
+
+
+def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
+    if of == "steps":
+        return point.steps
+    read = {"read": point.cell.read_ms or 0.0} if reading else {}
+    return {**read, **point.apart, **point.steps}
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

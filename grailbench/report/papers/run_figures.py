@@ -1,0 +1,196 @@
+"""The figures of any run of reachability: where its time goes, against edges, speed-up, counters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grailbench.report import figures
+from grailbench.report.draw import style
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Panel, Part, Tile
+from grailbench.report.figures import graph_label, series_label
+from grailbench.report.papers import computation_figures, thesis_figures
+from grailbench.report.papers.beside import Filled
+from grailbench.report.papers.thesis import others
+from grailbench.runs.cells import Cell
+from grailbench.runs.rows import SOUND
+from grailbench.words import clip, short, times
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def of_report(
+    cells: Iterable[Cell],
+    tables: Iterable[Filled],
+    reference: str | None = None,
+    phase: str = "query",
+    profile: Path | None = None,
+) -> dict[str, Figure]:
+    """Every figure of a run by name, in the order of `captions.CAPTIONS`; one without data has an empty form.
+
+    `reference` as `figures.choose_reference` takes it; `profile`: the CSV of Nsight Compute for figure 8. Raises
+    InputError for a reference that is none, or a profile that cannot be read.
+    """
+    cells = figures.ordered(cells)
+    chosen = figures.choose_reference(cells, reference)
+    tables = list(tables)
+    sampled, speedup = _sampled(cells), figures.speedup(cells, chosen, phase)
+    noted = f"Reference: {chosen}. Phase: {phase}.{figures.beside_the_device(cells, chosen, phase)}"
+    found = [
+        thesis_figures.printed(tables, sampled),
+        phases(figures.phases(cells), sampled),
+        phase_table(figures.phase_table(cells), sampled),
+        thesis_figures.weights([*tables, *others(cells)], sampled),
+        edges(figures.edges(cells), sampled),
+        Figure("speedup", speedup, _speedups(speedup), _notes(speedup, noted, sampled)),
+        counters(figures.counters(cells)),
+        *computation_figures.figures(cells, sampled, profile),
+    ]
+    return {figure.name: figure for figure in found}
+
+
+def _sampled(cells: list[Cell]) -> str:
+    """Which graphs have sampled times, in a sentence, with the query set where others were checked; '' when none."""
+    checked = {cell.dataset for cell in cells if cell.sound and cell.status != "sampled"}
+    found = dict.fromkeys(
+        f"{cell.dataset} ({cell.query_set})" if cell.dataset in checked else cell.dataset
+        for cell in cells
+        if cell.status == "sampled"
+    )
+    return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
+
+
+def _notes(frame: pandas.DataFrame, *texts: str) -> str:
+    """The texts that there are; the last, on sampled times, where the frame has such."""
+    *some, sampled = texts
+    return " ".join(text for text in (*some, sampled if (frame.status == "sampled").any() else "") if text)
+
+
+def _missing(frame: pandas.DataFrame) -> str:
+    """The cells of a frame without a sound time, the first in full."""
+    found = figures.absent(frame)
+    more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
+    return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""
+
+
+def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A panel a graph and query set with any time, a bar a configuration, its total at its end."""
+    names = tuple(dict.fromkeys(frame.segment[frame.segment != ""]))
+    panels = []
+    for _, part in frame.groupby(["dataset", "queries"], sort=False):
+        if part.ms.notna().any():
+            title = graph_label(next(part.itertuples()))
+            bars = [
+                _bar(title, str(config), list(own.itertuples())) for config, own in part.groupby("config", sort=False)
+            ]
+            panels.append(Panel(title, tuple(bars)))
+    return Figure("phases", frame, Bars(tuple(panels), names), _notes(frame, sampled), _missing(frame))
+
+
+def _bar(title: str, config: str, rows: list) -> Bar:
+    first = rows[0]
+    if all(math.isnan(row.ms) for row in rows):
+        return Bar(config, (), lost=first.status.upper() + (f": {first.reason}" if first.reason else ""))
+    hints = [f"{title}, {config}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}" for row in rows]
+    parts = tuple(Part(row.segment, row.ms, hint) for row, hint in zip(rows, hints, strict=True))
+    status = "" if first.status == "ok" else f" ({first.status})"
+    return Bar(config, parts, f"{short(sum(row.ms for row in rows))} ms{status}")
+
+
+def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A line a cell, a column a part, its share of the trial as the depth of its tint."""
+    parts = [name for name in frame.columns if name not in figures.HEAD and frame[name].notna().any()]
+    lines = [
+        (f"{graph_label(shown)}: {shown.config}", tuple(_share(row, part, parts) for part in parts))
+        for shown, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True)
+    ]
+    return Figure("phase-table", frame, Grid(tuple(parts), tuple(lines) if parts else ()), _notes(frame, sampled))
+
+
+def _share(row, part: str, parts: list[str]) -> Tile:
+    if row.status not in SOUND:
+        return Tile(_word(row.status), bad=True) if part == parts[0] else Tile("")
+    value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
+    return Tile(short(row[part]), 0.0 if math.isnan(value) else value)
+
+
+def _word(status: str) -> str:
+    """A status in the room of a tile."""
+    return {"out of memory": "OOM", "incomplete": "INCOMPL."}.get(status, status.upper())
+
+
+def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A panel a phase; medians with their intervals."""
+    shown = frame[(frame["median"] > 0) & (frame.edges > 0)]
+    names = tuple(dict.fromkeys(series_label(row) for row in shown.itertuples()))
+    panels = []
+    for phase, part in shown.groupby("phase", sort=False):
+        marks = tuple(
+            Mark(
+                series_label(row), float(row.edges), row.median,
+                f"{row.dataset}, {series_label(row)}: {short(row.median)} ms (95 %: {short(row.median_low)} to "
+                f"{short(row.median_high)}), {row.edges:,} edges",
+                row.median_low, row.median_high, row.generated,
+            )
+            for row in part.itertuples()
+        )  # fmt: skip
+        graphs = part.drop_duplicates("dataset").sort_values(["edges", "dataset"])
+        above = tuple((float(row.edges), clip(row.dataset, 16)) for row in graphs.itertuples())
+        panels.append(Panel(str(phase), marks, above=above))
+    words = [*(f"{10**k} ns an edge" for k in range(3)), *(f"{10**k} µs an edge" for k in range(4))]
+    guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
+    form = Marks(tuple(panels), names, Axis("edges"), Axis("median ms"), guides=guides, guided=("label", "ready"),
+                 across=1)  # fmt: skip
+    return Figure("edges", frame, form, _notes(frame, sampled), _missing(frame))
+
+
+def counters(frame: pandas.DataFrame) -> Figure:
+    """A panel a counter that tells cells apart, a line a graph."""
+    names = tuple(dict.fromkeys(series_label(row) for row in frame.itertuples()))
+    panels = []
+    for counter, part in frame[frame["count"] > 0].groupby("counter", sort=False):
+        if part["count"].nunique() > 1:
+            marks = [
+                Mark(name := series_label(row), float(row.count), row.dataset, f"{row.dataset}, {name}: {row.count:,}",
+                     open=row.generated)
+                for row in part.itertuples()
+            ]  # fmt: skip
+            panels.append(Panel(str(counter).replace("_", " "), tuple(marks)))
+    return Figure("counters", frame, Marks(tuple(panels), names, y=Axis(scale="names")))
+
+
+def _speedups(frame: pandas.DataFrame) -> Grid:
+    """A line a graph and query set, then their geometric mean; generated graphs after the others."""
+    if not frame.speedup.notna().any():
+        return Grid((), ())
+    configs = tuple(dict.fromkeys(frame.config))
+    lines = []
+    for (generated, queries), group in sorted(
+        frame.groupby(["generated", "queries"], sort=False), key=lambda each: each[0]
+    ):
+        for _, part in group.groupby("dataset", sort=False):
+            own = {row.config: row for row in part.itertuples()}
+            tiles = tuple(_ratio(own.get(config)) for config in configs)
+            lines.append((graph_label(next(part.itertuples())), tiles))
+        means = {mean.config: mean for mean in figures.mean_speedups(group)}
+        words = ("geometric mean", queries, "generated" if generated else "")
+        lines.append((", ".join(filter(None, words)), tuple(_mean(means.get(config)) for config in configs)))
+    return Grid(configs, tuple(lines))
+
+
+def _ratio(row) -> Tile:
+    if row is None:
+        return Tile("")
+    if not row.speedup > 0:
+        return Tile("–") if row.status in SOUND else Tile(_word(row.status), bad=True)
+    return Tile(times(row.speedup), math.copysign(style.depth(row.speedup), row.speedup - 1.0))
+
+
+def _mean(mean: figures.MeanSpeedup | None) -> Tile:
+    if mean is None:
+        return Tile("–")
+    text = f"{times(mean.speedup)}\n{figures.over(mean)}".replace(", ", "\n")
+    return Tile(text, math.copysign(style.depth(mean.speedup), mean.speedup - 1.0))

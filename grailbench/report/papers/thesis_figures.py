@@ -1,0 +1,152 @@
+"""The thesis's figures: its printed times against ours, and the weight of each phase of its labeling."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
+from grailbench.report.papers.beside import Entry, Filled
+from grailbench.report.papers.feeds import CPU, FEEDS, WEIGHTS
+from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES
+from grailbench.words import count, short, times
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
+    """A panel a printed column, a series a table; an open mark where print is known to be odd."""
+    tables = list(tables)
+    frame = printed_frame(tables)
+    bounds = {(name, dataset, column): _bounds(name, column, entry) for name, dataset, column, entry in _times(tables)}
+    shown = frame[frame.ratio.notna() & (frame.printed > 0)]
+    panels = []
+    for column, part in shown.groupby("column", sort=False):
+        marks = [
+            Mark(
+                f"table {row.table}", row.printed, row.measured,
+                f"{row.title}: printed {short(row.printed)} ms, measured {short(row.measured)} ms, "
+                f"{times(row.ratio)}" + (f" ({row.erratum})" if row.erratum else ""),
+                *bounds[row.table, row.dataset, column], bool(row.erratum),
+            )
+            for row in part.itertuples()
+        ]  # fmt: skip
+        panels.append(Panel(str(column), tuple(marks)))
+    names = tuple(dict.fromkeys(f"table {name}" for name in shown.table))
+    guides = tuple((10.0**k, "equal" if k == 0 else f"{10.0**k:g}×") for k in range(-9, 10))
+    form = Marks(tuple(panels), names, Axis("printed ms"), Axis("measured ms"), square=True, guides=guides)
+    odd = "An open mark: print is known to be odd there." if shown.erratum.any() else ""
+    noted = sampled if (frame.status == "sampled").any() else ""
+    return Figure("printed", frame, form, " ".join(text for text in (odd, noted) if text))
+
+
+def _times(tables: Iterable[Filled]) -> Iterable[tuple[str, str, str, Entry]]:
+    """The printed times of tables 2.4-2.6 and 6.1-6.6, one that both have once: table, dataset, column, entry."""
+    for table in tables:
+        for row in table.rows if table.name in TIME_TABLES else ():
+            for column, feed in FEEDS[table.name].items():
+                entry = row.entries[column]
+                if not (feed.counts or entry.printed is None or (table.name in GPU_TABLES and column in CPU)):
+                    yield table.name, row.dataset, column, entry
+
+
+def _bounds(table: str, column: str, entry: Entry) -> tuple[float | None, float | None]:
+    """The interval of a measured mean."""
+    stats = None if entry.measured is None or entry.cell is None else FEEDS[table][column].stats(entry.cell)
+    return (None, None) if stats is None else (stats.low, stats.high)
+
+
+def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
+    """One row a printed time of tables 2.4-2.6 and 6.1-6.6 (one that both have, once): table, dataset, title, column,
+    config, measured (mean ms), printed (ms), ratio, status, measured_notes, erratum. Unmeasured
+    ones have no `measured` and say why.
+
+    Only real graphs can be in it, because only they fill published rows.
+    """
+    import pandas
+
+    tables = list(tables)
+    columns = ["table", "dataset", "title", "column", "config", "measured", "printed", "ratio", "status",
+               "measured_notes", "erratum"]  # fmt: skip
+    out = []
+    titles = {(table.name, row.dataset): row.title for table in tables for row in table.rows}
+    for name, dataset, column, entry in _times(tables):
+        values = (
+            name, dataset, titles[name, dataset], column, entry.cell.label if entry.cell else None, entry.measured,
+            float(entry.printed), entry.ratio, entry.status, "; ".join(entry.measured_notes),
+            "; ".join(entry.printed_notes),
+        )  # fmt: skip
+        out.append(values)
+    frame = pandas.DataFrame(out, columns=columns)
+    for name in ("measured", "printed", "ratio"):
+        frame[name] = frame[name].astype(float)
+    return frame
+
+
+def weights(tables: Iterable[Filled], sampled: str = "") -> Figure:
+    """A panel a data set or graph: a bar measured and one printed, each whole."""
+    frame = weights_frame(tables)
+    panels = []
+    for _, group in frame.groupby(["level", "name"], sort=False):
+        title = str(group["name"].iloc[0])
+        bars = []
+        for source, own in group.groupby("source", sort=False):
+            parts = [
+                Part(row.phase, row.share, f"{title}, {source}, {row.phase}: {row.share:.0%}")
+                for row in own.itertuples()
+            ]
+            bars.append(Bar(str(source), tuple(parts)))
+        panels.append(Panel(title, tuple(bars)))
+    form = Bars(
+        tuple(panels) if (frame.source != "printed").any() else (), tuple(dict.fromkeys(frame.phase)), whole=True
+    )
+    return Figure("weights", frame, form, "" if frame.empty else sampled)
+
+
+WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "phase", "ms", "share")
+
+
+def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
+    """One row a phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table, name,
+    generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
+
+    A share is that of the phase in the sum of the seven; a data set's is the mean of its graphs' shares, printed ones
+    over the graphs that were measured. Look-alikes are graphs of a data set of their own. Of graphs that print
+    gives one name (both Citeseer) the name says the table too, so that no two bars are one.
+    """
+    import pandas
+
+    sets: dict[tuple, list[dict[str, float]]] = {}
+    single = []
+    tables = [table for table in tables if set(WEIGHTS) <= set(table.columns)]
+    titles = Counter(row.title for table in tables for row in table.rows)
+    for table in tables:
+        for row in table.rows:
+            measured = {column: row.entries[column].measured for column in WEIGHTS}
+            printed = {column: row.entries[column].printed for column in WEIGHTS}
+            if any(value is None for value in measured.values()):
+                continue
+            generated = row.entries["Total"].cell.generated
+            name = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
+            for source, bar in (("measured", measured), ("printed", printed)):
+                if any(value is None for value in bar.values()):
+                    continue
+                found = {column: float(value) for column, value in bar.items()}
+                shares = {column: ms / (sum(found.values()) or 1.0) for column, ms in found.items()}
+                sets.setdefault((table.name, name, generated, source), []).append(shares)
+                title = row.title if titles[row.title] == 1 else f"{row.title} (table {table.name})"
+                for column, ms in found.items():
+                    single.append(("graph", table.name, title, generated, source, 1, column, ms, shares[column]))
+    grouped = []
+    for (table_name, name, generated, source), graphs in sets.items():
+        title = f"{name}, {count(len(graphs), 'graph')}"
+        for column in WEIGHTS:
+            mean = sum(shares[column] for shares in graphs) / len(graphs)
+            grouped.append(("data set", table_name, title, generated, source, len(graphs), column, None, mean))
+    frame = pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME)
+    return frame.astype({"ms": float, "share": float})
+
+
+_DATA_SETS = {"6.1": "Small sparse", "6.2": "Small dense", "6.3": "Large real"}
