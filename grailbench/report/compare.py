@@ -190,6 +190,7 @@ def of_runs(base: str | os.PathLike, new: str | os.PathLike, gate: Gate | None =
 
 def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     """Compare two runs. Raises InputError for a reference that neither has, or metrics that neither measured."""
+    gate = _with_last_phases(gate, base, new)
     _check_names(base, new, gate)
     clock = _Clock(base, new, gate)
     found = Comparison(base, new, clock.how)
@@ -215,6 +216,14 @@ def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
 
 def _other_graph(old: Cell, now: Cell) -> bool:
     return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
+
+
+def _with_last_phases(gate: Gate, *runs: Run) -> Gate:
+    """The gate; where it names no phases itself, also with those that end a trial of the runs' problems."""
+    if "metrics" in gate.model_fields_set:
+        return gate
+    last = [problem(name).phases[-1] for run in runs for name in run.problems]
+    return gate.model_copy(update={"metrics": list(dict.fromkeys([*gate.metrics, *last]))})
 
 
 def _check_names(base: Run, new: Run, gate: Gate) -> None:
