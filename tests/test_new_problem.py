@@ -22,7 +22,7 @@ def degree(monkeypatch):
 @pytest.fixture
 def folder(degree, diamond, tmp_path, capfd):
     """The folder of a run of it: one implementation is right, one is wrong."""
-    words = ["--problem", "degree", "--impl", "bincount", "--impl", "guess", "--dataset", diamond, "--trials", 3]
+    words = ["--problem", "degree", "--impl", "bincount", "--impl", "guess", "--dataset", diamond, "--trials", 5]
     graph = ["--out", tmp_path / "run", "--no-fetch"]
     code, _, err = call(capfd, "run", *words, *graph)
     assert code == (1 if "WRONG" in err else 0), err
@@ -39,7 +39,7 @@ def test_a_new_problem_is_planned_with_its_usual_implementation(degree, diamond,
 def test_its_trials_end_with_its_last_phase(folder):
     rows, damage = results.read_rows(folder)
     ends = [row for row in rows if row["impl"] == "bincount"]
-    assert [(row["phase"], row["trial"], row["positives"]) for row in ends] == [("count", n, 2) for n in range(3)]
+    assert [(row["phase"], row["trial"], row["positives"]) for row in ends] == [("count", n, 2) for n in range(5)]
     assert damage == results.Damage()
 
 
