@@ -94,6 +94,15 @@ def times(value: float | None) -> str:
     return f"{value:.3f}×" if value >= 0.0005 else "<0.001×"
 
 
+def estimate(value: float, plus: float | None) -> str:
+    """A value and what it may be off by, both to the first digit of the latter: '3.1 ± 0.2', '1,448 ± 30'; the value
+    alone, with three digits, where `plus` is None."""
+    if plus is None:
+        return short(value)
+    places = min(max(1 - magnitude(plus) - 1, 0), 2) if plus else 2
+    return f"{value:,.{places}f} ± {max(plus, 0.01 if places == 2 else 0):,.{places}f}"
+
+
 def difference(value: float | None) -> str:
     """A difference with its sign and at most two decimals: '+0.5', '-3', '0'."""
     if value is None:

@@ -27,7 +27,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(run):
-    report, _ = document.of_run(str(run))
+    report = document.of_run(str(run))
     return html.page(report, ENVIRONMENT)
 
 
@@ -133,7 +133,7 @@ def test_lost_cells_are_shown_with_their_reasons(page):
 
 def test_cells_of_several_gpus_are_told_apart(tmp_path):
     each = [trials(impl="gpu-fused", search=None, filters="level", devices=count) for count in (1, 2)]
-    report, _ = document.of_run(str(store(tmp_path / "run", [row for rows in each for row in rows])))
+    report = document.of_run(str(store(tmp_path / "run", [row for rows in each for row in rows])))
     frame = summary.detail(report.cells)
     assert ">devices<" in re.sub(r"<(button|/button)[^>]*>", "", html_tables.cell_table(frame))
     assert "devices" not in html_tables.cell_table(frame[frame.devices == 1])
@@ -141,13 +141,13 @@ def test_cells_of_several_gpus_are_told_apart(tmp_path):
 
 def test_look_alike_never_stands_in_a_published_row(tmp_path):
     folder = store(tmp_path / "run", [*unguided(dataset="kegg-like", stands_for="kegg"), *trials(dataset="human")])
-    report, _ = document.of_run(str(folder))
+    report = document.of_run(str(folder))
     text = html.page(report, ENVIRONMENT)
     table = text[text.index("Table 2.4: Sparse tests") : text.index("Look-alikes and other generated graphs")]
     assert "kegg-like" not in table.partition("</table>")[0]
     assert "40.20" not in table
     assert not re.search(r"<tr><th[^>]*>Kegg", table)
-    asked, _ = document.of_run(str(folder), ["2.4"])
+    asked = document.of_run(str(folder), ["2.4"])
     kegg = re.search(r"<tr><th[^>]*>Kegg.*?</tr>", html.page(asked, ENVIRONMENT))[0]
     assert "209.85" in kegg
     assert not re.search(r'class="line measured">\d', kegg)
@@ -155,7 +155,7 @@ def test_look_alike_never_stands_in_a_published_row(tmp_path):
 
 def test_run_without_print_or_counters_has_a_page_too(tmp_path):
     folder = store(tmp_path / "run", trials(dataset="mine", counters=None))
-    report, _ = document.of_run(str(folder))
+    report = document.of_run(str(folder))
     text = html.page(report, {})
     assert 'id="counters"' in text
     assert "did not count" in text
@@ -164,7 +164,7 @@ def test_run_without_print_or_counters_has_a_page_too(tmp_path):
 
 def test_sittings_on_other_machines_are_told(tmp_path):
     folder = store(tmp_path / "run", trials())
-    report, _ = document.of_run(str(folder))
+    report = document.of_run(str(folder))
     text = html.page(report, {"cpu": "A", "earlier": [{"cpu": "B", "at": "2024"}]})
     assert "2 sittings" in text
     assert "<dd>B</dd>" in text
@@ -188,7 +188,7 @@ def test_command_writes_the_page_where_it_is_told(capsys, run, tmp_path):
 
 
 def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run, tmp_path):
-    report, _ = document.of_run(str(run))
+    report = document.of_run(str(run))
     with pytest.raises(InputError, match="report RUN --html"):
         html.write(report, {}, tmp_path / "some-run")
     assert call(capsys, "report", run, "--html", tmp_path / "other-run")[0] == 2

@@ -13,8 +13,8 @@ from watchers import Notes
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
-from grailbench.errors import NothingMeasured
-from grailbench.report import document, draw, suites
+from grailbench.errors import InputError, NothingMeasured
+from grailbench.report import document, draw
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import closures_figures
@@ -118,24 +118,37 @@ def test_implementations_stand_in_one_order_for_every_graph_whatever_the_order_o
     ]  # fmt: skip
 
 
-def test_rows_of_reachability_make_no_suite(tmp_path):
-    assert suites.make(made([*LOST, *REACHED])) is None
-    assert suites.make(made(LOST)).problems == ("closure",)
-
-
-def test_a_report_on_reachability_says_which_cells_of_other_problems_it_leaves_out():
+def test_a_run_of_several_problems_reports_all_of_them():
     report = document.make(made([*LOST, *REACHED]))
-    (said,) = [line for line in report.header if "run that problem apart" in line]
-    assert "cells of closure too" in said
+    assert [table.name for table in report.shown] == ["cells", "2.1", "2.4", "closure"]
     assert len(report.cells) == 1
-    assert document.make(made(REACHED)).other_problems == []
+    assert report.status_counts() == "2 cells: 1 ok, 1 wrong"
+    page = document.as_markdown(report)
+    assert "3 pairs are wrong" in page
+    assert page.index("What was measured") < page.index("## closure") < page.index("All cells")
+    assert {each["table"] for each in document.records(report)} == {"cells", "2.1", "2.4", "closure"}
+
+
+def test_the_statistics_of_all_cells_name_the_problem_where_there_are_others():
+    both, alone = (document.make(made(rows)).details for rows in ([*LOST, *REACHED], REACHED))
+    assert both.headers == [alone.headers[0], "problem", *alone.headers[1:]]
+    assert [line[1] for line in both.lines] == ["closure", "reachability"]
+    assert list(both.data.dataset) == list(alone.data.dataset)  # closures have a CSV of their own
+
+
+def test_a_table_of_another_problem_can_be_asked_for_alone():
+    run = made([*LOST, *REACHED])
+    assert [table.name for table in document.make(run, ["closure"]).shown] == ["closure"]
+    assert [table.name for table in document.make(run, ["2.4", "closure"]).shown] == ["2.4", "closure"]
+    with pytest.raises(InputError, match=r"computation-2, closure"):
+        document.make(run, ["traversal"])
 
 
 def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
-    found = suites.make(made(LOST, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
-    assert list(found.show(as_json=False))[2].startswith("DISTURBED: the run began at load average 3.1 on 2 cores")
-    found.write()
-    assert "DISTURBED" in (tmp_path / "report" / "report.md").read_text().splitlines()[4]
+    found = document.make(made(LOST, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
+    assert list(document.show(found))[1].startswith("DISTURBED: the run began at load average 3.1 on 2 cores")
+    document.write(found)
+    assert "DISTURBED" in (tmp_path / "report" / "report.md").read_text().splitlines()[3]
 
 
 def test_the_reason_of_many_cells_stands_once_below_the_table():
@@ -148,7 +161,7 @@ def test_the_reason_of_many_cells_stands_once_below_the_table():
 
 def test_a_run_without_a_time_measured_nothing(tmp_path):
     with pytest.raises(NothingMeasured):
-        suites.make(made(LOST)).check_measured()
+        document.check_measured(document.make(made(LOST)))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from tabled import parts, table_markdown
 from grailbench import words
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.report import document, html, published
+from grailbench.report.measured import details
 from grailbench.report.papers import beside, peers, thesis
 from grailbench.report.render.json import records
 from grailbench.runs.cells import cells, detail
@@ -109,7 +110,7 @@ def test_all_cells_say_their_filters_their_queries_their_gpus_and_their_memory()
     groups += [rows(impl="gpu-path", filters=None), rows(impl="peer:pyreachability-grail", filters=None)]
     groups += [rows(impl="gpu-fused", filters="level", devices=count, **known) for count in (1, 2)]
     measured = cells([row for group in groups for row in group])
-    headers, lines, _ = parts(document.detail_table(measured))
+    headers, lines, _ = parts(details(measured))
     shown = [{name: line[headers.index(name)] for name in ("filters", "query set", "threads")} for line in lines]
     assert [each["filters"] for each in shown] == ["none", "level,tree", "none", "", "none", "", "level", "level"]
     assert shown[2]["query set"] == "balanced-10-s1"
@@ -388,7 +389,7 @@ def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
         return rows(impl="gpu", dim=dim, ms=(None,), phase=None, status="skipped", reason="no GPU here")
 
     report = document.make(made(rows() + skipped(1) + skipped(2) + skipped(3), ENVIRONMENT))
-    _, lines, notes = parts(document.detail_table(report.cells))
+    _, lines, notes = parts(details(report.cells))
     assert [line[-1] for line in lines] == ["ok", *["skipped [1]"] * 3]
     assert notes == ["[1] no GPU here"]
     assert document.as_markdown(report).partition("All cells")[2].count("no GPU here") == 1

@@ -22,7 +22,7 @@ from grailbench.cli import complete
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["markdown", "csv", "both"]),
+    type=click.Choice(["markdown", "csv", "both", "latex"]),
     default="both",
     show_default=True,
     help="Files to write beside the run.",
@@ -104,48 +104,27 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --into results/baselines/h200/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
-    from grailbench.errors import InputError
-    from grailbench.report import document, suites
+    from grailbench.report import document, floors
+    from grailbench.report.answer import next_steps
+    from grailbench.report.render.json import json
+    from grailbench.report.render.terminal import terminal
     from grailbench.screen import put
 
     if pages:
         _renew(pages, check, click.get_current_context())
         return
-    if (suite := suites.of_run(run)) is not None:
-        if tables or page is not None or ceilings is not None or with_counters or details or reference:
-            raise InputError(
-                f"{suite.title} has {', '.join(suite.problems)}; --table, --html, --limit, --counters, --details and "
-                "--reference are for runs of reachability"
-            )
-        files = suite.write(form, out)
-        if as_json:
-            for line in suite.show(as_json):
-                click.echo(line)
-        else:
-            put(suite.show(as_json))
-        _say(files, suite.folder)
-        suite.check_measured()
-        return
-    report, folder = document.of_run(run, tables)
-    form = "csv" if tables and form == "both" else form  # report.md is of all tables
-    files = document.write(report, folder, form, out)
+    report = document.of_run(run, tables)
+    folder, added = report.run.folder, []
+    if ceilings is not None:
+        ceilings_here = floors.ceilings_for(folder, ceilings or None)
+        added.append(floors.table(floors.LIMIT, floors.multiples(report.run.cells, ceilings_here)))
+    if with_counters:
+        added.append(floors.table(floors.COUNTERS, floors.counters(report.run.cells)))
+    files = document.write(report, form, out, added)
     if page is not None:
         from grailbench.report import html
 
         files.append(html.of_run(report, folder, page, reference, out))
-    from grailbench.report import floors
-    from grailbench.report.places import place
-    from grailbench.report.render.json import json
-    from grailbench.report.render.terminal import terminal
-
-    added = []
-    if ceilings is not None:
-        document_of = floors.ceilings_for(folder, ceilings or None)
-        added.append(floors.table(floors.LIMIT, floors.multiples(report.cells, document_of)))
-    if with_counters:
-        added.append(floors.table(floors.COUNTERS, floors.counters(report.cells)))
-    if (where := place(folder, document.FOLDER, out)) is not None:
-        files += document.put_files(where, document.csv_files(added))
     if as_json:
         for table in [*report.shown, *added]:
             for line in json(table):
@@ -154,6 +133,8 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         put(document.show(report, details))
         for table in added:
             put(terminal(table))
+        if report.whole:
+            put(next_steps(folder))
         _say(files, folder)
     document.check_measured(report)
 

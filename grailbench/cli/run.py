@@ -45,6 +45,7 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
     from grailbench.bench.resume import plan_of
     from grailbench.cli.views import run as console
     from grailbench.contract import Checks
+    from grailbench.report.answer import next_steps
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):
@@ -61,6 +62,8 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
         click.echo("simulated: answers were checked, no time was taken and nothing was stored")
     elif not as_json:
         put(console.summary_tables(done.plan, done.rows))
+        put(console.answered(done.rows))
         click.echo(f"rows: {paths.shown(done.folder)}")
         click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}")
+        put(next_steps(runner.spoken(done.folder)))
     done.check()

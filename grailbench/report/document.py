@@ -1,55 +1,74 @@
-"""A run's report: the tables chosen, made from its rows, shown and written beside it."""
+"""A run's report: the tables chosen, made from its cells, shown and written beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
-from grailbench.report import measured, published, ranking
-from grailbench.report.footnotes import Footnotes
+from grailbench.report import answer, measured, published, ranking
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place
+from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
 from grailbench.report.render import json
 from grailbench.report.render.csv import csv
+from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
-from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import Cell, Run, detail, load
+from grailbench.report.table import Table
+from grailbench.runs.cells import Cell, Run, load
 from grailbench.runs.environment import busy
 from grailbench.runs.rows import STATUSES
-from grailbench.words import count, machine, ms
+from grailbench.words import count, machine
 
 FOLDER = "report"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gives: a ranking where it has peers, all cells, the published tables that its cells fit, the tables of
-    other graphs, the peers, and the claims of Computation 2020 where the run takes that paper up.
+    """What a run gives, whatever problems it has cells of: who is fastest, all cells, the published tables that its
+    cells fit, the tables of other graphs, peers, the claims of Computation 2020 where the run takes that paper up, and
+    the table of each other problem.
 
-    `whole` is False when tables were asked for by name: then it is those alone, with every printed row. `left_out` are
-    the published tables that no cell of the run fits; `other_problems` those that the run has cells of too, and this
-    report none; `unpaired` says which cells of peers none of ours is like, `disturbed` that the machine had other work.
+    `cells` are those of reachability. `whole` is False when tables were asked for by name: then it is those alone, with
+    every printed row. `left_out` are the published tables that no cell of the run fits; `unpaired` says which cells of
+    peers none of ours is like; `problems` are the tables of other problems.
     """
 
-    title: str
-    machine: str
+    run: Run
     tables: list[Filled]
-    others: list[Filled]
-    peers: list[peers.Comparison]
-    cells: list[Cell]
-    left_out: list[str]
+    others: list[Filled] = field(default_factory=list)
+    peers: list[peers.Comparison] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     claims: list[computation.Check] = field(default_factory=list)
-    other_problems: list[str] = field(default_factory=list)
+    problems: list[Table] = field(default_factory=list)
     unpaired: list[str] = field(default_factory=list)
     whole: bool = True
-    disturbed: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return self.run.title
+
+    @property
+    def machine(self) -> str:
+        """The machine in a line."""
+        return machine(self.run.environment)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells of reachability."""
+        return self.run.of(USUAL)
+
+    @cached_property
+    def answer(self) -> list[str]:
+        """Who is fastest, in sentences."""
+        return answer.sentences(self.run.cells) if self.whole else []
 
     @cached_property
     def rankings(self) -> list[ranking.Ranking]:
@@ -66,35 +85,35 @@ class Report:
         """Every table but that of all statistics, in the order in which they are shown."""
         return [
             *map(ranking.table, self.rankings),
-            *([measured.table(self.cells)] if self.whole else []),
+            *([measured.table(self.cells)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),
             *([computation.claims_table(self.claims)] if self.claims else []),
             *map(peers.table, self.peers),
+            *self.problems,
         ]
 
     @cached_property
     def details(self) -> Table:
-        """One line a cell and phase, with the statistics of its trials."""
-        return detail_table(self.cells)
+        """One line a cell and phase, with the statistics of its trials; its CSV has the cells of reachability, whose
+        other tables have none of all cells."""
+        return measured.details(self.run.cells)
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
-        counts = {status: sum(c.status == status for c in self.cells) for status in STATUSES}
+        counts = {status: sum(c.status == status for c in self.run.cells) for status in STATUSES}
         parts = [f"{n} {status}" for status, n in counts.items() if n]
-        return f"{count(len(self.cells), 'cell')}: {', '.join(parts)}"
+        return f"{count(len(self.run.cells), 'cell')}: {', '.join(parts)}"
 
     @property
     def header(self) -> list[str]:
         """The lines that say what the numbers are: machines, statistics, what a ratio means."""
         return [
             f"Measured on: {self.machine}",
-            *self.disturbed,
+            *disturbed(self.run.environment),
             *self._printed(),
             self.status_counts(),
             *self.drifts(),
-            *(f"The run has cells of {name} too, which are not shown here: run that problem apart."
-              for name in self.other_problems),
-        ]  # fmt: skip
+        ]
 
     def _printed(self) -> list[str]:
         """What stands beside print, where anything does."""
@@ -110,25 +129,24 @@ class Report:
 
     def drifts(self) -> list[str]:
         """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
-        found = [s for cell in self.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
+        found = [s for cell in self.run.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
         drifted = sum(s.drift is not None for s in found)
         if not drifted:
             return []
         return [f"{drifted} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
 
 
-def of_run(run: str | None, names: Iterable[str] = ()) -> tuple[Report, Path]:
-    """The report on a run (a folder, a name or its beginning; None: the latest) and the run's folder.
+def of_run(run: str | None, names: Iterable[str] = ()) -> Report:
+    """The report on a run (a folder, a name or its beginning; None: the latest).
 
     Raises InputError when there is no such run, else as `make`.
     """
-    found = load(run)
-    return make(found, names), found.folder
+    return make(load(run), names)
 
 
 def check_measured(report: Report) -> None:
     """Raises NothingMeasured when no cell of the run has a sound time."""
-    if not any(cell.sound for cell in report.cells):
+    if not any(cell.sound for cell in report.run.cells):
         raise NothingMeasured(f"{report.title}: no cell was measured ({report.status_counts()})")
 
 
@@ -139,38 +157,46 @@ def records(report: Report) -> Iterator[dict]:
 
 
 def make(run: Run, names: Iterable[str] = ()) -> Report:
-    """The report on a run. `names`: the published tables to show, blank rows and all; without names all that
-    was measured, and of the published tables those that a cell of the run fits, with the graphs of the run.
+    """The report on a run. `names`: the tables to show, published ones with blank rows and all, or those of the run's
+    other problems; without names all that was measured, and of the published tables those that a cell of the run fits,
+    with the graphs of the run.
 
     Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
     """
-    names = list(names)
-    for name in names:
-        if name not in thesis.NAMES:
-            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(thesis.NAMES)}")
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    found = run.of("reachability")
-    if not found:
-        raise NothingMeasured(f"{run.title}: the run has no rows of reachability")
-    graphs = graph_counts(found, names)
-    built = [thesis.build(name, found, graphs) for name in names or thesis.NAMES]
-    shown = built if names else [thesis.of_graphs(t, found) for t in built if _belongs(t, found)]
-    compared = [] if names else peers.compare(found)
+    names, problems = list(dict.fromkeys(names)), _problem_tables(run)
+    known = [*thesis.NAMES, *(table.name for table in problems)]
+    for name in names:
+        if name not in known:
+            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
+    found = run.of(USUAL)
+    printed = [name for name in names if name in thesis.NAMES] if names else thesis.NAMES if found else ()
+    graphs = graph_counts(found, printed)
+    built = [thesis.build(name, found, graphs) for name in printed]
+    if names:
+        return Report(run, built, problems=[table for table in problems if table.name in names], whole=False)
+    compared = peers.compare(found)
     return Report(
-        title=run.title,
-        machine=machine(run.environment),
-        tables=shown,
-        others=[] if names else thesis.others(found),
+        run=run,
+        tables=[thesis.of_graphs(t, found) for t in built if _belongs(t, found)],
+        others=thesis.others(found),
         peers=compared,
-        cells=found,
-        left_out=[] if names else _left_out(built, found),
-        claims=[] if names else computation.checks(found),
-        other_problems=[name for name in run.problems if name != "reachability"],
-        unpaired=[] if names else peers.unpaired(found, compared),
-        whole=not names,
-        disturbed=disturbed(run.environment),
+        left_out=_left_out(built, found),
+        claims=computation.checks(found),
+        problems=problems,
+        unpaired=peers.unpaired(found, compared),
     )
+
+
+def _problem_tables(run: Run) -> list[Table]:
+    """The tables of a run's problems other than reachability: one that a module has of several problems stands once."""
+    makers = {name: shown(name).table for name in run.problems if name != USUAL}
+    return [
+        measured.table(run.of(name), name) if make is None else make(run.cells)
+        for i, (name, make) in enumerate(makers.items())
+        if make is None or make not in list(makers.values())[:i]
+    ]
 
 
 def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:
@@ -235,9 +261,11 @@ def disturbed(environment: Mapping) -> list[str]:
 
 
 def show(report: Report, details: bool = False) -> Iterator:
-    """Lines and tables for the screen: the header, who is fastest where there are peers, what was measured, each table
-    with its notes, the peers, and with `details` the statistics of every cell."""
+    """Lines and tables for the screen: the header, who is fastest, what was measured, each table with its notes, the
+    peers, and with `details` the statistics of every cell."""
     yield from report.header
+    if report.answer:
+        yield from ("", f"{answer.TITLE}:", *report.answer)
     for table in report.shown:
         yield ""
         yield from terminal(table)
@@ -254,38 +282,12 @@ def _not_here(report: Report) -> str:
     return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
 
 
-def detail_table(found: list[Cell]) -> Table:
-    """One line a cell and phase, with the statistics of its trials; the notes say, each once, why cells have none. Its
-    CSV is that of `grailbench.runs.cells.detail`."""
-    foot = Footnotes()
-    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
-               "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
-               "status"]  # fmt: skip
-    lines = []
-    for cell in found:
-        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
-            times = ["0", *[""] * 8] if s is None else [
-                str(s.trials), ms(s.mean), f"{ms(s.low)}..{ms(s.high)}",
-                ms(s.median), f"{ms(s.median_low)}..{ms(s.median_high)}",
-                ms(s.least), ms(s.iqr), str(s.outliers or ""),
-                "" if s.drift is None else f"{s.drift:+.0%}",
-            ]  # fmt: skip
-            lines.append([
-                cell.dataset, cell.impl, str(cell.dim or ""), cell.search or "", cell.filtering,
-                f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
-                cell.query_set, f"{under}/{phase}" if under else phase, *times,
-                "" if cell.positives is None else f"{cell.positives}",
-                foot.status(cell.status, cell.reason),
-            ])  # fmt: skip
-    return Table(
-        "details", "All cells (ms)", headers, lines, numbers(headers), keys=8, notes=foot.lines(), file="cells",
-        data=detail(found),
-    )  # fmt: skip
-
-
 def as_markdown(report: Report) -> str:
     """The whole report as one Markdown page, all cells at its end."""
     parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
+    if report.answer:
+        lines = (f"  - {line.strip()}" if line.startswith(" ") else f"- {line}" for line in report.answer)
+        parts.append(f"## {answer.TITLE}\n\n" + "\n".join(lines) + "\n")
     for table in report.shown:
         parts.append(markdown(table))
         if table.name == measured.NAME and report.left_out:
@@ -294,32 +296,30 @@ def as_markdown(report: Report) -> str:
     return "\n".join([*parts, markdown(report.details)])
 
 
-def write(report: Report, run: Path, form: str = "both", out: str | Path | None = None) -> list[Path]:
-    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both') into `out`, by default the run's folder
-    `report`, each file atomically; returns the paths: none of a recorded run without `out`."""
-    folder = place(run, FOLDER, out)
+def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
+    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both'), or a LaTeX file a table ('latex'), into
+    `out`, by default the run's folder `report`, each file atomically; returns the paths: none of a recorded run without
+    `out`. `added` are tables that are written beside the report's, and stand in no `report.md`."""
+    folder = place(report.run.folder, FOLDER, out)
     if folder is None:
         return []
     files: dict[str, str] = {}
-    if form in ("markdown", "both"):
+    if form == "markdown" or (form == "both" and report.whole):
         files["report.md"] = as_markdown(report)
-    if form in ("csv", "both"):
-        files |= csv_files([*report.shown, report.details])
-    return put_files(folder, files)
-
-
-def put_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write files into a folder, each atomically; their paths."""
+    if form == "latex":
+        files |= _files([*report.shown, *added], "tex", lambda tables: "\n".join(map(latex, tables)))
+    else:
+        told = [*report.shown, report.details] if form in ("csv", "both") else []
+        files |= _files([table for table in (*told, *added) if table.data is not None], "csv", csv)
     for name, text in files.items():
         with atomic_file(folder / name) as file:
             file.write(text.encode())
     return [folder / name for name in files]
 
 
-def csv_files(tables: Iterable[Table]) -> dict[str, str]:
-    """The text of each CSV file that some tables have, by its name."""
+def _files(tables: Iterable[Table], ending: str, text: Callable[[list[Table]], str]) -> dict[str, str]:
+    """The text of each file that some tables have, by its name."""
     groups: dict[str, list[Table]] = {}
     for table in tables:
-        if table.data is not None:
-            groups.setdefault(f"{table.file}.csv", []).append(table)
-    return {name: csv(group) for name, group in groups.items()}
+        groups.setdefault(f"{table.file or table.name}.{ending}", []).append(table)
+    return {name: text(group) for name, group in groups.items()}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas
 
+from grailbench.contract import USUAL
 from grailbench.errors import InputError, MachineLacks
 from grailbench.limits.ceilings import Ceilings
 from grailbench.limits.ceilings import load as measured_here
@@ -27,6 +28,10 @@ PHASES = ("label", "query")
 _WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
 _TEXTS = (*_WHO, "phase", "bound")
 LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
+_NONE = {
+    LIMIT: "no cell of the run has counters that a floor follows from",
+    COUNTERS: "no cell of the run has counters",
+}
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
@@ -93,7 +98,10 @@ def multiples(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
 def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
     """One row a cell that counted: `dataset, cell, query_set`, then every counter: work, then modelled traffic."""
     counted = [cell for cell in cells if cell.counters]
-    rows = [dict(zip(_WHO, (c.dataset, c.label, c.query_set), strict=True)) | c.counters for c in counted]
+    rows = [
+        dict(zip(_WHO, (c.dataset, c.name if c.problem != USUAL else c.label, c.query_set), strict=True)) | c.counters
+        for c in counted
+    ]
     frame = pandas.DataFrame(rows)
     return frame.astype({name: "Int64" for name in frame.columns if name not in _WHO})
 
@@ -115,6 +123,7 @@ def table(name: str, frame: pandas.DataFrame) -> Table:
     records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
     return Table(
         name, name, headers, lines, frozenset(headers) - {column.replace("_", " ") for column in _TEXTS},
-        keys=len(_WHO), notes=[] if lines else ["no cell of the run has counters"], records=records,
+        keys=len(_WHO), notes=[] if lines else [_NONE[name]],
+        records=records,
         file=name.replace(" ", "-"), data=frame,
     )  # fmt: skip

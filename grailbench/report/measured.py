@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grailbench import contract
+from grailbench.contract import USUAL
 from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import WORDS, Table
+from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
-from grailbench.runs.cells import Cell
-from grailbench.words import grouped, ms, size
+from grailbench.runs.cells import Cell, detail
+from grailbench.runs.statistics import Stats
+from grailbench.words import grouped, ms, short, size
 
 if TYPE_CHECKING:
     import pandas
 
 NAME = "cells"
 TITLE = "What was measured: medians of the trials"
-PHASES = ("label", "query", "ready")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ def median(cell: Cell, phase: str) -> float | None:
     """The median ms of a phase of a sound cell, or None."""
     found = cell.stats(phase) if cell.sound else None
     return None if found is None else found.median
+
+
+def rate(cell: Cell) -> float | None:
+    """The median rate of a sound cell, in its problem's unit, or None."""
+    return Stats.of(list(cell.rates.values())).median if cell.sound and cell.rates else None
 
 
 #: columns of rows that hold sizes, and what tables of other problems call them
@@ -68,26 +75,32 @@ _SIZE_NOTES = {
 }
 
 
-_COLUMNS = (
-    Column("graph", lambda c: c.dataset, key=True),
-    Column("implementation", lambda c: c.impl, key=True),
-    *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True, usual=a.hidden) for a in axes.shown()),
-    Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
-    Column("queries", lambda c: c.query_set, key=True),
-    Column("trials", lambda c: c.trials),
-    *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in PHASES),
-    Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
-    Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
-    Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
-    Column("positives", lambda c: c.positives, grouped, usual=(None,)),
-    Column("checked by", lambda c: c.verified, usual=(None,)),
-    Column("status", lambda c: c.status),
-)  # fmt: skip
+def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
+    """The columns that these cells of a problem need."""
+    solved = contract.problem(problem)
+    every = (
+        Column("graph", lambda c: c.dataset, key=True),
+        Column("implementation", lambda c: c.impl, key=True),
+        *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True, usual=_usual(a, problem)) for a in axes.shown()),
+        Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
+        Column("queries", lambda c: c.query_set, key=True, usual=() if problem == USUAL else ("all",)),
+        Column("trials", lambda c: c.trials),
+        *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,))
+          for phase in (*solved.phases, "ready")),
+        Column(solved.rate, rate, short, usual=(None,)),
+        Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
+        Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
+        Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
+        Column("positives" if problem == USUAL else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
+        Column("checked by", lambda c: c.verified, usual=(None,)),
+        Column("status", lambda c: c.status),
+    )  # fmt: skip
+    return [each for each in every if not each.usual or any(each.value(cell) not in each.usual for cell in cells)]
 
 
-def columns(cells: list[Cell]) -> list[Column]:
-    """The columns that these cells need."""
-    return [each for each in _COLUMNS if not each.usual or any(each.value(cell) not in each.usual for cell in cells)]
+def _usual(axis: axes.Axis, problem: str) -> tuple:
+    """Values of an axis that need no column: of other problems than reachability, that of one without the choice."""
+    return axis.hidden if problem == USUAL else (*axis.hidden, None, "")
 
 
 def ordered(cells: list[Cell]) -> list[Cell]:
@@ -102,9 +115,10 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def table(cells: list[Cell]) -> Table:
-    """A line a cell; why one has no times stands once, below. Records are one a cell; times in ms, sizes in bytes."""
-    shown, foot = columns(cells), Footnotes()
+def table(cells: list[Cell], problem: str = USUAL) -> Table:
+    """A line a cell of a problem; why one has no times stands once, below. Records are one a cell, times in ms, sizes
+    in bytes; the CSV of another problem than reachability has a line a cell and phase."""
+    shown, foot = columns(cells, problem), Footnotes()
     lines, values = [], []
     for cell in ordered(cells):
         found = [each.value(cell) for each in shown]
@@ -117,9 +131,12 @@ def table(cells: list[Cell]) -> Table:
     if any(cell.search for cell in cells) and "search" not in headers:
         notes.append("Searches go depth first.")
     notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in headers]
+    usual, phases = problem == USUAL, (*contract.problem(problem).phases, "ready")
     return Table(
-        NAME, TITLE, headers, lines, frozenset(headers).difference(WORDS), keys=sum(each.key for each in shown),
-        notes=[*notes, *foot.lines()], values=values, records=[_record(cell) for cell in ordered(cells)],
+        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", headers, lines,
+        frozenset(headers).difference(WORDS), keys=sum(each.key for each in shown), notes=[*notes, *foot.lines()],
+        values=values, records=[_record(cell, phases) for cell in ordered(cells)], file="" if usual else problem,
+        data=None if usual else detail(ordered(cells)),
     )  # fmt: skip
 
 
@@ -135,12 +152,46 @@ def plain(frame: pandas.DataFrame) -> list[dict]:
     ]
 
 
-def _record(cell: Cell) -> dict:
+def _record(cell: Cell, phases: Iterable[str]) -> dict:
     return {
         "dataset": cell.dataset, "impl": cell.impl, **{axis.name: cell.shown(axis) or None for axis in axes.shown()},
         "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
-        **{f"{phase}_ms": median(cell, phase) for phase in PHASES}, "index_bytes": cell.index_bytes,
+        **{f"{phase}_ms": median(cell, phase) for phase in phases}, "index_bytes": cell.index_bytes,
         "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
+        **({} if rate(cell) is None else {"rate": rate(cell)}),
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,
         "reason": cell.reason or None,
     }  # fmt: skip
+
+
+def details(found: list[Cell]) -> Table:
+    """One line a cell and phase, with the statistics of its trials; the notes say, each once, why cells have none. Its
+    CSV, `grailbench.runs.cells.detail`, is of the cells of reachability: each other problem's table has its own."""
+    own = [cell for cell in found if cell.problem == USUAL]
+    named = len(own) < len(found)
+    foot = Footnotes()
+    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
+               "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
+               "status"]  # fmt: skip
+    headers = [*headers[:1], *(["problem"] if named else []), *headers[1:]]
+    lines = []
+    for cell in found:
+        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
+            times = ["0", *[""] * 8] if s is None else [
+                str(s.trials), ms(s.mean), f"{ms(s.low)}..{ms(s.high)}",
+                ms(s.median), f"{ms(s.median_low)}..{ms(s.median_high)}",
+                ms(s.least), ms(s.iqr), str(s.outliers or ""),
+                "" if s.drift is None else f"{s.drift:+.0%}",
+            ]  # fmt: skip
+            lines.append([
+                cell.dataset, *([cell.problem] if named else []), cell.impl, str(cell.dim or ""),
+                cell.search or "", cell.filtering,
+                f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
+                cell.query_set, f"{under}/{phase}" if under else phase, *times,
+                "" if cell.positives is None else f"{cell.positives}",
+                foot.status(cell.status, cell.reason),
+            ])  # fmt: skip
+    return Table(
+        "details", "All cells (ms)", headers, lines, numbers(headers), keys=8 + named, notes=foot.lines(), file="cells",
+        data=detail(own) if own else None,
+    )  # fmt: skip

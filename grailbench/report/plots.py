@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 
 from grailbench.errors import InputError, NothingMeasured
@@ -12,17 +11,11 @@ from grailbench.report import document, draw, stalls
 from grailbench.report.figure import Figure
 from grailbench.report.papers import run_figures
 from grailbench.report.places import WHY, place
+from grailbench.report.problems import shown
 from grailbench.runs.cells import Run, load
 from grailbench.words import machine
 
 FOLDER = "figures"
-_PAPERS = "grailbench.report.papers."
-#: problem to the module whose `figures` of cells are its own; those of reachability are of a report
-MODULES = {
-    "closure": "closures_figures",
-    **dict.fromkeys(("bfs", "sssp", "apsp"), "traversals_figures"),
-    "read": "reading_figures",
-}
 
 
 def write(
@@ -68,8 +61,8 @@ def of_run(
     if "reachability" in run.problems:
         report = document.make(run)
         found |= run_figures.of_report(report.cells, report.tables, reference, phase, profile)
-    for module in dict.fromkeys(MODULES[name] for name in run.problems if name in MODULES):
-        found |= import_module(_PAPERS + module).figures(run.cells)
+    for figures in dict.fromkeys(shown(name).figures for name in run.problems):
+        found |= figures(run.cells) if figures else {}
     return found
 
 

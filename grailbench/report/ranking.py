@@ -1,4 +1,4 @@
-"""Who is fastest: the configurations of a run with peers, graph by graph and over all.
+"""Who is fastest: the configurations of a run, graph by graph and over all.
 
 Like stands with like: one set of queries, as many label pairs (configurations that have none stand beside each), real
 graphs or generated ones. Times are medians; a graph's unit is its best one.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from grailbench.report.measured import median
 from grailbench.report.papers.peers import PREFIX
+from grailbench.report.problems import shown
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
@@ -22,7 +23,6 @@ NOTES = {
     "label": "A peer's build condenses the graph too, ours is handed a condensed one: --from-edges times the whole way "
     "of both.",
 }  # fmt: skip
-_TITLES = {"query": "queries", "ready": "edges to ready index", "label": "building the index"}
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,28 @@ class Place:
 class Ranking:
     """The configurations by one phase, the fastest first, those that were not run on every graph last.
 
-    `best` is the least median ms of each graph, in the order in which the graphs came.
+    `best` is the least median ms of each graph, in the order in which the graphs came; `peers` says whether a peer was
+    asked the same.
     """
 
+    problem: str
     phase: str
     dim: int | None
     query_set: str
     like: bool
     best: dict[str, float]
     places: list[Place]
+    peers: bool
 
     @property
     def title(self) -> str:
         """'Ranking by queries (random-10000-s1), d = 2'."""
-        parts = [f"Ranking by {_TITLES[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
+        return f"Ranking by {self.about}"
+
+    @property
+    def about(self) -> str:
+        """'queries (random-10000-s1), d = 2': what was timed, and of what."""
+        parts = [f"{shown(self.problem).ranked[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
         return ", ".join(part for part in (*parts, "generated graphs" if self.like else None) if part)
 
     def ratio(self, place: Place, graph: str) -> float | None:
@@ -63,24 +71,30 @@ class Ranking:
 
 
 def rankings(cells: Iterable[Cell]) -> list[Ranking]:
-    """Of a run with peers, else none: by queries, then by `ready` where it was timed, else by `label`."""
-    cells = list(cells)
+    """Those of `every` that are of peers too."""
+    return [each for each in every(cells) if each.peers]
+
+
+def every(cells: Iterable[Cell]) -> list[Ranking]:
+    """Problem by problem: by the phase that ends a trial, then by `ready` where it was timed, else by what
+    `problems.SHOWN` has besides. A ranking has two configurations or more."""
     groups: dict[tuple, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.generated, cell.query_set), []).append(cell)
+        groups.setdefault((cell.problem, cell.generated, cell.query_set), []).append(cell)
+    problems = list(dict.fromkeys(problem for problem, *_ in groups))
     out = []
-    for (like, query_set), group in sorted(groups.items(), key=lambda each: each[0][0]):
+    for (problem, like, query_set), group in sorted(groups.items(), key=lambda g: (problems.index(g[0][0]), g[0][1])):
+        last, *rest = shown(problem).ranked
         for dim in sorted({cell.dim for cell in group if cell.dim}) or [None]:
             part = [cell for cell in group if cell.dim in (None, dim)]
-            if not any(cell.impl.startswith(PREFIX) for cell in part):
-                continue
-            for phase in ("query", "ready" if any(median(cell, "ready") for cell in part) else "label"):
-                ranking = _ranking(part, phase, dim, query_set, like)
+            other = next((phase for phase in rest if any(median(cell, phase) for cell in part)), None)
+            for phase in filter(None, (last, other)):
+                ranking = _ranking(part, problem, phase, dim, query_set, like)
                 out += [ranking] if len(ranking.places) > 1 and ranking.best else []
     return out
 
 
-def _ranking(cells: list[Cell], phase: str, dim: int | None, query_set: str, like: bool) -> Ranking:
+def _ranking(cells: list[Cell], problem: str, phase: str, dim: int | None, query_set: str, like: bool) -> Ranking:
     best: dict[str, float] = {}
     found: dict[tuple, dict[str, Cell]] = {}
     for cell in cells:
@@ -95,7 +109,8 @@ def _ranking(cells: list[Cell], phase: str, dim: int | None, query_set: str, lik
         name = f"{label} seed {seed}" if several else label
         places += [Place(name, own, geometric_mean(ratio or None for ratio in ratios))] if own else []
     places.sort(key=lambda p: (p.mean is None, len(p.cells) < len(best), p.mean and p.mean.value, p.name))
-    return Ranking(phase, dim, query_set, like, best, places)
+    peers = any(cell.impl.startswith(PREFIX) for cell in cells)
+    return Ranking(problem, phase, dim, query_set, like, best, places, peers)
 
 
 def table(ranking: Ranking) -> Table:

@@ -17,6 +17,7 @@ from grailbench import paths
 from grailbench.bench.plan import Cell, Plan
 from grailbench.cli.views.live import LiveView
 from grailbench.contract import USUAL, Input, Problem, Workload, problem
+from grailbench.report import answer
 from grailbench.report.footnotes import Footnotes
 from grailbench.runs import axes
 from grailbench.runs.axes import Axis
@@ -122,6 +123,12 @@ def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Gr
         for name in names or [USUAL]
         for part in _summary(problem(name), [cell for cell in found if cell.problem == name], timing, several)
     ]
+
+
+def answered(rows: list[dict]) -> list[str]:
+    """Who is fastest, in sentences; nothing for a run that has nothing to compare."""
+    lines = answer.sentences(cells(rows))
+    return [f"{answer.TITLE}:", *lines, ""] if lines else []
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:

@@ -1,0 +1,94 @@
+"""A run ends with its answer: who is fastest, in sentences."""
+
+from __future__ import annotations
+
+import pytest
+from stored import made
+from test_measured import BFL, timed
+from test_tables import ENVIRONMENT, rows
+
+from grailbench import words
+from grailbench.report import answer, document
+from grailbench.runs.cells import cells
+
+
+def sentences(*groups):
+    return answer.sentences(cells([row for group in groups for row in group]))
+
+
+def query(dataset="kegg", impl="sequential", ms=(2.0, 2.0, 2.0), **other):
+    return rows(dataset, impl, ms=ms, **other)
+
+
+def test_the_fastest_is_so_many_times_as_fast_as_the_next():
+    assert sentences(query(), query(impl="parallel", threads=2, ms=(6.0, 6.0, 6.0)))[0] == (
+        "Queries (random-100000-s1), d = 2, kegg: sequential d=2 dfs is 3.00 ± 0.01 times as fast as "
+        "parallel d=2 dfs 2 threads."
+    )
+
+
+def test_the_ratio_is_off_by_what_the_trials_say():
+    quiet = answer.ratio(*(cells(query(ms=times)) for times in ((4.0, 4.1, 4.2, 4.0), (2.0, 2.0, 2.1, 2.0))), "query")
+    noisy = answer.ratio(*(cells(query(ms=times)) for times in ((2.0, 4.1, 9.2, 4.0), (2.0, 2.0, 2.1, 2.0))), "query")
+    assert 0 < quiet.plus < noisy.plus
+    assert quiet.value == pytest.approx(4.05 / 2.0)
+
+
+def test_what_slows_a_trial_down_for_both_is_no_doubt_of_their_ratio():
+    weather = (1.0, 3.0, 1.0, 2.0, 5.0)
+    both = [cells(query(ms=tuple(factor * each for each in weather))) for factor in (2.0, 1.0)]
+    assert answer.ratio(*both, "query").plus == pytest.approx(0.0, abs=1e-9)
+
+
+def test_one_trial_or_two_have_no_plus_or_minus():
+    assert "is 4.00 times as fast" in sentences(query(ms=(1.0, 1.0)), query(impl="dfs", dim=None, ms=(4.0, 4.0)))[0]
+
+
+def test_several_graphs_have_a_geometric_mean_and_a_sentence_each():
+    groups = [query("kegg"), query("human"), query("kegg", "dfs", dim=None, ms=(4.0,) * 3)]
+    lines = sentences(*groups, query("human", "dfs", dim=None, ms=(1.0,) * 3))
+    assert lines[0].startswith("Queries (random-100000-s1), d = 2, over 2 graphs: ")
+    assert "is 1.00 ± 0.01 times as fast as" in lines[0]
+    assert [line.split(":")[0] for line in lines[1:3]] == ["  kegg", "  human"]
+    assert lines[2].startswith("  human: dfs dfs is 2.00")
+
+
+def test_many_graphs_are_told_by_the_least_and_the_greatest_ratio():
+    names = ("agrocyc", "amaze", "anthra", "ecoo", "human", "kegg", "xmark")
+    groups = [query(name, ms=(1.0,) * 3) for name in names]
+    groups += [query(name, "dfs", dim=None, ms=(2.0 + i,) * 3) for i, name in enumerate(names)]
+    lines = sentences(*groups)
+    assert (
+        "is the fastest on 7 of 7: 2.00 ± 0.01 (agrocyc) to 8.00 ± 0.01 (xmark) times as fast as the next" in lines[1]
+    )
+
+
+def test_phases_are_told_apart_and_a_run_without_peers_has_an_answer_too():
+    lines = sentences(timed(), timed(impl="parallel", threads=2, ms=2.0))
+    assert [line.split(" (")[0] for line in lines] == ["Queries", "Edges to ready index"]
+    lines = sentences(query(), query(impl=BFL, dim=None))
+    assert lines[-1] == "From edges: not measured, add --from-edges."
+
+
+def test_a_lost_configuration_has_no_ratio():
+    lost = rows(impl="parallel", threads=2, status="timeout", ms=(None,), phase=None, reason="60 s")
+    assert sentences(query(), lost)[0].endswith("kegg: sequential d=2 dfs alone has times.")
+
+
+def test_report_begins_with_the_answer_after_the_header_and_a_table_asked_for_has_none():
+    run = made(query() + query(impl="dfs", dim=None, ms=(6.0,) * 3), ENVIRONMENT)
+    report = document.make(run)
+    lines = [part for part in document.show(report) if isinstance(part, str)]
+    assert lines.index(f"{answer.TITLE}:") == len(report.header) + 1
+    page = document.as_markdown(report)
+    assert page.index(answer.TITLE) < page.index("What was measured")
+    assert document.make(run, ["2.4"]).answer == []
+
+
+@pytest.mark.parametrize(
+    ("value", "plus", "shown"),
+    [(3.14, 0.2, "3.1 ± 0.2"), (1448.3, 31.0, "1,448 ± 31"), (1.5, 0.004, "1.50 ± 0.01"), (2.0, None, "2.00"),
+     (0.5, 0.0, "0.50 ± 0.01"), (12.34, 0.96, "12.3 ± 1.0")],
+)  # fmt: skip
+def test_an_estimate_is_shown_to_the_digit_that_is_in_doubt(value, plus, shown):
+    assert words.estimate(value, plus) == shown
