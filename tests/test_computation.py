@@ -230,7 +230,7 @@ def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say
 
 def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert "## Claims of Computation 2020" in document.as_markdown(report)
-    assert "claims.csv" in {path.name for path in document.write(report, tmp_path)}
+    assert "claims.csv" in {path.name for path in document.write(report, out=tmp_path / "report")}
     lines = [json.loads(json.dumps(each)) for each in document.records(report)]
     verdicts = {line["verdict"] for line in lines if line["table"] == "claims" and line["reading"] != "from edges"}
     assert verdicts == {"met", "not met"}

@@ -290,7 +290,7 @@ def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
     report = document.make(made(frame(labels(), search()), {}))
     assert [t.name for t in report.tables] == ["2.1", "6.1", "6.4"]  # no column of 2.4 is of a GPU
     assert "2.4" in report.left_out
-    names = {path.name for path in document.write(report, tmp_path)}
+    names = {path.name for path in document.write(report, out=tmp_path / "report")}
     assert {"table-6.1.csv", "table-6.4.csv"} <= names
     assert all(record["table"] for record in document.records(report))
 

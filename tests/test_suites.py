@@ -122,7 +122,7 @@ def test_a_run_of_several_problems_reports_all_of_them():
     report = document.make(made([*LOST, *REACHED]))
     assert [table.name for table in report.shown] == ["cells", "2.1", "2.4", "closure"]
     assert len(report.cells) == 1
-    assert report.status_counts() == "2 cells: 1 ok, 1 wrong"
+    assert report.status_counts() == "2 cells: 1 incomplete, 1 wrong"
     page = document.as_markdown(report)
     assert "3 pairs are wrong" in page
     assert page.index("What was measured") < page.index("## closure") < page.index("All cells")

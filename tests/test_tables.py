@@ -66,7 +66,7 @@ def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
     frame = rows(ms=[10.0 + i / 10 for i in range(20)])
     report = document.make(made(frame, {}))
     assert any("1 of 1 phases drifted" in line for line in report.header)
-    document.write(report, tmp_path)
+    document.write(report, out=tmp_path / "report")
     (line,) = csv.DictReader((tmp_path / "report" / "cells.csv").open())
     assert float(line["median_low"]) < float(line["median"]) < float(line["median_high"])
     assert float(line["drift"]) > 0.05
@@ -463,7 +463,7 @@ def test_counts_are_blank_with_a_reason_when_the_graph_is_not_here(report):
 
 
 def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path):
-    document.write(report, tmp_path)
+    document.write(report, out=tmp_path / "report")
     with open(tmp_path / "report" / "table-2.4.csv", newline="") as file:
         kegg = next(row for row in csv.DictReader(file) if row["dataset"] == "kegg")
     assert float(kegg["Pure DFS measured"]) == 3.0
@@ -480,7 +480,7 @@ def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path
     ],
 )
 def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names):
-    assert {p.name for p in document.write(report, tmp_path, form)} == names
+    assert {p.name for p in document.write(report, form, tmp_path / "report")} == names
     assert {p.name for p in (tmp_path / "report").iterdir()} == names
 
 
