@@ -10,12 +10,18 @@ from grailbench.errors import InputError
 from grailbench.report.pages import Page
 from grailbench.report.values import Value
 
+
+def text_of(path):
+    """A page without its code blocks, which may show marks."""
+    return re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))
+
+
 #: every page with marked blocks
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
     for folder in (ROOT, ROOT / "docs", *sorted((ROOT / "results" / "baselines").rglob("")))
     for path in sorted(folder.glob("*.md"))
-    if "<!-- grailbench\n" in path.read_text(encoding="utf-8")
+    if "<!-- grailbench\n" in text_of(path)
 }
 
 
@@ -26,10 +32,13 @@ def test_making_a_page_anew_changes_nothing(name):
     assert page.renewed == page.text, f"grailbench report --into {name}"
 
 
+def test_pages_with_numbers_of_runs_are_marked():
+    assert set(PAGES) >= {"results/baselines/h200/README.md", "results/baselines/cpu-2core/README.md"}
+
+
 def test_no_mark_of_a_page_is_misspelled():
     for name, path in PAGES.items():
-        text = path.read_text(encoding="utf-8")
-        marks = re.findall(r"^<!-- (?:grailbench|end).*$", text, re.MULTILINE)
+        marks = re.findall(r"<!-- (?:grailbench|end).*$", text_of(path), re.MULTILINE)
         assert marks == ["<!-- grailbench", "<!-- end -->"] * (len(marks) // 2), name
 
 
@@ -60,6 +69,11 @@ def made(path):
     return re.search(r"-->\n(.*?)\n<!-- end -->", Page(path).renewed, re.DOTALL)[1]
 
 
+def lines(path):
+    """The lines of that, without the rule and blank lines."""
+    return [line for line in made(path).splitlines() if line and not line.startswith("| ---")]
+
+
 TABLE = """graphs = ["human", "kegg"]
 [columns]
 "one core" = "sequential label"
@@ -70,46 +84,49 @@ TABLE = """graphs = ["human", "kegg"]
 
 
 def test_a_table_has_a_line_a_graph_and_ratios_of_its_columns(page):
-    assert made(page(TABLE)).splitlines() == [
+    assert lines(page(TABLE)) == [
         "| graph | one core | device | device alone | from edges |",
-        "| --- | ---: | ---: | ---: | ---: |",
-        "| human | 9.04 [1] | 0.502 | 18.0x [1] | 0.50x [1] |",
-        "| kegg | 4.02 | 0.251 | 16.0x | 0.20x |",
-        "",
-        "[1] sampled: not every answer was checked",
+        "| human | 9.04 [1] | 0.502 | 18.0× [1] | 0.50× [1] |",  # the device's time is not sampled
+        "| kegg | 4.02 | 0.251 | 16.0× | 0.20× |",
+        "- [1] sampled: not every answer was checked",
     ]
 
 
 def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
     body = 'mean = true\n[columns]\nlabel = "sequential label"\nratio = "label / gpu-fused label"'
-    assert made(page(body)).splitlines()[2:6] == [
-        "| kegg | 4.02 | 4.0x |",
-        "| human | 9.04 [1] | 9.0x [1] |",
+    assert lines(page(body))[1:5] == [
+        "| kegg | 4.02 | 4.00× |",
+        "| human [1] | 9.04 | 9.00× |",
         "| kegg-like | 3.02 | – |",
-        "| geometric mean | 4.79 [1] | 6.0x [1] |",
+        "| geometric mean [1] | 4.79 | 6.00× |",
     ]
+
+
+def test_of_several_values_of_a_key_the_first_that_is_there_counts(page):
+    body = 'graphs = ["kegg"]\n[columns]\nlabel = "sequential query"'
+    for order, ms in ((["9", "1", "2"], "30.1"), (["2", "1"], "20.1")):
+        where = f"where = {{dim = {order}}}".replace("'", '"')
+        assert lines(page(body, where))[1] == f"| kegg | {ms} |"
 
 
 def test_groups_are_geometric_means_over_sets_and_names(page):
     body = 'groups = {small = ["small-sparse"], one = ["kegg"]}\n[columns]\n'
     printed = '"label" = "sequential label"\n"over print" = "label / printed \'Sequential DFS\' table=2"'
-    assert made(page(body + printed)).splitlines()[2:4] == [
-        "| small | 6.03 [1] | 0.44x [1] |",
-        "| one | 4.02 | 0.14x |",
+    assert lines(page(body + printed))[1:3] == [
+        "| small [1] | 6.03 | 0.44× |",
+        "| one | 4.02 | 0.14× |",
     ]
 
 
 def test_a_look_alike_has_no_printed_number(page):
     body = 'graphs = ["kegg", "kegg-like"]\n[columns]\n"print" = "printed \'Index CT\' table=2"'
-    assert made(page(body)).splitlines()[2:] == ["| kegg | 0.160 |", "| kegg-like | – |"]
+    assert lines(page(body))[1:] == ["| kegg | 0.160 |", "| kegg-like | – |"]
 
 
 def test_fields_counters_and_statistics(page):
     body = 'graphs = ["kegg"]\nstatistic = "least"\n[columns]\nn = "vertices"\nwork = "sequential searches"\n'
     body += 'label = "sequential label"\na = "sequential index_bytes / vertices"\nrate = "sequential queries / '
-    assert made(page(body + 'gpu-fused query"')).splitlines()[2:] == [
-        "| kegg | 3,618 | 300 | 4.00 | 10.0 | 200.0 M/s |"
-    ]
+    assert lines(page(body + 'gpu-fused query"'))[1:] == ["| kegg | 3,618 | 300 | 4.00 | 10 | 200.0 M/s |"]
 
 
 def test_sentences_have_the_span_the_mean_and_single_graphs(page):
@@ -118,7 +135,7 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
     )
     body += 'graphs = ["kegg", "human"]\ncolumns = {r = "sequential ready / gpu-fused ready"}'
     assert made(page(body)) == (
-        "- From 0.20x (kegg) to 0.50x, mean 0.32x of 2: 0.20x to 0.50x; kegg 0.20x."
+        "- From 0.20× (kegg) to 0.50×, mean 0.32× of 2: 0.20× to 0.50×; kegg 0.20×."
         " (sampled: not every answer was checked)"
     )
 
@@ -127,15 +144,15 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
     ("body", "where", "said"),
     [
         ("[columns", "", "not TOML"),
-        ("", "", "either 'columns' or 'runs'"),
-        ('columns = {a = "sequential label"}\nrows = 1', "", "key 'rows'"),
+        ("", "", "one of 'columns', 'table' and 'runs'"),
+        ('columns = {a = "sequential label"}\nrows = 1', "", "key 'rows': unknown key, did you mean 'groups'?"),
         ('columns = {a = "sequentail label"}', "", "did you mean 'sequential'?"),
         ('columns = {a = "sequential lable"}', "", "no cell has it"),
         ('columns = {a = "sequential label"}', "", "differ in dim: name it, as in dim=..."),
-        ('columns = {a = "sequential label color=red"}', "", "no key 'color' (there are dim, "),
+        ('columns = {a = "sequential label color=red"}', "", "no key 'color' (there are queries, dim, "),
         ('columns = {a = "label"}', "", "'label' is no value"),
         ('columns = {a = "gpu-fused ready / sequential query / vertices"}', "", "divides more than once"),
-        ('columns = {a = "gpu-fused ready / vertices"}\ngraphs = ["kegg"]', "", "ms over count is no unit"),
+        ('columns = {a = "sequential index_bytes / sequential query"}', "where = {dim=2}", "bytes over ms is no unit"),
         ('columns = {a = "gpu-fused ready"}\ngraphs = ["nokegg"]', "", "no graph or set 'nokegg'"),
         ('columns = {a = "gpu-fused ready"}\nsay = "{b}"', "", "'say' has {b} (columns are a)"),
         ('columns = {a = "gpu-fused ready"}\nsay = "{a.best}"', "", "'say' has {a.best} (there are least"),
@@ -150,8 +167,17 @@ def test_what_cannot_be_made_is_named_with_its_line(page, body, where, said):
     assert "page.md, line 3: " in str(error.value)
 
 
-def test_a_page_without_a_block_is_an_error(tmp_path):
-    (tmp_path / "page.md").write_text("# Page\n")
+def test_a_table_of_the_report_is_put_there_whole(page):
+    found = lines(page('table = "2.4"'))
+    assert found[0].startswith("| Data set |  | Positive Queries | Pure DFS |")
+    assert any(line.startswith("| Kegg | measured | 20240 |") for line in found)
+    with pytest.raises(InputError, match=r"no table '2\.9' \(did you mean 2\.4 or 2\.1\?\)"):
+        made(page('table = "2.9"'))
+
+
+@pytest.mark.parametrize("text", ["# Page\n", "```\n<!-- grailbench\nx\n-->\n<!-- end -->\n```\n"])
+def test_a_page_without_a_block_is_an_error_whatever_its_code_shows(tmp_path, text):
+    (tmp_path / "page.md").write_text(text)
     with pytest.raises(InputError, match="no marked block"):
         _ = Page(tmp_path / "page.md").renewed
 
@@ -182,24 +208,25 @@ def test_runs_are_listed_with_commit_and_command(tmp_path):
     names = [str(home / name) for name in ("h200/from-edges", "h200/closure-50000", "h200/limits")]
     path = tmp_path / "page.md"
     path.write_text(f"<!-- grailbench\nruns = {names}\n-->\n<!-- end -->\n")
-    assert made(path).splitlines()[2:] == [
+    assert lines(path)[1:] == [
         "| `from-edges/` | NVIDIA H200, 16 cores | 21 | 2026-11-22 | `cb2cd9484` | "
         "`grailbench run --config from-edges` |",
         "| `closure-50000/` | NVIDIA H200, 16 cores | 3 | 2026-11-21 | `c8ca9c667` [1] | `grailbench run --problem "
         "closure --dataset scale-free-50000 --impl warshall-bits-gpu --impl condense-bits --impl condense-bits-gpu "
         "--trials 2 --warmup 0` |",
         "| `limits/` | NVIDIA H200, 16 cores |  |  | – [2] | `grailbench limits --again` |",
-        "",
-        "[1] by the hash of the code in the rows' keys; the run itself names an older commit or none  ",
-        "[2] recorded from code that no commit has",
+        "- [1] by the hash of the code in the rows' keys; the run itself names an older commit or none",
+        "- [2] recorded from code that no commit has",
     ]
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (Value(0.0634, "x"), "0.06x"), (Value(1383.4, "x"), "1,383x"), (Value(99.94, "x"), "99.9x"),
-        (Value(12.34, "ms"), "12.3"), (Value(2.5e6, "bytes"), "2 MB"), (Value(3.39e10, "/s"), "33.9 G/s"),
+        (Value(0.0034, "x"), "0.003×"), (Value(0.0634, "x"), "0.063×"),
+        (Value(1383.4, "x"), "1,383×"), (Value(99.94, "x"), "100×"),
+        (Value(12.34, "ms"), "12.3"), (Value(48.0, ""), "48"), (Value(2.5e6, "bytes"), "2.5 MB"),
+        (Value(3.39e10, "/s"), "33.9 G/s"),
     ],
 )  # fmt: skip
 def test_values_are_words_with_three_digits(value, text):

@@ -1,23 +1,26 @@
-"""The page of recorded GPU runs has the tables that its rows make, and the documents the bytes that graphs take."""
+"""What documents say of recorded GPU runs and of bytes on the device is so."""
 
-import h200_tables
-import pytest
-from recorded import FOLDER, TEXT
+from commands import ROOT
 
+from grailbench.bench.plan import config_from_flags, make_plan
 from grailbench.device.leveled import leveled_bytes
+from grailbench.runs.cells import load
 
 
-@pytest.mark.slow
-def test_making_the_tables_of_the_page_anew_changes_nothing():
-    assert sorted(h200_tables.placed(TEXT)) == sorted(h200_tables.TABLES)
-    assert h200_tables.rendered(TEXT) == TEXT
-
-
-@pytest.mark.slow
-def test_a_changed_number_of_a_table_shows():
-    line = next(line for line in h200_tables.fused_labels() if line.startswith("| kegg "))
-    assert h200_tables.rendered(TEXT.replace(line, line.replace("| kegg |", "| kegg | 9"))) == TEXT
-    assert TEXT.count(line) == 1
+def test_computation_2020_has_every_cell_of_the_config_and_only_one_core_ran_out_of_time():
+    found = load(ROOT / "results" / "baselines" / "h200" / "computation-2020").cells
+    asked = {
+        (cell.dataset.removesuffix("-like"), cell.impl, cell.dim, cell.queries.name)
+        for cell in make_plan(config_from_flags(config="computation-2020")).cells
+    }
+    assert {(cell.dataset.removesuffix("-like"), cell.impl, cell.dim, cell.query_set) for cell in found} == asked
+    assert len(found) == len(asked) == 540
+    late = [cell for cell in found if not cell.sound]
+    assert {(cell.status, cell.impl, cell.query_set) for cell in late} == {
+        ("timeout", "sequential", "random-100000-s1")
+    }
+    assert len(late) == 31
+    assert not {cell.dataset for cell in late} & {"dag_01-like", "dag_02-like"}
 
 
 def test_bytes_of_a_graph_on_the_device_are_those_that_the_documents_say():
@@ -25,6 +28,6 @@ def test_bytes_of_a_graph_on_the_device_are_those_that_the_documents_say():
         leveled_bytes(1000 + more[0], 5000 + more[1], 1000 + more[2], 10, True)
         for more in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
     )
-    text = " ".join((FOLDER.parents[2] / "docs" / "algorithms.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8").split())
     assert f"takes {edge - some} bytes an edge" in text
     assert f"{vertex - some} a vertex, a deep edge {deep - some} more" in text

@@ -72,9 +72,10 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
     read on a phone.
 
-    With --into, a Markdown page keeps its numbers from runs. What is marked is made anew, the rest stays:
+    With --into, a Markdown page keeps its numbers from runs: what is marked is made anew, the rest stays.
 
     \b
+    A marked place:
       <!-- grailbench
       run = "fused"                                 # beside the page; else a path or name
       where = {dim = 2, queries = "random-100000"}  # of all cells; also filters, threads, ...
@@ -86,11 +87,12 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       -->
       <!-- end -->
 
-    A column may also be a field (vertices, index_bytes, ...), a counter, or 'printed COLUMN table=6': the papers'
-    number. 'say = "... {ratio} ... {ratio.mean}"' makes a sentence of the columns instead of a table (also .least,
-    .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph); 'groups' a line of geometric means a group
-    of graphs; 'mean = true' one over all; 'statistic' is median, mean or least; 'problem' is bfs, closure, ... 'runs =
-    [...]' lists runs with commit and command.
+    A column may also be a sum of phases (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed
+    COLUMN table=6': the papers' number. In its place a block may have: say = "... {ratio} ... {ratio.mean}", a sentence
+    of the columns' values (also .least, .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph);
+    table = "2.4", a table of the run's report; runs = [...], a list of runs with commit and command. 'groups' makes a
+    line of each group of graphs, of geometric means, 'mean = true' one of all; 'statistic' is median, mean or least,
+    'problem' bfs, closure, and so on.
 
     \b
     Examples:

@@ -4,7 +4,7 @@ A block begins with a comment that says, in TOML, what is to stand there, and en
 
     <!-- grailbench
     run = "fused"                        # a run beside the page, or any other by path or name; or several
-    where = {dim = 2, queries = "random-100000"}      # of all cells
+    where = {dim = 2, queries = "random-100000"}      # of all cells; of a list the first that is
     graphs = ["small-sparse", "uniprotenc_22"]        # sets and names; without it, those of the run
     [columns]                            # headers, and expressions as `grailbench.report.values` reads them
     "one core" = "sequential ready"
@@ -17,8 +17,8 @@ A block begins with a comment that says, in TOML, what is to stand there, and en
 With `say` the block becomes that text instead, in which `{ratio}` (least to most over the graphs), `{ratio.least}`,
 `{ratio.most}`, `{ratio.mean}` (geometric), `{ratio.least_graph}`, `{ratio.most_graph}`, `{ratio.count}` and
 `{ratio@kegg}` stand for the columns' values. `groups` makes a line of each group of graphs, of geometric means;
-`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials. `runs = [...]` lists
-runs: their cells, commits, and how to repeat them.
+`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials. `table = "2.4"` puts
+that table of the run's report there, whole, and `runs = [...]` lists runs: cells, commits, how to repeat them.
 """
 
 from __future__ import annotations
@@ -30,20 +30,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from grailbench import settings
 from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.graph.store import atomic_file
-from grailbench.report import recorded
+from grailbench.report import document, recorded
 from grailbench.report.footnotes import Footnotes
+from grailbench.report.render.markdown import compact
+from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
 from grailbench.runs.cells import Cell, load
 from grailbench.runs.folder import find_run
+from grailbench.words import BLANK, did_you_mean
 
-NONE = "–"
-_MARKED = re.compile(r"^(<!-- grailbench\n(.*?)-->\n)(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
+#: code blocks, which may show marks, and marked blocks: the mark, its TOML
+_MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
@@ -53,7 +57,7 @@ class Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     run: str | list[str] = []
-    where: dict[str, str | int] = {}
+    where: dict[str, str | int | list[str]] = {}
     graphs: list[str] = []
     groups: dict[str, list[str]] = {}
     columns: dict[str, str] = {}
@@ -62,14 +66,15 @@ class Block(BaseModel):
     mean: bool = False
     head: str = "graph"
     say: str | None = None
+    table: str = ""
     runs: list[str] = []
 
     @model_validator(mode="after")
     def _whole(self) -> Block:
-        if bool(self.runs) == bool(self.columns):
-            raise ValueError("a block has either 'columns' or 'runs'")
-        if self.columns and not self.run:
-            raise ValueError("'columns' need a 'run'")
+        if sum(map(bool, (self.columns, self.table, self.runs))) != 1:
+            raise ValueError("a block has one of 'columns', 'table' and 'runs'")
+        if not self.runs and not self.run:
+            raise ValueError("'columns' and 'table' need a 'run'")
         return self
 
 
@@ -92,10 +97,9 @@ class Page:
     def renewed(self) -> str:
         """The page with every block made anew. Raises InputError naming the line of a block that cannot be made, and
         when there is none."""
-        text, count = _MARKED.subn(self._again, self.text)
-        if not count:
+        if not any(found[1] for found in _MARKED.finditer(self.text)):
             raise InputError("no marked block", path=self.path, remedy="'grailbench report --help' shows one")
-        return text
+        return _MARKED.sub(self._again, self.text)
 
     def write(self) -> bool:
         """Put the renewed page in place, atomically; whether that changed it."""
@@ -106,25 +110,32 @@ class Page:
         return True
 
     def _again(self, found: re.Match) -> str:
+        if found[1] is None:
+            return found[0]
         line = self.text.count("\n", 0, found.start()) + 1
         try:
-            block = Block.model_validate(tomllib.loads(found[2]))
-            body = self._made(block)
+            body = self._made(settings.check(Block, tomllib.loads(found[2])))
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"the block is not TOML: {error}", path=self.path, line=line) from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = "".join(f"key {'.'.join(map(str, first['loc']))!r}: " for _ in first["loc"][:1])
-            raise InputError(f"{where}{first['msg']}", path=self.path, line=line) from None
         except InputError as error:
             raise InputError(str(error), path=self.path, line=line) from None
         return f"{found[1]}{body.rstrip()}\n<!-- end -->"
 
     def _made(self, block: Block) -> str:
         if block.runs:
-            return compact(*recorded.overview([self._folder(name) for name in block.runs]), right=0)
+            return compact(recorded.overview([self._folder(name) for name in block.runs]))
+        if block.table:
+            return compact(self._reported(block))
         made = _Values(block, self._measured(block))
-        return made.table() if block.say is None else made.said()
+        return compact(made.table()) if block.say is None else made.said()
+
+    def _reported(self, block: Block) -> Table:
+        """The table of that name of the report on a run."""
+        report, _ = document.of_run(self._folder(block.run if isinstance(block.run, str) else block.run[0]))
+        known = {table.name: table for table in report.shown}
+        if block.table not in known:
+            raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
+        return known[block.table]
 
     def _measured(self, block: Block) -> list[Cell]:
         names = [block.run] if isinstance(block.run, str) else block.run
@@ -149,7 +160,7 @@ class _Values:
         self.groups = {name: _graphs(names, there) for name, names in block.groups.items()}
         self.graphs = _graphs(block.graphs, there) or [*dict.fromkeys(g for own in self.groups.values() for g in own)]
         self.graphs = self.graphs or there
-        where = {key: str(value) for key, value in block.where.items()}
+        where = {key: value if isinstance(value, list) else str(value) for key, value in block.where.items()}
         self.of: dict[str, dict[str, Value | None]] = {}
         for name, text in block.columns.items():
             expression = Expression.parse(text, block.columns)
@@ -158,15 +169,24 @@ class _Values:
                 raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
             self.of[name] = found
 
-    def table(self) -> str:
-        """A Markdown table with a line a graph or group, its notes below."""
+    def table(self) -> Table:
+        """A line a graph or group."""
         foot = Footnotes()
         groups = self.groups or {graph: [graph] for graph in self.graphs}
         if self.block.mean:
             groups["geometric mean"] = self.graphs
-        lines = [[name, *(_cell(self._together(column, own), foot) for column in self.of)]
+        lines = [self._line(name, [self._together(column, own) for column in self.of], foot)
                  for name, own in groups.items()]  # fmt: skip
-        return compact([self.block.head, *self.of], lines, foot.lines(), right=len(self.of))
+        return Table("values", "", [self.block.head, *self.of], lines, frozenset(self.of), notes=foot.lines())
+
+    @staticmethod
+    def _line(name: str, values: list[Value | None], foot: Footnotes) -> list[str]:
+        """A line of the table. A note that all its values share stands with its name."""
+        each = [value.notes for value in values if value is not None]
+        shared = [note for note in (each[0] if each else ()) if all(note in notes for notes in each)]
+        own = [[] if value is None else [note for note in value.notes if note not in shared] for value in values]
+        words = [BLANK if value is None else str(value) for value in values]
+        return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
 
     def _together(self, column: str, graphs: list[str]) -> Value | None:
         values = [self.of[column][graph] for graph in graphs]
@@ -196,18 +216,6 @@ class _Values:
         if what not in words:
             raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(words)}")
         return str(words[what])
-
-
-def compact(headers: list[str], lines: list[list[str]], notes: Iterable[str], right: int) -> str:
-    """A Markdown table whose last `right` columns are right-aligned, its notes below. Unpadded: a changed number
-    changes one line."""
-    rule = ["---"] * (len(headers) - right) + ["---:"] * right
-    body = "".join(f"| {' | '.join(line)} |\n" for line in (headers, rule, *lines))
-    return body + "".join(f"\n{note}  " for note in notes)
-
-
-def _cell(value: Value | None, foot: Footnotes) -> str:
-    return NONE if value is None else f"{value}{foot.mark(value.notes)}"
 
 
 def _graphs(names: Iterable[str], there: list[str]) -> list[str]:

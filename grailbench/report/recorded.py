@@ -9,6 +9,7 @@ from grailbench import words
 from grailbench.bench import provenance
 from grailbench.bench.plan import shipped_configs
 from grailbench.report.footnotes import Footnotes
+from grailbench.report.table import Table
 from grailbench.runs import folder as results
 from grailbench.runs.cells import Cell, read
 from grailbench.runs.rows import SOUND
@@ -19,8 +20,8 @@ _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an o
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
 
 
-def overview(folders: Iterable[Path]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Headers, a line a run, and notes. Raises InputError where there is no run."""
+def overview(folders: Iterable[Path]) -> Table:
+    """A line a run. Raises InputError where there is no run."""
     foot = Footnotes()
     lines = []
     for folder in folders:
@@ -30,7 +31,8 @@ def overview(folders: Iterable[Path]) -> tuple[list[str], list[list[str]], list[
         day = (environment.get("at") or "")[:10]
         lines.append([f"`{folder.name}/`", machine, _cells(run.cells), day, _commits(folder, environment, foot),
                       f"`{repeated(folder, environment)}`"])  # fmt: skip
-    return ["run", "machine", "cells", "on", "commit", "to repeat it"], lines, foot.lines()
+    headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
+    return Table("runs", "", headers, lines, notes=foot.lines())
 
 
 def _cells(cells: Iterable[Cell]) -> str:
@@ -51,7 +53,7 @@ def _commits(folder: Path, environment: dict, foot: Footnotes) -> str:
     else:
         named = [commit for some in entry["codes"].values() for commit in some]
         notes = {"commit": [], "code": [_BY_CODE], "none": [_UNKNOWN]}[entry["found"]]
-    return (", ".join(f"`{commit[:9]}`" for commit in named) or "–") + foot.mark(notes)
+    return (", ".join(f"`{commit[:9]}`" for commit in named) or words.BLANK) + foot.mark(notes)
 
 
 def repeated(folder: Path, environment: dict) -> str:

@@ -1,21 +1,23 @@
 """Values of a run by description: 'sequential label', 'printed Total table=6', 'sequential ready / gpu-fused ready'.
 
 An expression is one selector, or two with ' / ' between them; in its place the name of another column may stand that is
-one. A selector is words in the manner of a shell: an
-implementation, what is asked of it, and any number of `key=value` that its cell must have. What is asked is a phase
-('query', 'label/on_device'), a field of the cell (`FIELDS`) or one of its counters. A field of the graph, such as
-`vertices`, needs no implementation. `printed COLUMN` is the number that the papers have for the graph, in a table whose
-name begins with `table=`; a look-alike has none.
+one. A selector is words in the manner of a shell: an implementation, what is asked of it, and any number of `key=value`
+that its cell must have. What is asked is a phase ('query', 'label/on_device') or a sum of phases ('label+transfer'), a
+field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`, needs no implementation.
+`printed COLUMN` is the number that the papers have for the graph, in a table whose name begins with `table=`; a
+look-alike has none.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from grailbench import words
 from grailbench.errors import InputError
 from grailbench.report import published
+from grailbench.runs.axes import AXES
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import geometric_mean
 from grailbench.words import did_you_mean
@@ -25,12 +27,10 @@ FIELDS = {
     "vertices": "count", "edges": "count", "queries": "count", "positives": "count",
     "index_bytes": "bytes", "host_peak_bytes": "bytes", "device_peak_bytes": "bytes",
 }  # fmt: skip
-#: keys of a selector and of a block's `where`: attributes of a cell
-KEYS = {
-    "dim": "dim", "search": "search", "filters": "filtering", "threads": "threads", "order": "order",
-    "queries": "query_set", "devices": "devices",
-}  # fmt: skip
-STATISTICS = ("median", "mean", "least")
+#: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
+KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
+#: what a block asks of all cells; of several values of a key the first counts that gives a value
+Where = Mapping[str, str | Sequence[str]]
 PRINTED = "printed"
 
 
@@ -49,30 +49,23 @@ class Value:
             unit, number = "x", self.number / other.number
         elif (self.unit, other.unit) == ("count", "ms"):
             unit, number = "/s", 1000 * self.number / other.number
-        elif (self.unit, other.unit) == ("bytes", "count"):
-            unit, number = "", self.number / other.number
+        elif (self.unit, other.unit) in (("bytes", "count"), ("ms", "count")):
+            unit, number = self.unit.removeprefix("bytes"), self.number / other.number
         else:
             raise ValueError(f"{self.unit} over {other.unit} is no unit")
         return Value(number, unit, tuple(dict.fromkeys(self.notes + other.notes)))
 
     def __str__(self) -> str:
         if self.unit == "x":
-            places = 2 if self.number < 1 else 1 if self.number < 100 else 0
-            return f"{self.number:,.{places}f}x"
+            return words.times(self.number)
         if self.unit == "count":
             return f"{self.number:,.0f}"
         if self.unit == "bytes":
-            return f"{self.number / 1e6:,.0f} MB"
+            return words.decimal_size(self.number)
         if self.unit == "/s":
             scale, letter = (1e9, "G") if self.number >= 1e9 else (1e6, "M")
             return f"{self.number / scale:.1f} {letter}/s"
-        return three_digits(self.number)
-
-
-def three_digits(number: float) -> str:
-    """Three significant digits, at most three decimals, thousands with a comma."""
-    places = next((places for least, places in ((100, 0), (10, 1), (1, 2)) if number >= least), 3)
-    return f"{number:,.{places}f}"
+        return words.short(self.number) if self.unit else words.brief(self.number)
 
 
 @dataclass(frozen=True)
@@ -87,25 +80,29 @@ class Selector:
     @classmethod
     def parse(cls, text: str) -> Selector:
         """A selector from its words. Raises InputError when it is none."""
-        words = shlex.split(text)
-        keys = dict(word.split("=", 1) for word in words if "=" in word)
-        names = [word for word in words if "=" not in word]
+        said = shlex.split(text)
+        keys = dict(word.split("=", 1) for word in said if "=" in word)
+        names = [word for word in said if "=" not in word]
         if len(names) == 1 and names[0] in FIELDS:
             names = ["", *names]
         if len(names) != 2:
             raise InputError(f"{text!r} is no value", remedy="such as 'sequential label dim=2', or 'vertices'")
         return cls(text, names[0] or None, names[1], keys)
 
-    def of(self, cells: Iterable[Cell], dataset: str, where: Mapping[str, str], statistic: str) -> Value | None:
+    def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
         """Its value on a graph, or None when that was not measured. Raises InputError when it is not one cell's."""
         if self.impl == PRINTED:
             return self._printed(dataset)
+        for key, wanted in where.items():
+            if not isinstance(wanted, str):
+                tried = (self.of(cells, dataset, {**where, key: each}, statistic) for each in wanted)
+                return next((value for value in tried if value is not None), None)
         found = [cell for cell in cells if cell.dataset == dataset and self._fits(cell, where)]
         values = [value for cell in found if (value := self._value(cell, statistic)) is not None]
         if self.impl is None:
             return values[0] if values else None
         if len(values) > 1:
-            differing = [key for key, name in KEYS.items() if len({getattr(cell, name) for cell in found}) > 1]
+            differing = [key for key in KEYS if len({_choice(cell, key) for cell in found}) > 1]
             remedy = f"they differ in {', '.join(differing)}: name it, as in {differing[0]}=..." if differing else None
             raise InputError(f"{len(values)} cells on {dataset} have {self.text!r}", remedy=remedy)
         return values[0] if values else None
@@ -117,9 +114,9 @@ class Selector:
 
     def _value(self, cell: Cell, statistic: str) -> Value | None:
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
-        under, _, phase = self.what.rpartition("/")
-        if (stats := cell.phases.get((under, phase))) is not None:
-            return Value(getattr(stats, statistic), "ms", notes)
+        phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
+        if all(phase in cell.phases for phase in phases):
+            return Value(sum(getattr(cell.phases[phase], statistic) for phase in phases), "ms", notes)
         if self.what in FIELDS:
             number = getattr(cell, self.what)
             return None if number is None else Value(number, FIELDS[self.what])
@@ -141,10 +138,14 @@ def _has(cell: Cell, key: str, wanted: str, own: bool) -> bool:
     implementation has no such choice; a set of queries may be named without its seed."""
     if key not in KEYS:
         raise InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
-    value = getattr(cell, KEYS[key])
+    value = _choice(cell, key)
     if not own and value in (None, "", 0):
         return True
     return str(value) == wanted or (key == "queries" and str(value).startswith(f"{wanted}-s"))
+
+
+def _choice(cell: Cell, key: str) -> object:
+    return cell.query_set if KEYS[key] is None else cell.shown(KEYS[key])
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Expression:
             raise InputError(f"{text!r} divides more than once")
         return cls(text, parts)
 
-    def of(self, cells: Iterable[Cell], dataset: str, where: Mapping[str, str], statistic: str) -> Value | None:
+    def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
         """Its value on a graph, None where a part of it was not measured."""
         values = [part.of(cells, dataset, where, statistic) for part in self.parts]
         if None in values:

@@ -23,3 +23,11 @@ def content(table: Table) -> str:
     )
     foot = "".join(f"- {note}\n" for note in table.notes)
     return f"{body}\n" + (f"\n{foot}" if foot else "")
+
+
+def compact(table: Table) -> str:
+    """The same without padding, so that a changed number changes one line of a page; numbers stand on the right."""
+    rule = ["---:" if header in table.right else "---" for header in table.headers]
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in (table.headers, rule, *table.lines)]
+    body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return body + "".join(["\n"] * bool(table.notes) + [f"- {note}\n" for note in table.notes])
