@@ -22,6 +22,7 @@ from grailbench.runs.cells import Cell, Run, load
 from grailbench.runs.statistics import Interval
 
 ABSENT = "absent"
+SAMPLED = ", sampled"  #: ends the unit of times of cells of which not all answers were checked
 MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
 NEUTRAL = frozenset(  #: counters of outcomes, not work
     {"excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs"}
@@ -95,6 +96,11 @@ class TimeChange:
     verdict: Verdict
 
     @property
+    def sampled(self) -> bool:
+        """Whether not all answers of a side were checked."""
+        return self.unit.endswith(SAMPLED)
+
+    @property
     def drifts(self) -> bool:
         """Whether the trials of a side drifted: its interval says less than it seems to."""
         return self.base.drift is not None or self.new.drift is not None
@@ -112,11 +118,13 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class MeanChange:
-    """The geometric mean of new / base over the graphs of one configuration and phase."""
+    """The geometric mean of new / base over the graphs of one configuration and phase; `sampled` where not all answers
+    were checked on one of them."""
 
     label: str
     phase: str
     mean: statistics.Mean
+    sampled: bool = False
 
 
 @dataclass
@@ -255,7 +263,7 @@ def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: _C
             if phase in old.timed or phase in now.timed:
                 change = clock.change(old, now, phase)
                 if isinstance(change, TimeChange) and "sampled" in (old.status, now.status):
-                    change = replace(change, unit=f"{change.unit}, sampled")
+                    change = replace(change, unit=change.unit + SAMPLED)
                 (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
 
 
@@ -461,15 +469,17 @@ def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
     Phases shorter than `least_ms` on both sides are left out: their ratios are the clock's.
     """
     ratios: dict[tuple[str, str], list[float | None]] = {}
+    sampled: set[tuple[str, str]] = set()
     for each in found.times:
         if max(each.base.ms, each.new.ms) >= gate.least_ms:
             ratios.setdefault((each.label, each.phase), []).append(each.ratio)
+            sampled |= {(each.label, each.phase)} if each.sampled else set()
     for lost in (cell for cell in found.cells if cell.base == "ok" and cell.new != "ok"):
         for label, phase in ratios:
             if label == lost.label:
                 ratios[label, phase].append(None)
     return [
-        MeanChange(label, phase, mean)
+        MeanChange(label, phase, mean, (label, phase) in sampled)
         for (label, phase), values in ratios.items()
         if len(values) > 1 and (mean := statistics.geometric_mean(values)) is not None
     ]

@@ -12,7 +12,6 @@ import click
 from grailbench import screen
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.render.markdown import content
-from grailbench.report.render.markdown import markdown as section
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs.environment import busy
@@ -109,8 +108,8 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
     if shown:
         yield _times("Times" if everything else "Times that differ", shown)
     if found.means:
-        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}", fine_ratio(m.mean.value)]
-                 for m in found.means]  # fmt: skip
+        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}",
+                  fine_ratio(m.mean.value) + (" (sampled)" if m.sampled else "")] for m in found.means]  # fmt: skip
         penalties = {m.mean.penalty for m in found.means if m.mean.missing}
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
         heads = ["implementation", "phase", "graphs", "lost", "new / base"]
@@ -220,13 +219,16 @@ def _right(heads: list[str]) -> frozenset[str]:
 
 
 def markdown(found: Comparison) -> str:
-    """A comment for a pull request: the outcome, what differs, and all times folded away."""
-    parts = [f"## grailbench: {verdict(found)}\n\n" + "".join(f"- {line}\n" for line in header(found))]
-    parts += [section(_for_page(*each), level=3) for each in sections(found)]
-    if found.times:
-        table = _for_page(*_times(f"All {len(found.times)} times", found.times))
-        parts.append(f"<details><summary>{table.title}</summary>\n\n{content(table)}\n</details>\n")
-    return "\n".join(parts)
+    """A comment for a pull request: the verdict; what was compared, what differs and all times are folded away."""
+    parts = [f"## grailbench: {verdict(found)}\n"]
+    parts.append(_folded("What was compared", "".join(f"- {line}\n" for line in header(found))))
+    tables = [_for_page(*each) for each in sections(found)]
+    tables += [_for_page(*_times(f"All {len(found.times)} times", found.times))] if found.times else []
+    return "\n".join([*parts, *(_folded(table.title, content(table)) for table in tables)])
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n"
 
 
 def _for_page(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
@@ -244,7 +246,7 @@ def records(found: Comparison) -> Iterator[dict]:
         for each in changes:
             yield {"kind": kind, **asdict(each)}
     for each in found.means:
-        yield {"kind": "mean", "label": each.label, "phase": each.phase, **each.mean._asdict()}
+        yield {"kind": "mean", "label": each.label, "phase": each.phase, **each.mean._asdict(), "sampled": each.sampled}
     yield {
         "kind": "verdict",
         "base": str(found.base.folder),

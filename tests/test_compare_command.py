@@ -1,0 +1,263 @@
+"""The command: exit codes, formats and errors; and comparisons of real runs with planted faults."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from clock import Clock
+from commands import call
+from compared import cell, steady, writer
+from watchers import Silent
+
+from grailbench import contract
+from grailbench.bench import runner, timing
+from grailbench.bench.plan import Config, make_plan
+from grailbench.cli.views import compare as compare_view
+from grailbench.graph.generate import random_dag
+from grailbench.graph.store import save_graph
+from grailbench.reachability import index
+from grailbench.report import compare
+from grailbench.report.gate import Gate, load_gate
+from grailbench.runs import folder as results
+
+
+@pytest.fixture
+def stored(tmp_path):
+    return writer(tmp_path)
+
+
+# ------------------------------------------------------------------ the command
+
+
+def test_exit_codes_of_the_command(capsys, stored):
+    base, slower = stored("a", cell()), stored("b", cell(ms=steady(20.0)))
+    other = stored("c", cell(dataset="human"))
+    assert call(capsys, "compare", base, base)[0] == 0
+    code, out, err = call(capsys, "compare", base, slower)
+    assert code == 1
+    assert "SLOWER" in out
+    assert "1 regression of b from a" in err
+    assert call(capsys, "compare", base, other)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ratio = 0.9", "key 'ratio'"),
+        ("ratio = 'wide'", "key 'ratio'"),
+        ("ration = 1.2", "did you mean 'ratio'"),
+        ("[sets]\nsmall-sparce = 1.2", "did you mean 'small-sparse'"),
+        ("[sets]\nlarge = { across = 1.0 }", "key 'sets.large.across'"),
+        ("ratio = = 2\n", "line 1"),
+        ("times = 'always'", "key 'times'"),
+    ],
+)
+def test_a_bad_gate_file_is_refused_with_its_key(capsys, stored, tmp_path, text, says):
+    run, gate = stored("a", cell()), tmp_path / "gate.toml"
+    gate.write_text(text)
+    code, _, err = call(capsys, "compare", run, run, "--gate", gate)
+    assert code == 2
+    assert says in err
+    assert "gate.toml" in err
+    assert "Traceback" not in err
+
+
+def test_a_gate_file_gives_every_key(tmp_path):
+    gate = tmp_path / "gate.toml"
+    gate.write_text('ratio = 1.5\nreference = "dfs"\ntimes = "none"\n[sets]\nsynthetic = { across = 3.0 }\n')
+    found = load_gate(gate)
+    assert (found.ratio, found.reference, found.times) == (1.5, "dfs", "none")
+    assert found.allowed("synthetic").across == 3.0
+    assert found.allowed(None).ratio == found.allowed("large").ratio == 1.5
+
+
+def test_a_busy_machine_is_said(capsys, stored):
+    run = stored("a", cell(), load_average=[3.1, 2.0, 2.0])
+    lines = call(capsys, "compare", run, run)[1].splitlines()
+    assert lines[2].startswith("the base run began at load average 3.1 on 2 cores")
+
+
+def test_bad_runs_and_files_exit_with_2(capsys, stored, tmp_path):
+    good = stored("good", cell())
+    assert call(capsys, "compare", good, "no-such-run")[0] == 2
+    assert call(capsys, "compare", good, good, "--gate", tmp_path / "none.toml")[0] == 2
+    assert call(capsys, "compare", good, good, "--reference", "nonsense")[0] == 2
+    assert call(capsys, "compare", good, good, "--metric", "nonsense")[0] == 2
+    no_environment = stored("bare", cell())
+    (no_environment / results.ENVIRONMENT).unlink()
+    assert call(capsys, "compare", good, no_environment)[0] == 2
+    torn = stored("torn", cell())
+    (torn / results.ROWS).write_text("{oops\n" + (torn / results.ROWS).read_text())
+    code, _, err = call(capsys, "compare", torn, good)
+    assert code == 2
+    assert "line 1" in err
+    old = stored("old", [{"status": "ok", "key": "k", "phase": "query", "under": "", "trial": 0, "ms": 1.0}])
+    code, _, err = call(capsys, "compare", old, good)
+    assert code == 2
+    assert "Traceback" not in err
+
+
+def test_json_is_one_object_a_line_with_the_verdict_last(capsys, stored):
+    base = stored("a", cell("dfs"), cell())
+    new = stored("b", cell("dfs", status="failed"), cell(ms=steady(20.0), counters={"edges_scanned": 2000}))
+    code, out, _ = call(capsys, "compare", base, new, "--format", "json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert [record["kind"] for record in records] == ["cell", "counter", "counter", "time", "verdict"]
+    time = records[3]
+    assert time["base"]["interval"][0] < time["base"]["median"] < time["new"]["median"]
+    assert records[-1]["kind"] == "verdict"
+    assert records[-1]["exit_code"] == 1
+    assert call(capsys, "compare", base, new, "--json")[1] == out
+
+
+def test_markdown_is_the_verdict_and_all_else_folded_away(capsys, stored):
+    base, slower = stored("a", cell()), stored("b", cell(ms=steady(20.0)))
+    code, out, _ = call(capsys, "compare", base, slower, "--format", "markdown")
+    assert code == 1
+    first, *folded = out.split("<details>")
+    assert first.strip() == "## grailbench: 1 regression: 1 in times"
+    titles = [each.partition("</summary>")[0].removeprefix("<summary>") for each in folded]
+    assert titles == ["What was compared", "Times that differ", "All 1 times"]
+    assert all(each.rstrip().endswith("</details>") for each in folded)
+    assert "| kegg" in folded[1]
+
+
+def test_geometric_means_over_sampled_cells_say_so(capsys, stored):
+    some = {"verified": "sample of 10"}
+    runs = [
+        stored(name, cell(ms=ms), cell(dataset="human", ms=ms), cell("dfs", ms=ms), cell("dfs", ms, "human", **some))
+        for name, ms in (("a", steady()), ("b", steady(10.1)))
+    ]
+    for form in ("table", "markdown"):
+        _, out, _ = call(capsys, "compare", *runs, "--format", form)
+        means = [
+            line
+            for line in out.partition("Geometric means")[2].partition("All 4 times")[0].splitlines()
+            if " query " in line
+        ]
+        assert {"dfs" in line.split("d=2")[0]: "(sampled)" in line for line in means} == {True: True, False: False}
+    records = [json.loads(line) for line in call(capsys, "compare", *runs, "--json")[1].splitlines()]
+    assert [each["sampled"] for each in records if each["kind"] == "mean"] == [False, True]
+
+
+def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
+    run = stored("a", cell())
+    code, out, _ = call(capsys, "compare", run, run)
+    assert code == 0
+    assert "no regression" in out
+    assert "kegg" not in out
+    assert "kegg" in call(capsys, "compare", run, run, "--all")[1]
+
+
+# ------------------------------------------------------------------ real runs
+
+
+@pytest.fixture(scope="module")
+def graph(session_cache):
+    """Name of an imported random DAG of 5,000 vertices: about 8 ms for `dfs`, 1 ms for a labelled search."""
+    save_graph(session_cache / "imported" / "small-dag.npz", random_dag(5000, 4.0, seed=5), {"name": "small-dag"})
+    return "small-dag"
+
+
+CLOCK = Clock(tick_ns=1_000_000)  #: of the trials below: a millisecond a phase, and one a batch of `_Wrapped`
+
+
+@pytest.fixture
+def measured(monkeypatch, graph, tmp_path):
+    """Measures `planted`, as whatever class it is given, beside `dfs`; returns the run's folder."""
+    monkeypatch.setattr(timing, "perf_counter_ns", CLOCK)
+
+    def measure(name, planted, trials=15):
+        kind = type("Planted", (planted,), {"name": "planted"})
+        index.implementations()
+        monkeypatch.setitem(contract._registry["reachability"], "planted", kind)
+        block = {"datasets": [graph], "implementations": ["dfs", "planted"], "count": 5000, "trials": trials}
+        plan = make_plan(Config.model_validate({"experiment": [block]}))
+        done = runner.run(plan, Silent(), out=tmp_path / name, fetch=False)
+        done.check()
+        return done.folder
+
+    return measure
+
+
+def sequential():
+    return index.implementation("sequential")
+
+
+class _Wrapped(index.Index):
+    def __init__(self, inside):
+        self.inside = inside
+
+    def query_batch(self, sources, targets, timer):
+        CLOCK.sleep(0.001)
+        return self.inside.query_batch(sources, targets, timer)
+
+    def check_labels(self, dag):
+        return self.inside.check_labels(dag)
+
+    @property
+    def counters(self):
+        return self.inside.counters
+
+    @property
+    def index_bytes(self):
+        return self.inside.index_bytes
+
+
+class _Tenfold(_Wrapped):
+    """Answers every batch ten times more, uncounted."""
+
+    def __init__(self, inside, again):
+        super().__init__(inside)
+        self.again = again
+
+    def query_batch(self, sources, targets, timer):
+        for _ in range(10):
+            self.again.query_batch(sources, targets, timer)
+        return super().query_batch(sources, targets, timer)
+
+
+def _planted(build):
+    base = sequential()
+    body = {"build": classmethod(lambda cls, dag, params, timer: build(base, dag, params, timer))}
+    return type("Plant", (index.Implementation,), {"source": "tests", "axes": frozenset({"dim"}), **body})
+
+
+@pytest.fixture
+def plain():
+    return _planted(lambda base, *given: _Wrapped(base.build(*given)))
+
+
+@pytest.mark.slow
+def test_a_kernel_that_does_its_work_over_and_over_is_caught_by_its_time_alone(measured, plain):
+    slower = _planted(lambda base, dag, params, timer: _Tenfold(
+        base.build(dag, params, timer), _Wrapped(base.build(dag, index.Params(dim=params.dim), timer))
+    ))  # fmt: skip
+    base, new = measured("base", plain), measured("new", slower)
+    found = compare.of_runs(base, new, Gate(metrics=["query"], reference="dfs", times="reference"))
+    assert found.counters == []
+    assert [(each.label, each.phase) for each in found.of("regression")] == [("planted d=2", "query")]
+    assert found.exit_code == 1
+
+
+@pytest.mark.slow
+def test_more_edges_scanned_are_caught_by_the_counters_alone(measured, plain, capsys):
+    worse = _planted(lambda base, dag, params, timer: _Wrapped(
+        base.build(dag, index.Params(dim=1, count=params.count), timer)
+    ))  # fmt: skip
+    base, new = measured("base", plain), measured("new", worse)
+    found = compare.of_runs(base, new, Gate(times="none"))
+    more = {each.counter: each.new > each.base for each in found.of("regression")}
+    assert more["edges_scanned"]
+    assert found.times == []
+    assert call(capsys, "compare", base, new, "--times", "none")[0] == 1
+
+
+@pytest.mark.slow
+def test_20_repeated_runs_differ_in_no_counter(measured, plain):
+    # Their times are left to the seeded runs above: what another process does to this machine is no regression.
+    runs = [measured(f"run{turn}", plain, trials=2) for turn in range(21)]
+    compared = [compare.of_runs(a, b, Gate(times="none")) for a, b in pairwise(runs)]
+    assert all(found.counted for found in compared)
+    assert [compare_view.markdown(found) for found in compared if found.exit_code] == []
