@@ -30,6 +30,7 @@ PAGES = {
 def test_making_a_page_anew_changes_nothing(name):
     page = Page(PAGES[name])
     assert page.renewed == page.text, f"grailbench report --into {name}"
+    assert page.current, f"grailbench report --into {name}: a figure"
 
 
 def test_pages_with_numbers_of_runs_are_marked():
@@ -173,6 +174,24 @@ def test_a_table_of_the_report_is_put_there_whole(page):
     assert any(line.startswith("| Kegg | measured | 20240 |") for line in found)
     with pytest.raises(InputError, match=r"no table '2\.9' \(did you mean 2\.4 or 2\.1\?\)"):
         made(page('table = "2.9"'))
+
+
+def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
+    words = 'figure = "label"\ntitle = "Labels <x>"\ncaption = "How to read it."\naxis = "ms"\n'
+    path = page(words + TABLE)
+    assert call(capsys, "report", "--into", path, "--check")[0] == 1
+    assert call(capsys, "report", "--into", path)[0] == 0
+    drawing = path.with_name("label.svg")
+    text = drawing.read_text()
+    assert "![Labels <x>](label.svg)\n\nHow to read it.\n<!-- end -->" in path.read_text()
+    assert "Labels &lt;x&gt;" in text
+    assert "human, device alone: 18.0×" in text
+    assert call(capsys, "report", "--into", path, "--check")[0] == 0
+    for other in (text.replace("<!-- data ", "<!-- data 0"), ""):
+        drawing.write_text(other)
+        assert call(capsys, "report", "--into", path, "--check")[0] == 1
+        assert call(capsys, "report", "--into", path)[0] == 0
+        assert drawing.read_text() == text
 
 
 @pytest.mark.parametrize("text", ["# Page\n", "```\n<!-- grailbench\nx\n-->\n<!-- end -->\n```\n"])

@@ -90,7 +90,8 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     A column may also be a sum of phases (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed
     COLUMN table=6': the papers' number. In its place a block may have: say = "... {ratio} ... {ratio.mean}", a sentence
     of the columns' values (also .least, .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph);
-    table = "2.4", a table of the run's report; runs = [...], a list of runs with commit and command. 'groups' makes a
+    figure = "figures/labels", an SVG beside the page, a mark a graph, with 'title', 'caption', 'axis'; table = "2.4", a
+    table of the run's report; runs = [...], a list of runs with commit and command. 'groups' makes a
     line of each group of graphs, of geometric means, 'mean = true' one of all; 'statistic' is median, mean or least,
     'problem' bfs, closure, and so on.
 
@@ -151,7 +152,7 @@ def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None
                  if each.name not in ("pages", "check")]:  # fmt: skip
         raise InputError(f"--into goes without {' and '.join(other)}", remedy="the page says which runs and tables")
     pages = [Page(path) for path in paths]
-    changed = [page.path for page in pages if page.renewed != page.text]
+    changed = [page.path for page in pages if not page.current]
     if check and changed:
         raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")
     for page in pages:

@@ -17,8 +17,11 @@ A block begins with a comment that says, in TOML, what is to stand there, and en
 With `say` the block becomes that text instead, in which `{ratio}` (least to most over the graphs), `{ratio.least}`,
 `{ratio.most}`, `{ratio.mean}` (geometric), `{ratio.least_graph}`, `{ratio.most_graph}`, `{ratio.count}` and
 `{ratio@kegg}` stand for the columns' values. `groups` makes a line of each group of graphs, of geometric means;
-`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials. `table = "2.4"` puts
-that table of the run's report there, whole, and `runs = [...]` lists runs: cells, commits, how to repeat them.
+`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
+
+`figure = "figures/labels"` draws the columns, a mark a graph, as `figures/labels.svg` beside the page, with `title`,
+`caption` and `axis`; `table = "2.4"` puts that table of the run's report there, whole; `runs = [...]` lists runs: cells,
+commits, how to repeat them.
 """
 
 from __future__ import annotations
@@ -26,10 +29,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from grailbench import settings
@@ -38,6 +44,7 @@ from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.graph.store import atomic_file
 from grailbench.report import document, recorded
+from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
@@ -67,6 +74,10 @@ class Block(BaseModel):
     head: str = "graph"
     say: str | None = None
     table: str = ""
+    figure: str = ""
+    title: str = ""
+    caption: str = ""
+    axis: str = ""
     runs: list[str] = []
 
     @model_validator(mode="after")
@@ -83,6 +94,7 @@ class Page:
 
     def __init__(self, path: Path):
         self.path = path
+        self.figures: dict[Path, Figure] = {}  #: to be drawn, once `renewed` was asked for
         self._cells: dict[tuple[str, str], list[Cell]] = {}
 
     @cached_property
@@ -102,12 +114,23 @@ class Page:
         return _MARKED.sub(self._again, self.text)
 
     def write(self) -> bool:
-        """Put the renewed page in place, atomically; whether that changed it."""
-        if self.renewed == self.text:
+        """Put the renewed page and its figures in place, each atomically; whether that changed any."""
+        if self.current:
             return False
+        from grailbench.report import draw
+
+        for path, figure in self.figures.items():
+            drawing = next(content for _, content in draw.files(figure, "", "svg"))
+            with atomic_file(path) as file:
+                file.write(drawing.rstrip() + b"\n" + stamp(figure) + b"\n")
         with atomic_file(self.path) as file:
             file.write(self.renewed.encode())
         return True
+
+    @property
+    def current(self) -> bool:
+        """Whether the page and its figures are what the runs say."""
+        return self.renewed == self.text and not self.figures
 
     def _again(self, found: re.Match) -> str:
         if found[1] is None:
@@ -127,11 +150,23 @@ class Page:
         if block.table:
             return compact(self._reported(block))
         made = _Values(block, self._measured(block))
+        if block.figure:
+            return self._drawn(block, made)
         return compact(made.table()) if block.say is None else made.said()
+
+    def _drawn(self, block: Block, values: _Values) -> str:
+        """The link to a figure; its file is drawn anew by `write` where it is of other data."""
+        file = self.path.parent / f"{block.figure}.svg"
+        figure = values.figure()
+        if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
+            self.figures.pop(file, None)
+        else:
+            self.figures[file] = figure
+        return f"![{block.title}]({block.figure}.svg)\n\n{block.caption}"
 
     def _reported(self, block: Block) -> Table:
         """The table of that name of the report on a run."""
-        report, _ = document.of_run(self._folder(block.run if isinstance(block.run, str) else block.run[0]))
+        report = document.of_run(self._folder(block.run if isinstance(block.run, str) else block.run[0]))
         known = {table.name: table for table in report.shown}
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
@@ -188,6 +223,18 @@ class _Values:
         words = [BLANK if value is None else str(value) for value in values]
         return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
 
+    def figure(self) -> Figure:
+        """A mark a graph and column, with its interval."""
+        marks = [
+            Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
+                 open=bool(value.notes))
+            for column, found in self.of.items() for graph, value in found.items() if value is not None
+        ]  # fmt: skip
+        frame = pandas.DataFrame([(mark.y, mark.series, mark.x, mark.low, mark.high) for mark in marks],
+                                 columns=["graph", "series", "value", "low", "high"])  # fmt: skip
+        form = Marks((Panel("", tuple(marks)),), tuple(self.of), Axis(self.block.axis), Axis(scale="names"), across=1)
+        return Drawn(Path(self.block.figure).name, frame, form, words=(self.block.title, self.block.caption))
+
     def _together(self, column: str, graphs: list[str]) -> Value | None:
         values = [self.of[column][graph] for graph in graphs]
         return values[0] if len(values) == 1 else together(values)
@@ -216,6 +263,27 @@ class _Values:
         if what not in words:
             raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(words)}")
         return str(words[what])
+
+
+@dataclass(frozen=True)
+class Drawn(Figure):
+    """A figure with words of its own: title and caption."""
+
+    words: tuple[str, str] = ("", "")
+
+    @property
+    def title(self) -> str:
+        return self.words[0]
+
+    @property
+    def caption(self) -> str:
+        return self.words[1]
+
+
+def stamp(figure: Figure) -> bytes:
+    """The end of a figure's file: a comment with a hash of its words and data."""
+    said = "\n".join((figure.title, figure.caption, figure.csv))
+    return f"<!-- data {sha256(said.encode()).hexdigest()[:16]} -->".encode()
 
 
 def _graphs(names: Iterable[str], there: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from grailbench.errors import InputError
 from grailbench.report import published
 from grailbench.runs.axes import AXES
 from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import geometric_mean
+from grailbench.runs.statistics import Stats, geometric_mean
 from grailbench.words import did_you_mean
 
 #: fields of a cell that may be asked for, and their units
@@ -37,11 +37,23 @@ PRINTED = "printed"
 @dataclass(frozen=True)
 class Value:
     """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' of a ratio of like units, or '' of any other; `notes`
-    say what is to be known of it."""
+    say what is to be known of it. `times` are those that it is the sum of, `under` those that it was divided by."""
 
     number: float
     unit: str
     notes: tuple[str, ...] = ()
+    times: tuple[Stats, ...] = ()
+    under: tuple[Stats, ...] = ()
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Bounds of a time of medians, or of a ratio of two, from the 95 % bounds of each; None of other values."""
+        if not self.times or (self.unit == "x" and not self.under):
+            return None
+        low, high = sum(time.median_low for time in self.times), sum(time.median_high for time in self.times)
+        if not self.under:
+            return low, high
+        return low / sum(time.median_high for time in self.under), high / sum(time.median_low for time in self.under)
 
     def over(self, other: Value) -> Value:
         """Their quotient. Raises ValueError where it has no unit."""
@@ -53,7 +65,9 @@ class Value:
             unit, number = self.unit.removeprefix("bytes"), self.number / other.number
         else:
             raise ValueError(f"{self.unit} over {other.unit} is no unit")
-        return Value(number, unit, tuple(dict.fromkeys(self.notes + other.notes)))
+        both = unit == "x" and self.unit == "ms"
+        notes = tuple(dict.fromkeys(self.notes + other.notes))
+        return Value(number, unit, notes, self.times if both else (), other.times if both else ())
 
     def __str__(self) -> str:
         if self.unit == "x":
@@ -116,7 +130,8 @@ class Selector:
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
-            return Value(sum(getattr(cell.phases[phase], statistic) for phase in phases), "ms", notes)
+            times = tuple(cell.phases[phase] for phase in phases)
+            return Value(sum(getattr(time, statistic) for time in times), "ms", notes, times)
         if self.what in FIELDS:
             number = getattr(cell, self.what)
             return None if number is None else Value(number, FIELDS[self.what])
@@ -191,4 +206,4 @@ def together(values: Iterable[Value | None]) -> Value | None:
     if not found:
         return None
     notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
-    return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes)
+    return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes, times=())
