@@ -88,20 +88,27 @@ def test_a_package_that_cannot_be_written_has_its_kernels_in_the_users_cache(tmp
         kernelcache.folder.cache_clear()
 
 
-def test_the_kernels_of_gpu_fused_are_found_again_by_another_process():
+def test_kernels_made_of_functions_are_found_again_by_another_process_and_told_apart():
+    """What numba finds them by is their code and what they close over."""
     code = """
 import hashlib
 from numba.core.serialize import dumps
-from grailbench.reachability.gpu.fused import grid, hubs, search, small
-kernels = grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), search.explore_kernel(256, 4)
-for kernel in (*kernels, search.peek_kernel(), search.explore_late_kernel()):
+from grailbench.reachability.gpu import parents, path_search, ranks, search, sizes, trees
+from grailbench.reachability.gpu.fused import grid, hubs, search as fused_search, small
+from grailbench.traversal.gpu import enterprise
+kernels = [grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), fused_search.explore_kernel(256, 4)]
+kernels += [fused_search.peek_kernel(), fused_search.explore_late_kernel()]
+by_edges = sizes._visit_parents, parents._expand, ranks._post, ranks._least, trees._offer_to_children
+by_edges += enterprise._EXPAND, search._kernels(2, 64)[1], search._kernels(2, 32)[1], path_search._kernels(2)[1]
+kernels += [trio.thread for trio in (*by_edges, sizes._sum_children, trees._erase)]
+for kernel in kernels:
     cells = [cell.cell_contents for cell in kernel.py_func.__closure__ or ()]
     print(kernel.py_func.__name__, hashlib.sha256(dumps(cells)).hexdigest())
 """
     (code_one, one), (code_two, two) = in_python(code), in_python(code)
     assert (code_one, code_two) == (0, 0), one
     assert one == two
-    assert len(one.split()) == 12
+    assert len(one.splitlines()) == len(set(one.splitlines())) == 17
 
 
 _TWICE = """

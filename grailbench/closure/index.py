@@ -37,7 +37,7 @@ __all__ = [
 class Relation:
     """A raw digraph, and the forms of it that implementations start from, each made once. None may be written to.
 
-    timer  is told what making a form takes: phase `input`, apart
+    timer  records what making a form takes: phase `input`, apart
     """
 
     graph: Graph

@@ -102,7 +102,7 @@ def _copy_bins(bins, counts, within, totals, queues, sizes):
 class Frontier:
     """Bins and queues for a graph of n vertices, and how many launches and levels they saw.
 
-    Bins have as much room as a thread can need (the thesis: 512 elements whatever the graph).
+    Bins are as long as a thread can need (the thesis: 512 elements whatever the graph).
     """
 
     def __init__(self, vertices: int, shape: Enterprise):

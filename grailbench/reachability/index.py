@@ -85,8 +85,8 @@ class Index(ABC):
         edges of the `Dag` that they were made from; None when nothing, or when there are no labels. Asked once a cell,
         outside all timed passes."""
 
-    def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need no room
-        """Make the room that batches of so many queries take beyond the index, where `query_batch` would make it."""
+    def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need nothing
+        """Allocate what a batch of so many queries takes beyond the index; else `query_batch` does, in its time."""
 
     @property
     @abstractmethod

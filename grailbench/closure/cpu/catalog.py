@@ -35,7 +35,7 @@ class Floyd(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Room for a copy of the matrix."""
+        """Allocate a copy of the matrix."""
         return _Floyd(relation)
 
 
@@ -68,7 +68,7 @@ class Warshall(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Room for a copy of the bits."""
+        """Allocate a copy of the bits."""
         return _Warshall(relation, params.workers)
 
 

@@ -48,8 +48,8 @@ def _children(bits, component, starts, members):
     level = np.zeros(count, np.int32)
     sizes = np.zeros(count + 1, np.int64)
     union = np.empty(width, np.uint64)
-    room, total = 1024, 0
-    children = np.empty(room, np.int32)
+    capacity, total = 1024, 0
+    children = np.empty(capacity, np.int32)
     for c in range(count - 1, -1, -1):
         row = bits[members[starts[c]]]
         if starts[c + 1] - starts[c] > 1:
@@ -68,9 +68,9 @@ def _children(bits, component, starts, members):
                 if seen[other] != c:
                     seen[other] = c
                     level[c] = max(level[c], level[other] + 1)
-                    if total == room:
-                        room *= 2
-                        longer = np.empty(room, np.int32)
+                    if total == capacity:
+                        capacity *= 2
+                        longer = np.empty(capacity, np.int32)
                         longer[:total] = children
                         children = longer
                     children[total] = other

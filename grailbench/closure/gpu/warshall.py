@@ -45,13 +45,46 @@ def close(matrix) -> None:
     launch_cooperative(_kernel(TILE), (matrix,), THREADS)
 
 
+@cuda.jit(device=True)
+def _close_pivots(matrix, step, pivots, parts):
+    """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring.
+
+    parts: shared uint64[8 * 64], scratch: a row's union is made by 8 threads, of 8 pivots each.
+    """
+    thread = cuda.threadIdx.x
+    for k in range(thread, PIVOTS, cuda.blockDim.x):
+        pivots[k] = matrix[step * PIVOTS + k, step] | (uint64(1) << uint64(k))
+    cuda.syncthreads()
+    growing = True
+    while growing:  # at most 7 times
+        for at in range(thread, 8 * PIVOTS, cuda.blockDim.x):
+            chosen = pivots[at % PIVOTS] >> uint64(at // PIVOTS * 8)
+            found = uint64(0)
+            for k in range(8):
+                reached = pivots[at // PIVOTS * 8 + k]  # read before it is asked for: no read waits for a branch
+                if (chosen >> uint64(k)) & uint64(1):
+                    found |= reached
+            parts[at] = found
+        cuda.syncthreads()
+        changed = 0
+        for k in range(thread, PIVOTS, cuda.blockDim.x):
+            before = pivots[k]
+            found = before
+            for part in range(8):
+                found |= parts[part * PIVOTS + k]
+            if found != before:
+                changed = 1
+                pivots[k] = found
+        growing = cuda.syncthreads_or(changed) != 0
+
+
 @cache
 def _kernel(tile: int, registers: int = REGISTERS):
     table_size, panel_size, columns = _GROUPS * _UNIONS * tile, PIVOTS * tile, _GROUPS * tile
     parts_size = 8 * PIVOTS
 
     @cuda.jit(device=True)
-    def _tabulate(table, panel):
+    def tabulate(table, panel):
         """The unions of each 4 rows of the panel. table: uint64[16 * 16 * tile], panel: uint64[64 * tile]; shared."""
         for at in range(cuda.threadIdx.x, columns, cuda.blockDim.x):
             word, group = at % tile, at // tile
@@ -63,7 +96,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
                     table[to + ((1 << k) + entry) * tile] = table[to + entry * tile] | row
 
     @cuda.jit(device=True)
-    def _union(table, chosen, word):
+    def union_of(table, chosen, word):
         """The union of the panel's rows that the 64 bits `chosen` name, in one word."""
         found = uint64(0)
         for group in range(_GROUPS):
@@ -72,43 +105,44 @@ def _kernel(tile: int, registers: int = REGISTERS):
         return found
 
     @cuda.jit(device=True)
-    def _close_pivots(matrix, step, pivots, parts):
-        """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring.
-
-        parts: shared uint64[8 * 64], scratch: a row's union is made by 8 threads, of 8 pivots each.
-        """
-        thread = cuda.threadIdx.x
-        for k in range(thread, PIVOTS, cuda.blockDim.x):
-            pivots[k] = matrix[step * PIVOTS + k, step] | (uint64(1) << uint64(k))
-        cuda.syncthreads()
-        growing = True
-        while growing:  # at most 7 times
-            for at in range(thread, 8 * PIVOTS, cuda.blockDim.x):
-                chosen = pivots[at % PIVOTS] >> uint64(at // PIVOTS * 8)
-                found = uint64(0)
-                for k in range(8):
-                    reached = pivots[at // PIVOTS * 8 + k]  # read before it is asked for: no read waits for a branch
-                    if (chosen >> uint64(k)) & uint64(1):
-                        found |= reached
-                parts[at] = found
-            cuda.syncthreads()
-            changed = 0
-            for k in range(thread, PIVOTS, cuda.blockDim.x):
-                before = pivots[k]
-                found = before
-                for part in range(8):
-                    found |= parts[part * PIVOTS + k]
-                if found != before:
-                    changed = 1
-                    pivots[k] = found
-            growing = cuda.syncthreads_or(changed) != 0
-
-    @cuda.jit(device=True)
-    def _load(panel, matrix, step, strip):
+    def load(panel, matrix, step, strip):
         """The pivots' rows in the words of a strip."""
         lane = cuda.threadIdx.x % tile
         for k in range(cuda.threadIdx.x // tile, PIVOTS, cuda.blockDim.x // tile):
             panel[k * tile + lane] = matrix[step * PIVOTS + k, strip * tile + lane]
+
+    @cuda.jit(device=True)
+    def prepare_tables(table, panel, pivots):
+        """Tables of the pivots' rows after the step, R', from the panel of those before it."""
+        lane, row, rows = cuda.threadIdx.x % tile, cuda.threadIdx.x // tile, cuda.blockDim.x // tile
+        tabulate(table, panel)
+        cuda.syncthreads()
+        for k in range(row, PIVOTS, rows):
+            panel[k * tile + lane] = union_of(table, pivots[k], lane)
+        cuda.syncthreads()
+        tabulate(table, panel)
+        cuda.syncthreads()
+
+    @cuda.jit(device=True)
+    def apply_tables(matrix, step, word, rows, table):
+        """Or into rows rows[0]..rows[1] - 1 of the matrix, in one word, what their words `step` name."""
+        chosen, before = cuda.local.array(_AHEAD, uint64), cuda.local.array(_AHEAD, uint64)
+        lane, stride = cuda.threadIdx.x % tile, cuda.blockDim.x // tile
+        u, stop = rows
+        u += cuda.threadIdx.x // tile
+        while u < stop:
+            for k in range(_AHEAD):  # all are asked for before the first is used, so that they come at once
+                at = u + k * stride
+                if at < stop:
+                    chosen[k], before[k] = matrix[at, step], matrix[at, word]
+                else:
+                    chosen[k] = 0
+            for k in range(_AHEAD):
+                if chosen[k] != 0:
+                    found = before[k] | union_of(table, chosen[k], lane)
+                    if found != before[k]:
+                        matrix[u + k * stride, word] = found
+            u += _AHEAD * stride
 
     @cuda.jit(**({} if simulated else {"max_registers": registers}))
     def close_bits(matrix):
@@ -118,9 +152,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
         panel = cuda.shared.array(panel_size, uint64)
         pivots = cuda.shared.array(PIVOTS, uint64)
         parts = cuda.shared.array(parts_size, uint64)
-        chosen, before = cuda.local.array(_AHEAD, uint64), cuda.local.array(_AHEAD, uint64)
-        thread = cuda.threadIdx.x
-        lane, row, rows = thread % tile, thread // tile, cuda.blockDim.x // tile
+        lane = cuda.threadIdx.x % tile
         steps, tiles = matrix.shape[0] // PIVOTS, matrix.shape[1] // tile
         # A unit is 64 rows of one tile; each block takes an equal run of them, tile after tile.
         share = (steps * tiles + cuda.gridDim.x - 1) // cuda.gridDim.x
@@ -128,38 +160,18 @@ def _kernel(tile: int, registers: int = REGISTERS):
         last_unit = min(first_unit + share, steps * tiles)
         for step in range(steps):
             if first_unit < last_unit:
-                _load(panel, matrix, step, first_unit // steps)
+                load(panel, matrix, step, first_unit // steps)
                 _close_pivots(matrix, step, pivots, parts)
             unit = first_unit
             while unit < last_unit:
                 strip = unit // steps
                 end = min(last_unit, (strip + 1) * steps)
-                word = strip * tile + lane
                 if unit > first_unit:
-                    _load(panel, matrix, step, strip)
+                    load(panel, matrix, step, strip)
                     cuda.syncthreads()
-                _tabulate(table, panel)
-                cuda.syncthreads()
-                for k in range(row, PIVOTS, rows):
-                    panel[k * tile + lane] = _union(table, pivots[k], lane)
-                cuda.syncthreads()
-                _tabulate(table, panel)
-                cuda.syncthreads()
-                u = (unit - strip * steps) * PIVOTS + row
-                stop = (end - strip * steps) * PIVOTS
-                while u < stop:
-                    for k in range(_AHEAD):  # all are asked for before the first is used, so that they come at once
-                        at = u + k * rows
-                        if at < stop:
-                            chosen[k], before[k] = matrix[at, step], matrix[at, word]
-                        else:
-                            chosen[k] = 0
-                    for k in range(_AHEAD):
-                        if chosen[k] != 0:
-                            found = before[k] | _union(table, chosen[k], lane)
-                            if found != before[k]:
-                                matrix[u + k * rows, word] = found
-                    u += _AHEAD * rows
+                prepare_tables(table, panel, pivots)
+                rows = (unit - strip * steps) * PIVOTS, (end - strip * steps) * PIVOTS
+                apply_tables(matrix, step, strip * tile + lane, rows, table)
                 cuda.syncthreads()
                 unit = end
             grid.sync()

@@ -49,11 +49,11 @@ class Work:
 
     @property
     def keeps_paths(self) -> bool:
-        """Whether there is room for what compares paths."""
+        """Whether the arrays that comparing paths takes are there."""
         return self.path.shape[0] > 1
 
     def keep_paths(self) -> None:
-        """Make room for what compares paths."""
+        """Allocate what comparing paths takes."""
         self.path = cuda.device_array((max(self.vertices, 2), 4), np.int32)
         self.ranks = cuda.device_array(max(self.edges, 2), np.int32)
 

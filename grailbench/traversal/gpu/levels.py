@@ -6,9 +6,12 @@ are `FAR`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
 from grailbench.traversal.gpu.resident import OnDevice, blocks_for, fill, upload, usual_threads
 from grailbench.traversal.index import FAR, Network
 
@@ -57,18 +60,27 @@ class ByLevel(OnDevice):
         self.count(levels=level, launches=level + 1)
 
 
+class _Found(NamedTuple):
+    """distances, parents int32[n]; count int32[1]: vertices in the next queue."""
+
+    distances: object
+    parents: object
+    count: object
+
+
 @cuda.jit(cache=True)
-def _queue(level, starts, targets, distances, parents, current, size, following, count):
-    """Algorithm 4. current, following int32[n], count int32[1]; a thread a vertex of the queue."""
+def _queue(level, rows, found, current, size, following):
+    """Algorithm 4. rows: `resident.Rows`; found: `_Found`; current, following int32[n]; a thread a vertex of the
+    queue."""
     i = cuda.grid(1)
     if i >= size:
         return
     u = current[i]
-    for k in range(starts[u], starts[u + 1]):
-        v = targets[k]
-        if distances[v] == _FAR and cuda.atomic.min(distances, v, level + 1) == _FAR:
-            parents[v] = u
-            following[cuda.atomic.add(count, 0, 1)] = v
+    for k in range(rows.starts[u], rows.starts[u + 1]):
+        v = rows.targets[k]
+        if found.distances[v] == _FAR and cuda.atomic.min(found.distances, v, level + 1) == _FAR:
+            found.parents[v] = u
+            following[cuda.atomic.add(found.count, 0, 1)] = v
 
 
 class ByQueue(OnDevice):
@@ -82,6 +94,7 @@ class ByQueue(OnDevice):
         self.distances, self.parents = (cuda.device_array(n, np.int32) for _ in range(2))
         self._queues = [cuda.device_array(n, np.int32) for _ in range(2)]
         self._count = cuda.device_array(1, np.int32)
+        self._given = typed(self.rows), typed(_Found(self.distances, self.parents, self._count))
 
     def search(self, source: int) -> None:
         """A launch a level until the queue is empty."""
@@ -94,10 +107,7 @@ class ByQueue(OnDevice):
         size, level, pushed = 1, 0, 0
         while size:
             self._count[0] = 0
-            _queue[blocks_for(size, self.threads), self.threads](
-                level, self.rows.starts, self.rows.targets, self.distances, self.parents, current, size, following,
-                self._count,
-            )  # fmt: skip
+            _queue[blocks_for(size, self.threads), self.threads](level, *self._given, current, size, following)
             size = int(self._count[0])
             current, following = following, current
             level, pushed = level + 1, pushed + size

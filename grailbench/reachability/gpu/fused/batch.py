@@ -32,7 +32,7 @@ class SearchSizes:
 
     warps                    warp groups a block of the first search
     blocks, late_blocks      blocks a multiprocessor, of the first search and of the second
-    size, budget             vertices that the first may meet (a power of two), edges it may go through
+    size, budget             vertices that the first may reach (a power of two), edges it may go through
     late_size, late_budget   the same of the second
     peeked                   children or parents that a thread looks at before either, at most
     """
@@ -148,7 +148,7 @@ class Searcher:
         return 12 * self._queues.size
 
     def prepare(self, k: int) -> None:
-        """Make room for batches of k queries, unless there is; `search` would do it too, in its own time.
+        """Allocate for batches of k queries, unless that is done; `search` would do it too, in its own time.
 
         Raises TooLittleMemory, before anything is allocated, when the device has not so much.
         """
@@ -167,7 +167,7 @@ class Searcher:
     ) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
-        Written to `answers` where given, else to a new array. A timer is told the device's milliseconds between the
+        Written to `answers` where given, else to a new array. A timer records the device's milliseconds between the
         transfers: phase `on_device`.
         """
         k = sources.shape[0]

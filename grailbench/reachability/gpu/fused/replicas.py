@@ -22,7 +22,7 @@ from grailbench.reachability.index import NoTimer, Timer
 
 
 class _Sum(NoTimer):
-    """A timer that adds up what it is told."""
+    """A timer that adds up what it records."""
 
     ms = 0.0
 
@@ -179,7 +179,7 @@ class Replicas:
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
 
-        The timer is told the milliseconds of the device that took longest: phase `on_device`.
+        The timer records the milliseconds of the device that took longest: phase `on_device`.
         """
         self.expect(sources.shape[0], timer)
         if len(self.searchers) == 1:

@@ -1,10 +1,10 @@
 """What the filters leave open: searches from both ends, pruned by every filter at every step.
 
-First a thread looks whether one step decides it. A search keeps a hash table of the vertices it has met, each with the
-side it was met from, and two queues of places in that table, which grow towards each other in one array. In a round it
-expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex they
-belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to expand,
-or, undecided, when its memory or its budget of edges is spent. It is tried by a warp in shared memory; what is
+First a thread looks whether one step decides it. A search keeps a hash table of the vertices it has reached, each with
+the side it was reached from, and two queues of places in that table, which grow towards each other in one array. In a
+round it expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex
+they belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to
+expand, or, undecided, when its memory or its budget of edges is spent. It is tried by a warp in shared memory; what is
 undecided there once more by a block, with more memory, the device's; what is undecided there too is left to `sweep`.
 """
 
@@ -35,7 +35,7 @@ from grailbench.reachability.gpu.fused.filter import (
 )
 
 NO, YES, UNDECIDED = 0, 1, 2  # verdicts on a query
-_DROP, _KEEP, _PROOF = 0, 1, 2  # on a vertex that a search meets
+_DROP, _KEEP, _PROOF = 0, 1, 2  # on a vertex that a search reaches
 EMPTY = np.int32(-1)
 MOST_VERTICES = 2**30  #: a table holds 2 v + side in an int32
 _KNUTH = 2654435761  # Knuth, TAOCP 3, 6.4: multiplicative hashing by 2^32 over the golden ratio
@@ -84,7 +84,7 @@ def _holds(table, key):
 
 @cuda.jit(device=True)
 def _judge(c, u, v, backward, records):
-    """Vertex c was met on the way down from u (or, backward, up from v): drop it, keep it, or is it a proof?"""
+    """Vertex c was reached on the way down from u (or, backward, up from v): drop it, keep it, or is it a proof?"""
     lanes, width, pairs, hubs = records
     if c == (u if backward else v):
         return _PROOF
@@ -174,13 +174,15 @@ def _round(group):
     width = group.WIDTH
 
     @cuda.jit(device=True)
-    def expand(ends, backward, head, tail, others, full, graph, records, memory):
-        """Expand the places head..tail - 1 of one side's queue, the other having `others`.
+    def expand(ends, side, full, graph, records, memory):
+        """Expand the frontier of one side: (backward, head, tail, others), the places head..tail - 1 of its queue, when
+        the other's has `others`.
 
-        ends: source and target. Returns whether a proof was met, the new tail, the edges before the new frontier, those
-        of other lanes not counted, and whether memory is full. Then other edges are still looked at for a proof.
+        ends: source and target. Returns whether a proof was found, the new tail, this lane's share of the edges before
+        the new frontier, and whether memory is full. Then other edges are still looked at for a proof.
         """
         queue, table, begins, rows = memory
+        backward, head, tail, others = side
         lane, size = group.lane(), queue.shape[0]
         starts, neighbours = graph.child_starts, graph.children
         if backward:
@@ -231,10 +233,10 @@ def _server(group, counting):
         """Whether the first of `ends` reaches the second: a verdict, the lengths of the two queues, which say what is
         in the table, and the edges of the rounds that were gone through to their end.
 
-        All are exact: what a round meets is a matter of the graph, though not in which order. ends: vertices, the same
-        in all lanes. memory: queue int32[size]: places in the table, those met from the source from the front, those
-        met from the target from the back; table int32[2 size], empty; begins int32[WIDTH] and rows int64[WIDTH] in
-        shared memory: where the edges of each lane's vertex begin, in this step and in the graph.
+        All are exact: what a round reaches is a matter of the graph, though not in which order. ends: vertices, the
+        same in all lanes. memory: queue int32[size]: places in the table, those reached from the source from the front,
+        those reached from the target from the back; table int32[2 size], empty; begins int32[WIDTH] and rows
+        int64[WIDTH] in shared memory: where the edges of each lane's vertex begin, in this step and in the graph.
         """
         queue, table, _, _ = memory
         u, v = ends
@@ -254,10 +256,10 @@ def _server(group, counting):
             if full or scanned + edges > budget:
                 verdict = UNDECIDED
                 break
-            head, stop, others = down_head, down_tail, up_tail
-            if backward:
-                head, stop, others = up_head, up_tail, down_tail
-            proven, tail, ahead, full = expand(ends, backward, head, stop, others, full, graph, records, memory)
+            stop = up_tail if backward else down_tail
+            head, others = (up_head, down_tail) if backward else (down_head, up_tail)
+            side = backward, head, stop, others
+            proven, tail, ahead, full = expand(ends, side, full, graph, records, memory)
             if proven:
                 verdict = YES
             else:
@@ -311,7 +313,7 @@ def _server(group, counting):
 
 @cache
 def explore_kernel(size: int, warps: int, counting: bool = False):
-    """The kernel whose searches, a warp group each, may meet `size` vertices, a power of two; `warps` a block."""
+    """The kernel whose searches, a warp group each, may reach `size` vertices, a power of two; `warps` a block."""
     places, cells, lanes = warps * size, 2 * warps * size, warps * warp_group.WIDTH
     serve = _server(warp_group, counting)
 
