@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -77,27 +76,34 @@ def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiproces
     return shape
 
 
-@cache
-def _with_type(kind: type) -> type:
-    return type(kind.__name__, (kind,), {"__module__": kind.__module__})
-
-
 @cuda.jit
 def _untyped():
     """Never launched: what asks numba for types."""
+
+
+class _Typed:
+    """A NamedTuple with its numba type; no tuple itself, for of tuples numba wants to know the type anew."""
+
+    def __init__(self, bundle: tuple):
+        self._bundle, self._numba_type_ = bundle, _untyped.typeof_pyval(bundle)
+
+    def __iter__(self):
+        return iter(self._bundle)
+
+    def __len__(self) -> int:
+        return len(self._bundle)
+
+    def __getattr__(self, name: str):
+        return getattr(self._bundle, name)
 
 
 def typed(bundle: tuple):
     """A NamedTuple of device arrays and scalars, with its numba type beside it, for launches that are not `Prepared`.
 
     At every launch numba finds out anew what a tuple of device arrays is, in Python, 15 us; whatever has a
-    `_numba_type_` it takes at its word. Arrays may change in content.
+    `_numba_type_` it takes at its word. Arrays may change in content. The simulator takes the tuple as it is.
     """
-    if simulated:
-        return bundle
-    made = _with_type(type(bundle))(*bundle)
-    made._numba_type_ = _untyped.typeof_pyval(bundle)
-    return made
+    return bundle if simulated else _Typed(bundle)
 
 
 class Prepared:

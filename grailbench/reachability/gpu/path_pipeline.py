@@ -14,6 +14,7 @@ import numpy as np
 from grailbench.device.csr import DeviceDag, Rows
 from grailbench.device.frontier import Enterprise, Frontier, usual
 from grailbench.device.gateway import cuda
+from grailbench.device.launch import typed
 from grailbench.device.schedule import Schedule
 from grailbench.graph.csr import Dag
 from grailbench.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
@@ -62,7 +63,7 @@ class Work:
         (least, post), (children, parents) = labels, graph
         with clock.phase("dag_to_dt"):
             if not self.is_tree:
-                self.tree = Rows(children.starts, self.tree_cards, self.tree_edges)
+                self.tree = typed(Rows(children.starts, self.tree_cards, self.tree_edges))
                 dag_to_dt(self, children, parents)
             elif self.tree is None:
                 self.tree = children
