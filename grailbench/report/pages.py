@@ -20,8 +20,8 @@ With `say` the block becomes that text instead, in which `{ratio}` (least to mos
 `mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
 
 `figure = "figures/labels"` draws the columns, a mark a graph, as `figures/labels.svg` beside the page, with `title`,
-`caption` and `axis`; `table = "2.4"` puts that table of the run's report there, whole; `runs = [...]` lists runs: cells,
-commits, how to repeat them.
+`caption` and `axis`; `table = "2.4"` puts that table of the run's report there, whole; `runs = [...]` lists runs:
+cells, commits, how to repeat them.
 """
 
 from __future__ import annotations
