@@ -104,7 +104,10 @@ def test_unknown_name_is_an_error_with_a_remedy(block, words):
     ("text", "words"),
     [
         ("[[experiment]]\nserach = 'dfs'\n", r"experiment 1, key 'serach': unknown key, did you mean 'search'\?"),
-        ("[[experiment]]\n[[experiment]]\ndim = [2, 0]\n", "experiment 2, key 'dim': .*greater than 0, got 0"),
+        (
+            "[[experiment]]\n[[experiment]]\ndim = [2, 0]\n",
+            "experiment 2, key 'dim': .*equal to 1, got 0",
+        ),
         ("[[experiment]]\nsearch = 'ids'\n", "key 'search': .*'dfs' or 'bfs'.* got 'ids'"),
         ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree, hubs"),
         ("[[experiment]]\ndim = []\n", "key 'dim'"),

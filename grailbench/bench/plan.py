@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, make_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -24,6 +24,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -56,16 +57,40 @@ _Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_of_problem)]
 
 
-class Experiment(BaseModel):
+class _Asked(BaseModel):
+    """The fields of an experiment that its axes depend on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    problem: str = USUAL
+    datasets: Annotated[list[str], BeforeValidator(_listed)] = []
+    sets: Annotated[list[str], BeforeValidator(_listed)] = []
+    implementations: _Many[str]
+
+    @field_validator("problem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            return problem(name).name
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+
+def _field(axis: axes.Axis) -> tuple:
+    """Type and default of the field of an axis."""
+    return _Many[Annotated[int, Field(ge=axis.least)] if axis.number else _Word], [axis.usual]
+
+
+_WithAxes = create_model("_WithAxes", __base__=_Asked, **{axis.name: _field(axis) for axis in axes.AXES})
+
+
+class Experiment(_WithAxes):
     """One block of a config: a matrix of cells. Every axis may be one value or a list.
 
     problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
     datasets, sets    names of graphs, and of sets of the registry ('all': every set)
     implementations   names as typed on the command line; the problem says which are the usual
-    dim, search, order  see `reachability.index.Params`
-    filters           'level,tree,hubs', some of them, or 'none'
-    threads           0 is all cores
-    devices           GPUs of this host that share the queries
+    dim, search, ...  the axes of `runs.axes`, which say what they are (see `reachability.index.Params`)
     queries, count    'random', or what else the problem knows (reachability: 'balanced', or a file of `u v [0|1]`);
                       `count` of them, pairs or sources; as many as the problem says, unless given
     trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
@@ -78,18 +103,6 @@ class Experiment(BaseModel):
     fallback          'like': take the look-alike NAME-like, under its own name, where NAME cannot be had
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    problem: str = USUAL
-    datasets: Annotated[list[str], BeforeValidator(_listed)] = []
-    sets: Annotated[list[str], BeforeValidator(_listed)] = []
-    implementations: _Many[str]
-    dim: _Many[PositiveInt] = [2]
-    search: _Many[_Word] = ["dfs"]
-    filters: _Many[_Word] = ["none"]
-    order: _Many[_Word] = ["random"]
-    threads: _Many[Annotated[int, Field(ge=0)]] = [0]
-    devices: _Many[PositiveInt] = [1]
     queries: _Many[str] = ["random"]
     count: PositiveInt
     trials: PositiveInt = 20
@@ -113,14 +126,6 @@ class Experiment(BaseModel):
             known = problem(USUAL)  # `_known` says what is wrong
         return {"implementations": list(known.usual), "count": known.count} | given
 
-    @field_validator("problem")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        try:
-            return problem(name).name
-        except InputError as error:
-            raise ValueError(str(error)) from None
-
 
 class Config(BaseModel):
     """A whole config."""
@@ -134,20 +139,18 @@ class Config(BaseModel):
     ]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One point of the matrix. An axis that the implementation does not obey is None.
+_Chosen = make_dataclass("_Chosen", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell(_Chosen):
+    """One point of the matrix; it has a field for each axis, None where the implementation does not obey it.
 
     `stands_for` names the published graph that a look-alike replaces in this run.
     """
 
     dataset: str
     impl: str
-    dim: int | None
-    search: str | None
-    filters: str | None
-    threads: int | None
-    order: str | None
     seed: int
     queries: Spec
     trials: int = 20
@@ -158,7 +161,6 @@ class Cell:
     fallback: str | None = None
     stands_for: str | None = None
     problem: str = USUAL
-    devices: int | None = None
 
     @property
     def params(self) -> Params:

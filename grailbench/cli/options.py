@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete
+from grailbench.runs import axes
 
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
@@ -13,6 +14,18 @@ _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
 def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = None, text: str = ""):
     name = flag.lstrip("-")
     return click.option(flag, "set_" if name == "set" else name, multiple=True, type=kind, metavar=metavar, help=text)
+
+
+#: what the values of axes of names are; those of other axes are numbers
+_KINDS = {
+    "search": click.Choice(["dfs", "bfs"]), "order": click.Choice(["lexicographic", "random"]),
+    "filters": complete.FILTERS,
+}  # fmt: skip
+
+
+def _axis(axis: axes.Axis):
+    kind = click.IntRange(axis.least) if axis.number else _KINDS.get(axis.name)
+    return _many(f"--{axis.name}", kind, axis.metavar, f"{axis.help}; may repeat. [default: {axis.usual}]")
 
 
 _MATRIX = (
@@ -36,17 +49,7 @@ _MATRIX = (
         "NAME",
         "An implementation; may repeat. [default: sequential, parallel, or the like]",
     ),
-    _many("--dim", click.IntRange(1), "D", "Label pairs; may repeat. [default: 2]"),
-    _many("--search", click.Choice(["dfs", "bfs"]), text="Search order; may repeat. [default: dfs]"),
-    _many(
-        "--filters",
-        complete.FILTERS,
-        "LIST",
-        "'level,tree,hubs', some of them, or 'none'; may repeat. [default: none]",
-    ),
-    _many("--order", click.Choice(["lexicographic", "random"]), text="Child order; may repeat. [default: random]"),
-    _many("--threads", click.IntRange(0), "T", "Worker threads, 0 for all cores; may repeat. [default: 0]"),
-    _many("--devices", click.IntRange(1), "N", "GPUs of this host that share the queries; may repeat. [default: 1]"),
+    *(_axis(axis) for axis in axes.shown()),
     _many(
         "--queries",
         complete.QUERIES,

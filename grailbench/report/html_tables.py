@@ -13,6 +13,7 @@ from grailbench.report.html_markup import Safe, download, safe, tag
 from grailbench.report.papers import beside
 from grailbench.report.papers import peers as against
 from grailbench.report.render.csv import csv
+from grailbench.runs import axes
 from grailbench.words import BLANK, short, times
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def counter_table(frame: pandas.DataFrame) -> Safe:
     return table("Exact work by counter", headers, lines)
 
 
-_COUNTS = ("dim", "threads", "devices", "seed", "trials", "outliers", "positives")
+_COUNTS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trials", "outliers", "positives")
 _TIMES = ("mean", "median", "median_low", "median_high", "min", "iqr")
 
 
@@ -189,8 +190,8 @@ def cell_table(frame: pandas.DataFrame) -> Safe:
     """One line a cell and phase with its statistics; `frame` as `summary.detail` gives it."""
     names = ["dataset", "impl", "dim", "search", "filters", "order", "threads", "seed", "query_set", "phase", "trials"]
     names += [name for name in (*_TIMES, "outliers", "drift", "positives") if name in frame]
-    if "devices" in frame and (frame.devices > 1).any():
-        names.insert(names.index("threads") + 1, "devices")
+    late = [a.name for a in axes.AXES if a.late and a.name in frame and not frame[a.name].dropna().isin(a.hidden).all()]
+    names[names.index("threads") + 1 : names.index("seed")] = late
     numeric = {*_COUNTS, *_TIMES, "drift"}
     headers = [(name.replace("_", " "), name in numeric) for name in [*names, "status"]]
     lines, foot = [], Footnotes()

@@ -1,7 +1,8 @@
 """The axes of a configuration, each declared once: what rows, keys, labels, plans and tables know of it.
 
-A new axis is an entry here and a field of the `Params` of the problem that obeys it. Rows of older runs lack it, and so
-it is `late`: it is part of a key only where it has a value, so that the keys and digests of those runs hold.
+A new axis is an entry here and a field of the `Params` of the problem that obeys it: fields of configs, options of
+commands, columns of rows and of tables, keys and labels follow. Rows of older runs lack it, and so it is `late`: a plan
+prints it only where it has a value, so that the digests of those runs hold.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ class Axis:
 
     name     of the column of rows, of the key of a config and of the field of `Params`
     header   of its column in tables
+    help     of the option, and `metavar` of its value
+    usual    the value of a config that says nothing
+    least    the least number; None where values are names
     words    a value in a label
     long     a value in the label that stands alone in tables, where that says more; as `words` unless given
     unsaid   values that go without saying in labels
     hidden   values of which a table needs no column; empty where there is always one
     blank    what a `Cell` has where its implementation has no such choice, or chose nothing
-    number   True where values are whole numbers, False where they are names
     machine  True where it says how much of the machine works; such axes are named last
     summary  True where the summary of a run of reachability always has the column
     late     True where rows of older runs lack it
@@ -32,15 +35,23 @@ class Axis:
 
     name: str
     header: str
+    help: str
+    usual: Any
+    metavar: str | None = None
+    least: int | None = None
     words: Callable[[Any], str] = str
     long: Callable[[Any], str] | None = None
     unsaid: tuple = (None,)
     hidden: tuple = ()
     blank: Any = None
-    number: bool = True
     machine: bool = False
     summary: bool = False
     late: bool = False
+
+    @property
+    def number(self) -> bool:
+        """True where values are whole numbers, False where they are names."""
+        return self.least is not None
 
     def of(self, row: Mapping) -> Any:
         """The value of a row as a `Cell` has it."""
@@ -54,14 +65,16 @@ class Axis:
 
 #: in the order in which plans are expanded and rows are keyed
 AXES = (
-    Axis("dim", "d", lambda d: f"d={d}", summary=True),
-    Axis("search", "search", unsaid=(None, ""), hidden=(None, "dfs"), number=False, summary=True),
-    Axis("filters", "filters", long=lambda names: f"filters {names}", unsaid=(None, "", "none"), blank="",
-         number=False, summary=True),
-    Axis("threads", "threads", lambda n: count(n, "thread"), unsaid=(None, 0), blank=0, machine=True, summary=True),
-    Axis("order", "order", long=lambda name: f"{name} order", unsaid=(None, "random"), hidden=(None, "random"),
-         number=False),
-    Axis("devices", "GPUs", lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
+    Axis("dim", "d", "Label pairs", 2, "D", least=1, words=lambda d: f"d={d}", summary=True),
+    Axis("search", "search", "Search order", "dfs", unsaid=(None, ""), hidden=(None, "dfs"), summary=True),
+    Axis("filters", "filters", "'level,tree,hubs', some of them, or 'none'", "none", "LIST",
+         long=lambda names: f"filters {names}", unsaid=(None, "", "none"), blank="", summary=True),
+    Axis("threads", "threads", "Worker threads, 0 for all cores", 0, "T", least=0, words=lambda n: count(n, "thread"),
+         unsaid=(None, 0), blank=0, machine=True, summary=True),
+    Axis("order", "order", "Child order", "random", long=lambda name: f"{name} order", unsaid=(None, "random"),
+         hidden=(None, "random")),
+    Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
+         words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)
 
