@@ -322,7 +322,7 @@ def test_batches_that_are_not_the_papers_are_in_panels_of_their_own(tmp_path):
     rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]
     drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")[0].read_text()
     assert "Lost: sequential d=1 on dag_01-like: TIMEOUT" in drawn
-    of_run = plots.of_run(made(rows))["computation-6"]
+    of_run = plots.of_report(document.make(made(rows)))["computation-6"]
     graphs = [(panel.title, {mark.y for mark in panel.items}) for panel in of_run.form.panels]
     assert graphs == [
         ("sequential: home-made", {"dag_01-like"}), ("gpu-path: home-made", {"dag_01-like"}),

@@ -8,12 +8,12 @@ from pathlib import Path
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.graph.store import atomic_file
 from grailbench.report import document, draw, stalls
+from grailbench.report.document import Report
 from grailbench.report.figure import Figure
 from grailbench.report.papers import run_figures
 from grailbench.report.places import WHY, place
 from grailbench.report.problems import shown
-from grailbench.runs.cells import Run, load
-from grailbench.words import machine
+from grailbench.runs.cells import Run
 
 FOLDER = "figures"
 
@@ -34,9 +34,10 @@ def write(
     Raises InputError for a name or reference that is none and for a recorded run without `out`, NothingMeasured when
     the run has no sound time, or a figure that was asked for has no data.
     """
-    found, names = load(run), list(names)
+    report, names = document.of_run(run), list(names)
+    found = report.run
     _check_measured(found)
-    drawn = of_run(found, reference, phase, stalls.of_run(found.folder, profile))
+    drawn = of_report(report, reference, phase, stalls.of_run(found.folder, profile))
     for name in names:
         if name not in drawn:
             raise InputError(f"no figure {name!r} of this run", remedy=f"choose among {', '.join(drawn)}")
@@ -45,24 +46,23 @@ def write(
     where = place(found.folder, FOLDER, out)
     if where is None:
         raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
-    source = f"{found.title}. {machine(found.environment)}"
+    source = f"{report.title}. {report.machine}"
     shown = [drawn[name] for name in names or drawn if drawn[name].drawable]
     return [_save(where / file, data) for figure in shown for file, data in draw.files(figure, source, form)]
 
 
-def of_run(
-    run: Run, reference: str | None = None, phase: str = "query", profile: Path | None = None
+def of_report(
+    report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
 ) -> dict[str, Figure]:
-    """Every figure of every problem of a run, by name; one without data has an empty form.
+    """Every figure of every problem of a report's run, by name; one without data has an empty form.
 
     `reference`, `phase` and `profile` are those of reachability. Raises InputError as `run_figures.of_report`.
     """
     found: dict[str, Figure] = {}
-    if "reachability" in run.problems:
-        report = document.make(run)
+    if report.cells:
         found |= run_figures.of_report(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(shown(name).figures for name in run.problems):
-        found |= figures(run.cells) if figures else {}
+    for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
+        found |= figures(report.run.cells) if figures else {}
     return found
 
 

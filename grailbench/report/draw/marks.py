@@ -84,7 +84,8 @@ def _panel(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tal
         line.set_major_locator(NullLocator())
         line.set_minor_locator(NullLocator())
         line.set_label_coords(*place)
-    axes.set_title(clip(panel.title, int(wide * 13)), pad=_pad(panel))
+    left = _gutter(panel) - 0.05 if named else 0.0  # above the names too
+    axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=_pad(panel))
 
 
 def _pad(panel: Panel) -> float:

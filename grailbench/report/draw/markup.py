@@ -24,6 +24,10 @@ _VARIABLES = {
     style.GUIDE: "var(--edge)", style.BAD: "var(--bad)", style.PAPER: "var(--page)",
 }  # fmt: skip
 _COLOUR = re.compile("|".join(_VARIABLES))
+_PATTERN = re.compile(r"url\(#(\w+)\)")
+#: the patterns of `style.HATCHES` but the first, as paths in a square of six: matplotlib's take thirty kB each
+_HATCHES = ("M-1 1L1 -1M0 6L6 0M5 7L7 5", "M1.2 1.2h1.2v1.2h-1.2zM4.2 4.2h1.2v1.2h-1.2z", "M-1 5L1 7M0 0L6 6M5 -1L7 1",
+            "M0 2H6M0 5H6", "M0 0L6 6M6 0L0 6", "M2 0V6M5 0V6", "M0 3H6M3 0V6")  # fmt: skip
 
 
 def file(sheet: Sheet, drawn: bytes) -> bytes:
@@ -46,7 +50,7 @@ def inline(sheet: Sheet, drawn: bytes) -> str:
     for name in ("width", "height"):
         del root.attrib[name]
     for element in root.iter():
-        if (own := element.get("style")) is not None:
+        if own := element.get("style"):
             own = own.replace(_FONT, "system-ui, sans-serif")
             element.set("style", _COLOUR.sub(lambda found: _VARIABLES[found[0]], own))
     text = _text(root)
@@ -56,10 +60,11 @@ def inline(sheet: Sheet, drawn: bytes) -> str:
 def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
     root = ElementTree.fromstring(drawn)
     for child in list(root):
-        if child.tag.rpartition("}")[2] in ("metadata", "defs"):  # its style would be that of a whole page
-            root.remove(child)
+        if child.tag in (f"{_SVG}metadata", f"{_SVG}title") or child.find(f"{_SVG}style") is not None:
+            root.remove(child)  # the style would be that of a whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
     _name(root, sheet.shown)
+    _simplify(root)
     _tidy(root)
     return root
 
@@ -78,8 +83,27 @@ def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
                 ElementTree.SubElement(mark, f"{_SVG}title").text = hint
 
 
+def _simplify(root: ElementTree.Element) -> None:
+    """Our patterns in the place of matplotlib's."""
+    series = {}
+    for group in root.iter(f"{_SVG}g"):
+        at = group.get("data-series") or group.get("data-key")
+        for mark in group.iter() if at is not None else ():
+            for name in _PATTERN.findall(mark.get("style", "")):
+                series[name] = int(at)
+    for pattern in root.iter(f"{_SVG}pattern"):
+        at = series[pattern.get("id")]
+        colour = style.LIGHT[style.colour(at)]
+        for child in list(pattern):
+            pattern.remove(child)
+        pattern.attrib.update(x="0", y="0", width="6", height="6")
+        ElementTree.SubElement(pattern, f"{_SVG}rect", width="6", height="6", style=f"fill: {colour}")
+        lines = f"fill: none; stroke: {style.PAPER}; stroke-width: 0.6"
+        ElementTree.SubElement(pattern, f"{_SVG}path", d=_HATCHES[style.mark(at) - 1], style=lines)
+
+
 def _tidy(parent: ElementTree.Element) -> None:
-    """Two decimals; a style that all children share, once; no group that says nothing."""
+    """Two decimals; a style that all children, or neighbours, share, once; no group that says nothing."""
     for child in list(parent):
         _tidy(child)
         if child.tag == f"{_SVG}g" and not child.attrib:
@@ -89,7 +113,9 @@ def _tidy(parent: ElementTree.Element) -> None:
                 parent.insert(at + offset, inner)
     for name in _GEOMETRY:
         if name in parent.attrib:
-            parent.set(name, _LONG.sub(_short, parent.attrib[name]))
+            parent.set(name, " ".join(_LONG.sub(_short, parent.attrib[name]).split()))
+    if parent.get("transform", "").startswith("rotate(-0 "):
+        del parent.attrib["transform"]
     parent.text = None if parent.text is not None and not parent.text.strip() else parent.text
     parent.tail = None
     styles = {child.get("style") for child in parent if child.tag != f"{_SVG}defs"}
@@ -97,6 +123,18 @@ def _tidy(parent: ElementTree.Element) -> None:
         parent.set("style", styles.pop())
         for child in parent:
             child.attrib.pop("style", None)
+    before = None
+    for child in list(parent):
+        if (
+            before is not None
+            and child.tag == before.tag
+            and list(child.attrib) == ["style"]
+            and child.attrib == before.attrib
+        ):
+            before.extend(child)
+            parent.remove(child)
+        else:
+            before = child
 
 
 def _short(number: re.Match) -> str:
