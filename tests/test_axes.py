@@ -37,44 +37,37 @@ class Params(problem.Params):
 
 problem.Params = Params
 index.register(toys._toy("wide", toys.Toy, ("width",)))
-main(sys.argv[1:])
+sys.stderr = sys.stdout
+for words in COMMANDS:
+    try:
+        main(words)
+    except SystemExit as end:
+        assert not end.code, words
+    print("\\n---")
 """
 
 
-@pytest.fixture
-def made_up(diamond):
-    """Runs `grailbench WORDS` with the axis; returns what it printed."""
-
-    def run(command, *words):
-        said = ["--dataset", diamond, "--impl", "toy:wide", "--width", "8", "--width", "64", "--count", "50"]
-        words = [command, *map(str, words), *(said if command in ("run", "plan") else [])]
-        code, out = in_python(
-            f"import sys; sys.argv[1:] = {words!r}\n{MADE_UP}",
-            PYTHONPATH=os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
-        )
-        assert code == 0, out
-        return out
-
-    return run
-
-
+@pytest.mark.slow
 @pytest.mark.processes
-def test_a_made_up_axis_of_one_entry_is_in_plan_keys_labels_summary_tables_and_csv(made_up, tmp_path):
-    assert "8 wide" in made_up("plan")
-    planned = [json.loads(line) for line in made_up("plan", "--json").splitlines() if line.startswith("{")]
-    assert [each["width"] for each in planned if "dataset" in each] == [8, 64]
-    summary = made_up("run", "--trials", "2", "--out", tmp_path / "run")
-    (heads,) = [line.split() for line in summary.splitlines() if "dataset" in line and "trials" in line]
-    assert "width" in heads
-    rows = [json.loads(line) for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
-    assert {row["width"] for row in rows} == {8, 64}
-    assert len({row["key"] for row in rows}) == 2
-    assert "width" in made_up("report", tmp_path / "run", "--out", tmp_path / "report")
-    cells = list(csv.DictReader((tmp_path / "report" / "cells.csv").open()))
-    assert {line["width"] for line in cells} == {"8", "64"}
-    compared = made_up("compare", tmp_path / "run", tmp_path / "run", "--all", "--json")
-    left_out = [json.loads(line) for line in compared.splitlines()]
-    assert {each["label"] for each in left_out if "label" in each} == {"toy:wide 8 wide", "toy:wide"}
+def test_a_made_up_axis_of_one_entry_is_in_plan_keys_labels_summary_tables_and_csv(diamond, tmp_path):
+    run, report = tmp_path / "run", tmp_path / "report"
+    said = ["--dataset", diamond, "--impl", "toy:wide", "--width", "8", "--width", "64", "--count", "50"]
+    commands = [["plan", *said], ["plan", "--json", *said], ["run", "--trials", "2", "--out", run, *said],
+                ["report", run, "--out", report], ["compare", run, run, "--all", "--json"]]  # fmt: skip
+    words = [[str(word) for word in command] for command in commands]
+    path = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
+    code, out = in_python(f"COMMANDS = {words!r}\n{MADE_UP}", PYTHONPATH=path)
+    assert code == 0, out
+    plan, planned, summary, shown, compared = (part.splitlines() for part in out.split("\n---\n")[:5])
+    assert any("8 wide" in line for line in plan)
+    assert [json.loads(line)["width"] for line in planned if '"impl"' in line] == [8, 64]
+    assert any({"dataset", "width", "trials"} <= set(line.split()) for line in summary)
+    assert any({"graph", "width", "trials"} <= set(line.split()) for line in shown)
+    labels = {json.loads(line).get("label") for line in compared if line.startswith("{")}
+    assert labels == {"toy:wide 8 wide", "toy:wide", None}
+    rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    assert len({(row["key"], row["width"]) for row in rows}) == 2
+    assert {line["width"] for line in csv.DictReader((report / "cells.csv").open())} == {"8", "64"}
 
 
 CHOSEN = {"dim": 2, "search": "dfs", "filters": "level,tree", "order": "lexicographic", "threads": 1, "devices": 2}
