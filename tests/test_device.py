@@ -145,6 +145,23 @@ def test_memory_is_asked_for_after_pending_frees(monkeypatch):
 # ------------------------------------------------------------------ launches and barriers
 
 
+def test_a_typed_bundle_has_the_type_of_its_tuple_and_is_none():
+    """A tuple is typed anew at every launch, whatever it carries."""
+    code, out = in_python(
+        "import numpy as np\n"
+        "from grailbench.device.csr import Rows\n"
+        "from grailbench.device.gateway import cuda\n"
+        "from grailbench.device.launch import typed\n"
+        "rows = Rows(*(np.zeros(k, np.int32) for k in (1, 2, 3)))\n"
+        "kernel, bundle = cuda.jit(lambda rows: None), typed(rows)\n"
+        "assert kernel.typeof_pyval(bundle) == kernel.typeof_pyval(rows) == bundle._numba_type_\n"
+        "assert not isinstance(bundle, tuple)\n"
+        "assert len(bundle) == 3 and bundle.cards is rows.cards and list(bundle)[2] is rows.edges\n",
+        NUMBA_ENABLE_CUDASIM="0",
+    )
+    assert code == 0, out
+
+
 @cuda.jit
 def relay(values, rounds):
     """Every thread takes its right neighbour's value, round after round: wrong without barriers."""

@@ -78,7 +78,7 @@ class Fused(Implementation):
     subtrees are sized; a prefix sum over siblings and a pass top-down give ranks; one pass bottom-up over all edges
     repairs the intervals so that they contain those of everything reached. The words of the 64 hubs come with the
     same passes, and one launch does all of it. A batch is filtered a thread a query; what is open is searched from
-    both ends, by a warp in shared memory, then by a block where that had too little room; the rest is swept, 2,048
+    both ends, by a warp in shared memory, then by a block where that had too little memory; the rest is swept, 2,048
     queries at a time.
     """
 
