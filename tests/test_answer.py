@@ -40,6 +40,13 @@ def test_what_slows_a_trial_down_for_both_is_no_doubt_of_their_ratio():
     assert answer.ratio(*both, "query").plus == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_ratio_of_which_not_every_answer_was_checked_says_so():
+    assert (
+        "is 3.00 ± 0.01 (sampled) times as fast"
+        in sentences(query(), query(impl="parallel", ms=(6.0,) * 3, status="ok", verified="sample of 10"))[0]
+    )
+
+
 def test_one_trial_or_two_have_no_plus_or_minus():
     assert "is 4.00 times as fast" in sentences(query(ms=(1.0, 1.0)), query(impl="dfs", dim=None, ms=(4.0, 4.0)))[0]
 
@@ -68,6 +75,19 @@ def test_phases_are_told_apart_and_a_run_without_peers_has_an_answer_too():
     assert [line.split(" (")[0] for line in lines] == ["Queries", "Edges to ready index"]
     lines = sentences(query(), query(impl=BFL, dim=None))
     assert lines[-1] == "From edges: not measured, add --from-edges."
+
+
+def test_what_builds_no_index_is_not_called_fast_at_building_one():
+    built = [
+        rows(impl=impl, phase="label", ms=(ms,) * 3, threads=2) for impl, ms in (("sequential", 2.0), ("parallel", 3.0))
+    ]
+    searched = [query(impl="dfs", dim=None), rows(impl="dfs", dim=None, phase="label", ms=(0.1,) * 3)]
+    lines = sentences(*built, *searched)
+    said = next(line for line in lines if line.startswith("Building"))
+    assert said.endswith(
+        "kegg: sequential d=2 dfs 2 threads is 1.50 ± 0.01 times as fast as parallel d=2 dfs 2 threads."
+    )
+    assert not any(line.startswith("Building") for line in sentences(built[0], *searched))
 
 
 def test_a_lost_configuration_has_no_ratio():

@@ -17,7 +17,7 @@ from grailbench.cli import complete
     type=complete.TABLE,
     multiple=True,
     metavar="NUMBER",
-    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2); may repeat.",
+    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, or closure, ...); may repeat.",
 )
 @click.option(
     "--format",
@@ -65,9 +65,11 @@ from grailbench.cli import complete
 def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json, pages, check):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
-    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. A run with peers opens with
-    a ranking. Tables have the graphs of the run; with --table all that are printed. The report is
-    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV. Into a
+    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
+    'X is 3.1 ± 0.2 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
+    the graphs of the run; with --table all that are printed. The report is
+    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV; with --format
+    latex one LaTeX file a table. Into a
     recorded run (one in results/baselines, or that git tracks) nothing is written: name a folder with --out. A ratio
     of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
     read on a phone.
@@ -102,6 +104,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --table 2.4 --format csv
       grailbench report --html --reference dfs
       grailbench report --counters
+      grailbench report --format latex --out paper
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report results/runs/2025-01-31-quickstart --out reports
       grailbench report --into results/baselines/h200/README.md --check

@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench import contract
+from grailbench.contract import USUAL
 from grailbench.report.measured import median
+from grailbench.report.papers.peers import PREFIX
 from grailbench.report.ranking import Place, Ranking, every
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.runs.statistics import interval_of, resampled
@@ -28,28 +30,31 @@ FEW = 3  #: trials below which a ± would say nothing
 
 
 class Ratio(NamedTuple):
-    """How many times as fast, and half its 95 % interval; None where there are too few trials."""
+    """How many times as fast, and half its 95 % interval; None where there are too few trials. `sampled`: not every
+    answer of its cells was checked."""
 
     value: float
     plus: float | None
+    sampled: bool = False
 
     def __str__(self) -> str:
-        return estimate(self.value, self.plus)
+        return estimate(self.value, self.plus) + (" (sampled)" if self.sampled else "")
 
 
 def ratio(slow: Iterable[Cell], fast: Iterable[Cell], phase: str) -> Ratio:
     """How many times as fast `fast` is as `slow`: two lists of cells, graph by graph, all with sound times."""
-    logs, draws, few = [], [], False
+    logs, draws, few, sampled = [], [], False, False
     for seed, (one, other) in enumerate(zip(slow, fast, strict=True), 1):
         long, short = one.times["", phase], other.times["", phase]
         logs.append(math.log(median(one, phase) / median(other, phase)))
         draws.append(np.log(_draws(long, short, seed)))
         few |= min(len(long), len(short)) < FEW
+        sampled |= "sampled" in (one.status, other.status)
     value = math.exp(sum(logs) / len(logs))
     if few:
-        return Ratio(value, None)
+        return Ratio(value, None, sampled)
     low, high = interval_of(np.exp(np.mean(draws, axis=0)))
-    return Ratio(value, (high - low) / 2)
+    return Ratio(value, (high - low) / 2, sampled)
 
 
 def _draws(long: Mapping[int, float], short: Mapping[int, float], seed: int) -> np.ndarray:
@@ -72,7 +77,11 @@ def sentences(cells: Iterable[Cell]) -> list[str]:
 
 def _of(ranking: Ranking) -> Iterator[str]:
     """The sentences of one ranking."""
-    fastest, *others = (place for place in ranking.places if place.mean is not None)
+    places = [place for place in ranking.places if _indexed(ranking, place)]
+    timed = [place for place in places if place.mean is not None]
+    if len(places) < 2 or not timed:
+        return
+    fastest, *others = timed
     about = f"{ranking.about[0].upper()}{ranking.about[1:]}"
     if len(ranking.best) == 1:
         (graph,) = ranking.best
@@ -114,13 +123,19 @@ def _over(ranking: Ranking, fastest: Place, others: list[Place]) -> str:
     return f"{fastest.name} is {', '.join(parts)}{tail}." if parts else f"{fastest.name} alone has times{tail}."
 
 
+def _indexed(ranking: Ranking, place: Place) -> bool:
+    """Whether a configuration may be called fast at building: one that builds nothing may not."""
+    built = ranking.problem != USUAL or ranking.phase == "query"
+    return built or any(cell.dim or cell.index_bytes or cell.impl.startswith(PREFIX) for cell in place.cells.values())
+
+
 def _timed(ranking: Ranking, place: Place, graph: str) -> bool:
     return ranking.ratio(place, graph) is not None
 
 
 def _best_two(ranking: Ranking, graph: str) -> list[Place]:
     """The fastest configuration on a graph and the next, as far as there are any."""
-    timed = [place for place in ranking.places if _timed(ranking, place, graph)]
+    timed = [place for place in ranking.places if _timed(ranking, place, graph) and _indexed(ranking, place)]
     return sorted(timed, key=lambda place: ranking.ratio(place, graph))[:2]
 
 
