@@ -11,7 +11,7 @@ import sys
 import pytest
 from commands import call, call_apart
 
-from grailbench.datasets import cache as held
+from grailbench.datasets import cache as cached
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.limits import ceilings
@@ -173,13 +173,13 @@ def test_a_lock_file_that_holds_no_checksums_is_named(monkeypatch, tmp_path, tex
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
     (tmp_path / "datasets.lock.toml").write_text(text)
     with pytest.raises(InputError, match=r"datasets.lock.toml, line [12]: .*\(mend or delete it\)"):
-        held.locked_sha256("a")
+        cached.locked_sha256("a")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "\x00", pytest.param("[" * 100_000, id="deep")])
 def test_a_note_that_cannot_be_read_is_as_none(tmp_path, text):
     (tmp_path / "a.json").write_text(text)
-    assert held.read_note(tmp_path / "a") == {}
+    assert cached.read_note(tmp_path / "a") == {}
 
 
 @pytest.mark.parametrize("change", [{"sha256": None}, {"sha256": 5}, {"vertices": "many"}])

@@ -1,17 +1,13 @@
-"""Fetching: sources in turn, checksums, safe unpacking, and what is left behind when something goes wrong."""
+"""Fetching: sources in turn, hosts out of reach, and what is left behind when it is interrupted."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
-import io
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from collections import Counter
@@ -21,21 +17,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from archives import GRAPH, OTHER, dataset, leftovers, one, sha256, tar_of
 from commands import PATIENCE
 
-from grailbench import paths
-from grailbench.cli.fetch import command
-from grailbench.datasets import cache as held
-from grailbench.datasets import library, locate, sources
-from grailbench.datasets.extract import Limits, unpack
+from grailbench.datasets import cache as cached
+from grailbench.datasets import library, sources
 from grailbench.datasets.fetch import fetch, local_file
-from grailbench.datasets.registry import Archive, Dataset
+from grailbench.datasets.registry import Archive
 from grailbench.datasets.sources import Hosts, Progress
-from grailbench.errors import CheckFailed, InputError
-
-GRAPH = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
-OTHER = b"graph_for_greach\n3\n0: 2 #\n1: 2 #\n2: #\n"
+from grailbench.errors import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -70,53 +60,6 @@ def server(folder):
     yield running
     running.shutdown()
     running.server_close()
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-def tar_of(*members):
-    """A .tar.gz of (name, content) or TarInfo."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for member in members:
-            if isinstance(member, tarfile.TarInfo):
-                tar.addfile(member)
-            else:
-                info = tarfile.TarInfo(member[0])
-                info.size = len(member[1])
-                tar.addfile(info, io.BytesIO(member[1]))
-    return packed.getvalue()
-
-
-def dataset(name="a", archive="a.gra.gz", member=None, content=None, packed=None, blob=None, from_=(), **more):
-    """A dataset; its checksums are known when `content` (graph file) and `packed` (archive) are given."""
-    return Dataset(
-        name=name,
-        title=name,
-        archive=archive,
-        member=member,
-        sha256=content and sha256(content),
-        set="toy",
-        set_title="Toy",
-        archives={
-            archive: Archive(
-                file=archive, sha256=packed and sha256(packed), git_blob=blob, sources=tuple(map(str, from_))
-            )
-        },
-        **more,
-    )
-
-
-def leftovers(cache):
-    """Names of what lies in the cache's folders but is no finished file."""
-    return [path.name for path in cache.rglob("*") if path.name.startswith(".")]
-
-
-def one(result):
-    (only,) = result
-    return only
 
 
 # ---------------------------------------------------------------------------------------------- sources in turn
@@ -263,162 +206,6 @@ def test_a_server_that_never_answers_costs_the_read_timeout_once():
     assert all("out of reach" in r.reasons[0] for r in results)
 
 
-# ---------------------------------------------------------------------------------------------- checksums
-
-
-def test_a_wrong_checksum_leaves_nothing_and_names_both(folder, cache):
-    (folder / "a.gra.gz").write_bytes(gzip.compress(OTHER))
-    right = gzip.compress(GRAPH)
-    result = one(fetch([dataset(content=GRAPH, packed=right)], mirror=str(folder)))
-    assert result.status == "missing"
-    assert sha256(right) in result.reasons[0]
-    assert sha256((folder / "a.gra.gz").read_bytes()) in result.reasons[0]
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
-
-
-def test_a_right_archive_with_a_wrong_graph_inside_is_refused(folder):
-    packed = gzip.compress(OTHER)
-    (folder / "a.gra.gz").write_bytes(packed)
-    result = one(fetch([dataset(content=GRAPH, packed=packed)], mirror=str(folder)))
-    assert result.status == "missing"
-    assert local_file(result.dataset) is None
-
-
-def test_an_unknown_checksum_is_locked_at_first_fetch_and_never_verified(folder, cache):
-    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
-    wanted = dataset()
-    first = one(fetch([wanted], mirror=str(folder)))
-    assert (first.status, first.verified, first.checked) == ("fetched", False, "first")
-    assert held.locked_sha256("a.gra.gz") == first.archive_sha256
-    for path in [*cache.glob("graphs/*"), *cache.glob("downloads/*")]:
-        path.unlink()
-    again = one(fetch([wanted], mirror=str(folder)))
-    assert (again.status, again.verified, again.checked) == ("fetched", False, "lock")
-    assert library.describe(wanted)["verified"] is False
-
-
-def test_a_file_that_changed_since_the_first_fetch_is_refused(folder, cache):
-    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
-    fetch([dataset()], mirror=str(folder))
-    for path in [*cache.glob("graphs/*"), *cache.glob("downloads/*")]:
-        path.unlink()
-    (folder / "a.gra.gz").write_bytes(gzip.compress(OTHER))
-    result = one(fetch([dataset()], mirror=str(folder)))
-    assert result.status == "missing"
-    assert "datasets.lock.toml" in result.reasons[0]
-
-
-def test_the_id_in_the_authors_repository_is_recognised_but_not_called_verified(folder):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
-    blob = hashlib.sha1(b"blob %d\0" % len(packed) + packed).hexdigest()
-    result = one(fetch([dataset(blob=blob)], mirror=str(folder)))
-    assert (result.checked, result.verified) == ("git-blob", False)
-
-
-@pytest.mark.parametrize(
-    ("what", "content"),
-    [
-        ("cut off in the gzip", gzip.compress(GRAPH * 50, mtime=0)[:-9]),
-        ("no gzip", GRAPH),
-        ("cut off in the graph", gzip.compress(b"graph_for_greach\n3\n0: 1 #\n1: 2", mtime=0)),
-        ("fewer vertices than announced", gzip.compress(b"graph_for_greach\n3\n0: 1 #\n", mtime=0)),
-    ],
-)
-def test_an_unvouched_file_is_refused_and_not_locked_when(what, content, folder, cache):
-    (folder / "a.gra.gz").write_bytes(content)
-    result = one(fetch([dataset()], mirror=str(folder)))
-    assert result.status == "missing"
-    assert held.locked_sha256("a.gra.gz") is None
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
-
-
-def test_an_unvouched_graph_with_another_number_of_vertices_than_printed_is_refused(folder):
-    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
-    row = {"paper": "thesis", "table": "2.3", "edges": 3, "degree": "1"}
-    result = one(fetch([dataset(published=[row | {"vertices": 5}])], mirror=str(folder)))
-    assert "holds 3 vertices, but thesis, table 2.3 prints 5" in result.reasons[0]
-    assert held.locked_sha256("a.gra.gz") is None
-    assert one(fetch([dataset(published=[row | {"vertices": 4}])], mirror=str(folder))).status == "fetched"
-
-
-def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
-    for wanted in (dataset(content=GRAPH, packed=gzip.compress(GRAPH, mtime=0)), dataset("b", "b.gra.gz")):
-        (folder / wanted.archive).write_bytes(gzip.compress(GRAPH, mtime=0))
-        path = one(fetch([wanted], mirror=str(folder))).path
-        path.write_bytes(OTHER)
-        with pytest.raises(InputError, match=f"grailbench fetch {wanted.name}"):
-            held.held(wanted)
-        assert one(fetch([wanted], mirror=str(folder))).status == "fetched"
-        assert path.read_bytes() == GRAPH
-
-
-# ---------------------------------------------------------------------------------------------- unpacking
-
-
-def entry(name, kind, target=""):
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = kind, target
-    return info
-
-
-OUT, LINK = "leads out of its folder", "is a link"
-UNSAFE = {
-    "a path out of the folder": (("../evil", GRAPH), OUT),
-    "a path out of the folder, inside": (("t/../../evil", GRAPH), OUT),
-    "an absolute path": (("/tmp/evil", GRAPH), OUT),
-    "a symbolic link": (entry("t/link", tarfile.SYMTYPE, "/etc/passwd"), LINK),
-    "a hard link": (entry("t/link", tarfile.LNKTYPE, "t/a.gra"), LINK),
-    "a device": (entry("t/null", tarfile.CHRTYPE), "is a device"),
-    "a pipe": (entry("t/pipe", tarfile.FIFOTYPE), "is a device"),
-    "the wanted member as a link": (entry("t/a.gra", tarfile.SYMTYPE, "/etc/passwd"), LINK),
-    "the wanted member twice": (("t/a.gra", OTHER), "holds member 't/a.gra' twice"),
-}
-
-
-@pytest.mark.parametrize("unsafe", UNSAFE)
-def test_a_tar_is_refused_for(unsafe, tmp_path, folder, cache):
-    member, why = UNSAFE[unsafe]
-    (folder / "t.tar.gz").write_bytes(tar_of(("t/a.gra", GRAPH), member))
-    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
-    assert result.status == "missing"
-    assert why in result.reasons[0]
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
-    assert not list(tmp_path.rglob("evil"))
-
-
-def test_a_tar_whose_gzip_checksum_is_wrong_is_refused(folder):
-    packed = bytearray(tar_of(("t/a.gra", GRAPH)))
-    packed[-8] ^= 1
-    (folder / "t.tar.gz").write_bytes(packed)
-    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
-    assert "damaged archive: CRC check failed" in result.reasons[0]
-
-
-def test_a_member_that_is_not_there_is_named(folder):
-    (folder / "t.tar.gz").write_bytes(tar_of(("t/b.gra", GRAPH)))
-    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
-    assert "holds no member 't/a.gra'" in result.reasons[0]
-
-
-@pytest.mark.parametrize("name", ["bomb.gra.gz", "bomb.tar.gz"])
-@pytest.mark.parametrize("limits", [Limits(slack=1000, ratio=50), Limits(bytes=100_000)])
-def test_a_bomb_is_stopped_at_the_limit(name, limits, tmp_path):
-    bomb = b"0" * 3_000_000
-    member = "bomb.gra" if name.endswith(".tar.gz") else None
-    (tmp_path / name).write_bytes(tar_of(("bomb.gra", bomb)) if member else gzip.compress(bomb))
-    with pytest.raises(InputError, match="unpacks to more than"):
-        unpack(tmp_path / name, member, tmp_path / "out", limits)
-    assert (tmp_path / "out").stat().st_size <= limits.of(tmp_path / name)
-
-
-def test_the_limits_let_a_plausible_archive_through(tmp_path):
-    text = b"graph_for_greach\n90000\n" + b"".join(b"%d: #\n" % v for v in range(90_000))
-    (tmp_path / "a.gra.gz").write_bytes(gzip.compress(text))
-    unpack(tmp_path / "a.gra.gz", None, tmp_path / "a.gra")
-    assert (tmp_path / "a.gra").read_bytes() == text
-
-
 # ---------------------------------------------------------------------------------------------- interruption
 
 
@@ -484,7 +271,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     server.shutdown()
     server.server_close()
     assert running.returncode == 130, said
-    assert held.held(wanted).verified
+    assert cached.held(wanted).verified
     assert leftovers(cache) == []
 
 
@@ -496,123 +283,3 @@ def test_temporary_files_of_a_killed_process_are_swept_after_a_day(cache):
     os.utime(old, (time.time() - 90_000,) * 2)
     fetch([])
     assert (old.exists(), new.exists()) == (False, True)
-
-
-# ---------------------------------------------------------------------------------------------- the command
-
-
-@pytest.fixture
-def toys(tmp_path, folder, monkeypatch):
-    """A registry of two toy graphs served by `folder`, one with a published row; returns a writer of that row."""
-    packed = gzip.compress(GRAPH)
-    for name in "ab":
-        (folder / f"{name}.gra.gz").write_bytes(packed)
-
-    def publish(vertices, edges):
-        where = tmp_path / f"registry-{vertices}-{edges}"
-        where.mkdir()
-        (where / "toy.toml").write_text(
-            f'set = "toy"\ntitle = "Toy"\nposition = 1\nsources = ["{folder}/{{file}}"]\n'
-            f'[archives."a.gra.gz"]\nsha256 = "{sha256(packed)}"\n[archives."b.gra.gz"]\n'
-            f'[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"\n'
-            f'published = [{{ paper = "thesis", table = "2.1", vertices = {vertices}, edges = {edges}, '
-            'degree = "0.7" }]\n'
-            '[[datasets]]\nname = "b"\ntitle = "B"\narchive = "b.gra.gz"\n'
-        )
-        monkeypatch.setattr(paths, "datasets_dir", lambda: where)
-
-    return publish
-
-
-def run(*words):
-    return CliRunner().invoke(command, words, catch_exceptions=True)
-
-
-def test_json_has_one_row_a_graph_with_measured_beside_published(toys):
-    toys(4, 3)
-    ran = run("a", "b", "--json")
-    rows = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert ran.exit_code == 0
-    wanted = ("name", "set", "vertices", "edges", "published_vertices", "published_edges", "matches", "verified")
-    assert [[row[key] for key in wanted] for row in rows] == [
-        ["a", "toy", 4, 3, 4, 3, True, True],
-        ["b", "toy", 4, 3, None, None, None, False],
-    ]
-    assert rows[0]["sha256"] == sha256(GRAPH)
-    assert (rows[0]["levels"], rows[0]["roots"], rows[0]["status"]) == (4, 1, "fetched")
-
-
-@pytest.mark.parametrize("stripped", [False, True])
-def test_counts_edited_in_the_cache_are_not_believed(toys, cache, caplog, stripped):
-    toys(4, 3)
-    first = json.loads(run("a", "--json").stdout)
-    path = cache / "graphs" / "a.gra.json"
-    note = json.loads(path.read_text())
-    note["measured"]["levels"] = 77
-    if stripped:  # as notes were before they had checksums
-        del note["sum"]
-    path.write_text(json.dumps(note))
-    again = json.loads(run("a", "--json").stdout)
-    assert again["levels"] == first["levels"] == 4
-    assert json.loads(path.read_text())["measured"]["levels"] == 4
-    assert ("a.gra.json is damaged" in caplog.text) == (not stripped)
-
-
-def test_a_count_that_differs_from_print_is_crossed_and_fails(toys):
-    toys(4, 4)
-    ran = run("a")
-    assert isinstance(ran.exception, CheckFailed)
-    assert ran.exception.exit_code == 1
-    assert "✗" in ran.stdout
-    assert "✓" not in ran.stdout
-
-
-def test_the_table_shows_measured_beside_printed_and_says_what_is_not_verified(toys):
-    toys(4, 3)
-    ran = run("--all")
-    assert "Table 2.1" in ran.stdout
-    assert "✓" in ran.stdout
-    assert "b: not verified" in ran.stdout
-
-
-def test_a_graph_that_cannot_be_had_fails_with_two_and_says_why(toys, folder):
-    toys(4, 3)
-    (folder / "b.gra.gz").unlink()
-    ran = run("--all")
-    assert isinstance(ran.exception, InputError)
-    assert ran.exception.exit_code == 2
-    assert "b.gra.gz: no such file" in ran.stderr
-    assert "Table 2.1" in ran.stdout
-
-
-def test_help_says_what_the_exit_codes_mean():
-    ran = run("--help")
-    assert ran.exit_code == 0
-    assert "Exit codes" in ran.output
-
-
-# ---------------------------------------------------------------------------------------------- the real graphs
-
-
-@pytest.mark.mirror
-def test_the_sixteen_thesis_graphs_match_their_tables_exactly(mirror, session_cache, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
-    wanted = locate.choose()
-    results = fetch(wanted, str(mirror), offline=True, jobs=2)
-    assert [r.verified for r in results] == [True] * 19
-    rows = {d.name: library.describe(d) for d in wanted}
-    assert sum(row["matches"] is True for row in rows.values()) == 16
-    assert {name for name, row in rows.items() if row["matches"] is None} == {"arxiv", "ba10k2d", "ba10k5d"}
-    for d in wanted:
-        assert (rows[d.name]["file_vertices"], rows[d.name]["file_edges"]) == (d.counted.vertices, d.counted.edges)
-
-
-@pytest.mark.mirror
-def test_a_real_graph_opens_the_same_from_the_cache(mirror, session_cache, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
-    fetch([locate.dataset_named("kegg")], str(mirror))
-    first, again = library.open_graph("kegg"), library.open_graph("Kegg")
-    assert (first.kind, first.title, first.table, first.verified) == ("real", "Kegg", "2.1", True)
-    assert (first.published_vertices, first.published_edges) == (3618, 5576)
-    assert first.dag.printed_edges == again.dag.printed_edges == 5576
-    assert first.dag.edges == again.dag.edges == 5089

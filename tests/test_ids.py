@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import closure
 from strategies import digraphs, edges_of, graph_of
-from test_readers import as_gra, as_metis, as_mtx
+from texts import as_gra, as_metis, as_mtx
 
 from grailbench import paths
 from grailbench.contract import Attempt, Checks, implementation
@@ -284,15 +284,15 @@ def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
 
 
 def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():
-    from grailbench.datasets import cache as held
+    from grailbench.datasets import cache as cached
     from grailbench.datasets.registry import find
 
     dataset = find("cit-patents")
     form = next(form for form in dataset.forms if form.format == "edges")
-    path = held.graph_path(dataset, form)
+    path = cached.graph_path(dataset, form)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# Nodes: 3 Edges: 2\n3858241\t956203\n956203\t6009554\n")
-    held.write_note(path, {"sha256": store.sha256_file(path)})
+    cached.write_note(path, {"sha256": store.sha256_file(path)})
     for opened in (open_graph("cit-patents"), open_raw("cit-patents")):
         assert [opened.ids.vertex_of(label) for label in ("956203", "3858241", "6009554")] == [0, 1, 2]
 

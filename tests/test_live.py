@@ -10,7 +10,7 @@ from rich.console import Console
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.cli.views.live import View, duration
-from grailbench.cli.views.run import Screen
+from grailbench.cli.views.run import RunView
 from grailbench.runs.rows import FIELDS
 
 
@@ -135,7 +135,7 @@ def shown(plan, folder, action=run, **console):
     """All that a run writes to a screen."""
     out = io.StringIO()
     where = {} if action is verify else {"out": folder / "run"}
-    with Screen(console=Console(file=out, width=100, highlight=False, **console)) as screen:
+    with RunView(console=Console(file=out, width=100, highlight=False, **console)) as screen:
         action(plan, screen, fetch=False, **where)
         if screen.live is not None:
             screen.live.draw()
@@ -194,7 +194,7 @@ def test_verifying_counts_one_step_a_cell(plan, tmp_path):
 def test_json_rows_on_a_terminal_have_it_for_themselves(plan, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     out = io.StringIO()
-    with Screen(as_json=True, console=Console(file=out, force_terminal=True, width=100)) as screen:
+    with RunView(as_json=True, console=Console(file=out, force_terminal=True, width=100)) as screen:
         run(plan, screen, fetch=False, out=tmp_path / "run")
         assert screen.live is None
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -136,7 +136,7 @@ def mutate(draw, folder):
 def stored(toys, diamond, tmp_path, monkeypatch):
     """The results/runs of this test, and whole runs elsewhere: as they are written now, as before rows had checksums,
     and of other problems."""
-    from test_runner import Notes
+    from watchers import Notes
 
     home = tmp_path / "runs"
     monkeypatch.setattr(paths, "runs_dir", lambda: home)

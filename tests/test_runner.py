@@ -2,18 +2,11 @@
 
 import gc
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from clock import Clock
-from commands import PATIENCE
 from watchers import Notes
 
 from grailbench.bench import provide, runner, sitting
@@ -26,8 +19,6 @@ from grailbench.runs import environment
 from grailbench.runs import folder as results
 from grailbench.runs.folder import read_rows
 from grailbench.runs.rows import FIELDS
-
-TOYS = Path(__file__).with_name("toys.py")
 
 
 @pytest.fixture
@@ -407,134 +398,3 @@ def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypa
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]
     assert {cell.dataset for cell in provide.provide(plain, False, said.append).cells} == {"kegg"}
-
-
-# ------------------------------------------------------------------ as a process
-
-
-@pytest.fixture
-def process(diamond, session_cache, tmp_path):
-    """Starts `grailbench` with the toys; output goes to tmp_path/out and err."""
-    started = []
-
-    def start(*args):
-        env = {**os.environ, "GRAILBENCH_CACHE": str(session_cache), "PYTHONPATH": os.pathsep.join(sys.path)}
-        with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
-            child = subprocess.Popen([sys.executable, str(TOYS), *args], stdout=out, stderr=err, env=env)
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        child.kill()
-        child.wait()
-
-
-def wait_for(child, what, seconds=PATIENCE):
-    ends = time.monotonic() + seconds
-    while not what():
-        assert child.poll() is None, "the process ended"
-        assert time.monotonic() < ends, "waited in vain"
-        time.sleep(0.01)
-
-
-def whole_trials(folder):
-    try:
-        return len(times(read_rows(folder)[0]))
-    except InputError:
-        return 0
-
-
-RUN = ("run", "--dataset", "diamond", "--count", "50", "--warmup", "0", "--no-fetch")
-SLOW = (*RUN, "--impl", "toy:slow", "--dim", "2", "--dim", "3")
-
-
-def trials_by_dim(folder):
-    return Counter((row["dim"], row["trial"]) for row in times(read_rows(folder)[0]))
-
-
-def test_kill_loses_nothing_finished_and_resume_completes_the_run(process, tmp_path):
-    folder = tmp_path / "run"
-    child = process(*SLOW, "--trials", "100", "--out", str(folder))
-    wait_for(child, lambda: whole_trials(folder) >= 5)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-    assert 5 <= whole_trials(folder) < 200
-    with open(folder / results.ROWS, "a") as rows:
-        rows.write('{"run": "torn')
-    assert process("run", f"--resume={folder}").wait(PATIENCE) == 0
-    assert trials_by_dim(folder) == {(dim, trial): 1 for dim in (2, 3) for trial in range(100)}
-
-
-def test_interrupt_ends_with_130_and_says_how_to_go_on(process, tmp_path):
-    folder = tmp_path / "run"
-    child = process(*SLOW, "--trials", "1000", "--out", str(folder))
-    wait_for(child, lambda: whole_trials(folder) >= 3)
-    child.send_signal(signal.SIGINT)
-    assert child.wait(PATIENCE) == 130
-    said = (tmp_path / "err").read_text()
-    assert f"grailbench run --resume={folder}" in said
-    assert "Traceback" not in said
-    assert read_rows(folder)[1] == results.Damage()
-    assert whole_trials(folder) >= 3
-
-
-def test_interrupt_is_heard_inside_a_kernel_that_runs_for_hours(process, tmp_path):
-    folder = tmp_path / "run"
-    child = process(*RUN, "--warmup", "1", "--impl", "toy:spin", "--out", str(folder))
-    wait_for(child, lambda: "spinning" in (tmp_path / "out").read_text())
-    child.send_signal(signal.SIGINT)
-    assert child.wait(PATIENCE) == 130
-    assert "--resume=" in (tmp_path / "err").read_text()
-
-
-@pytest.mark.parametrize(("toy", "code"), [("right", 0), ("wrong", 1), ("crash", 1), ("memory", 3), ("lacks", 4)])
-def test_exit_codes_of_run(process, tmp_path, toy, code):
-    child = process(*RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", str(tmp_path / "run"))
-    assert child.wait(PATIENCE) == code
-
-
-def test_what_the_machine_lacks_is_skipped_beside_what_can_be_measured(process, tmp_path):
-    out = tmp_path / "run"
-    both = ("--impl", "toy:right", "--impl", "toy:lacks")
-    assert process(*RUN, *both, "--trials", "1", "--out", str(out)).wait(PATIENCE) == 0
-    rows = {row["impl"]: row for row in read_rows(out)[0]}
-    assert (rows["toy:right"]["status"], rows["toy:lacks"]["status"]) == ("ok", "skipped")
-    assert "needs a moon" in rows["toy:lacks"]["reason"]
-
-
-def test_exit_code_of_verify_and_of_bad_usage(process, tmp_path):
-    assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:wrong").wait(PATIENCE) == 1
-    assert process("verify", "--dataset", "diamond", "--no-fetch", "--impl", "toy:right").wait(PATIENCE) == 0
-    assert process("run", "--dataset", "no-such-graph").wait(PATIENCE) == 2
-    assert "no-such-graph" in (tmp_path / "err").read_text()
-
-
-def test_json_is_one_row_a_line_and_nothing_else(process, tmp_path):
-    out = tmp_path / "run"
-    assert process(*RUN, "--impl", "toy:right", "--trials", "2", "--json", "--out", str(out)).wait(PATIENCE) == 0
-    printed = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
-    assert printed == read_rows(out)[0]
-
-
-def test_plan_prints_the_cells_that_run_executes(process, tmp_path):
-    flags = ("--dataset", "diamond", "--impl", "toy:right", "--impl", "toy:other", "--dim", "2", "--dim", "4")
-    assert process("plan", *flags, "--json").wait(PATIENCE) == 0
-    cells = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
-    out = tmp_path / "run"
-    assert process("run", *flags, "--trials", "1", "--count", "50", "--no-fetch", "--out", str(out)).wait(PATIENCE) == 0
-    measured = {(row["impl"], row["dim"]) for row in read_rows(out)[0]}
-    assert {(cell["impl"], cell["dim"]) for cell in cells} == measured
-    assert len(cells) == 3
-
-
-@pytest.mark.parametrize(
-    ("impl", "count", "warned"), [("gpu", 100_000, True), ("gpu", 1000, False), ("dfs", 100_000, False)]
-)
-def test_who_simulates_many_queries_is_told_of_count(diamond, impl, count, warned):
-    from grailbench.bench.runner import _patience
-
-    told = _patience(make_plan(Config.model_validate(
-        {"experiment": [{"datasets": [diamond], "implementations": [impl], "count": count}]}
-    )))  # fmt: skip
-    assert (told is not None and "100,000 queries: --count 1000" in told) == warned

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from grailbench.bench.writer import Writer, only_writer
-from grailbench.cli.views.run import Screen
+from grailbench.cli.views.run import RunView
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FIELDS
 from grailbench.screen import Grid, console, fold, paired, put
@@ -124,7 +124,7 @@ def test_long_values_of_a_sheet_go_on_below_their_beginning():
 @pytest.mark.parametrize(("terminal", "lines"), [(True, 4), (False, 1)])
 def test_what_a_run_says_as_it_goes_is_folded_in_a_terminal_alone(terminal, lines):
     out = io.StringIO()
-    with Screen(console=Console(file=out, width=40, force_terminal=terminal, color_system=None)) as screen:
+    with RunView(console=Console(file=out, width=40, force_terminal=terminal, color_system=None)) as screen:
         screen.note("WRONG: kegg-like [1] " + "said for a reason " * 6)
     assert len(out.getvalue().splitlines()) == lines
     assert out.getvalue().split() == ["WRONG:", "kegg-like", "[1]", *["said", "for", "a", "reason"] * 6]

@@ -51,7 +51,7 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
     plan, folder = plan_of(options.fields(flags), resume, out)
-    with console.Screen(as_json) as screen:
+    with console.RunView(as_json) as screen:
         checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs)}
         if simulate:
             done = runner.verify(plan, screen, simulate=True, **checking)

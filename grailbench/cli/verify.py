@@ -34,7 +34,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))
-    with console.Screen(as_json) as screen:
+    with console.RunView(as_json) as screen:
         done = runner.verify(
             plan, screen, fetch=not no_fetch, checks=Checks(sample, oracle_seconds, jobs=jobs), simulate=simulate
         )

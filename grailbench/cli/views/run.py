@@ -30,7 +30,7 @@ from grailbench.screen import Grid, fold
 from grailbench.words import count, grouped, steady
 
 
-class Screen:
+class RunView:
     """A `Watcher` for people; with `as_json` each row is printed on stdout as soon as it is on disk."""
 
     def __init__(self, as_json: bool = False, console: Console | None = None):
@@ -39,7 +39,7 @@ class Screen:
         self.live: LiveView | None = None
         self._began = 0.0
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> RunView:
         return self
 
     def __exit__(self, *exc) -> None:

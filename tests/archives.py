@@ -1,0 +1,59 @@
+"""Archives of small graphs, and datasets that they belong to, for tests of fetching."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+
+from grailbench.datasets.registry import Archive, Dataset
+
+GRAPH = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
+OTHER = b"graph_for_greach\n3\n0: 2 #\n1: 2 #\n2: #\n"
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def tar_of(*members):
+    """A .tar.gz of (name, content) or TarInfo."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                tar.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                tar.addfile(info, io.BytesIO(member[1]))
+    return packed.getvalue()
+
+
+def dataset(name="a", archive="a.gra.gz", member=None, content=None, packed=None, blob=None, from_=(), **more):
+    """A dataset; its checksums are known when `content` (graph file) and `packed` (archive) are given."""
+    return Dataset(
+        name=name,
+        title=name,
+        archive=archive,
+        member=member,
+        sha256=content and sha256(content),
+        set="toy",
+        set_title="Toy",
+        archives={
+            archive: Archive(
+                file=archive, sha256=packed and sha256(packed), git_blob=blob, sources=tuple(map(str, from_))
+            )
+        },
+        **more,
+    )
+
+
+def leftovers(cache):
+    """Names of what lies in the cache's folders but is no finished file."""
+    return [path.name for path in cache.rglob("*") if path.name.startswith(".")]
+
+
+def one(result):
+    (only,) = result
+    return only

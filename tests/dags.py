@@ -1,0 +1,19 @@
+"""A random graph, and whether two condensed graphs are the same, for tests of what is stored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.graph.csr import Dag, Graph
+
+DAG_ARRAYS = ("offsets", "children", "levels", "order", "component", "parent_offsets", "parents")
+
+
+def some_graph(seed=1, vertices=40, edges=90) -> Graph:
+    drawn = np.random.default_rng(seed).integers(0, vertices, (2, edges))
+    return Graph.from_edges(vertices, *drawn)
+
+
+def same_dag(one: Dag, other: Dag) -> bool:
+    arrays = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in DAG_ARRAYS)
+    return arrays and (one.duplicates, one.loops) == (other.duplicates, other.loops)

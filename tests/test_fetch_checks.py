@@ -1,0 +1,182 @@
+"""What was fetched is held against its checksums, and nothing of an archive is trusted."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tarfile
+
+import pytest
+from archives import GRAPH, OTHER, dataset, one, sha256, tar_of
+
+from grailbench.datasets import cache as cached
+from grailbench.datasets import library
+from grailbench.datasets.extract import Limits, unpack
+from grailbench.datasets.fetch import fetch, local_file
+from grailbench.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "served").mkdir()
+    return tmp_path / "served"
+
+
+def test_a_wrong_checksum_leaves_nothing_and_names_both(folder, cache):
+    (folder / "a.gra.gz").write_bytes(gzip.compress(OTHER))
+    right = gzip.compress(GRAPH)
+    result = one(fetch([dataset(content=GRAPH, packed=right)], mirror=str(folder)))
+    assert result.status == "missing"
+    assert sha256(right) in result.reasons[0]
+    assert sha256((folder / "a.gra.gz").read_bytes()) in result.reasons[0]
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+def test_a_right_archive_with_a_wrong_graph_inside_is_refused(folder):
+    packed = gzip.compress(OTHER)
+    (folder / "a.gra.gz").write_bytes(packed)
+    result = one(fetch([dataset(content=GRAPH, packed=packed)], mirror=str(folder)))
+    assert result.status == "missing"
+    assert local_file(result.dataset) is None
+
+
+def test_an_unknown_checksum_is_locked_at_first_fetch_and_never_verified(folder, cache):
+    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
+    wanted = dataset()
+    first = one(fetch([wanted], mirror=str(folder)))
+    assert (first.status, first.verified, first.checked) == ("fetched", False, "first")
+    assert cached.locked_sha256("a.gra.gz") == first.archive_sha256
+    for path in [*cache.glob("graphs/*"), *cache.glob("downloads/*")]:
+        path.unlink()
+    again = one(fetch([wanted], mirror=str(folder)))
+    assert (again.status, again.verified, again.checked) == ("fetched", False, "lock")
+    assert library.describe(wanted)["verified"] is False
+
+
+def test_a_file_that_changed_since_the_first_fetch_is_refused(folder, cache):
+    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
+    fetch([dataset()], mirror=str(folder))
+    for path in [*cache.glob("graphs/*"), *cache.glob("downloads/*")]:
+        path.unlink()
+    (folder / "a.gra.gz").write_bytes(gzip.compress(OTHER))
+    result = one(fetch([dataset()], mirror=str(folder)))
+    assert result.status == "missing"
+    assert "datasets.lock.toml" in result.reasons[0]
+
+
+def test_the_id_in_the_authors_repository_is_recognised_but_not_called_verified(folder):
+    packed = gzip.compress(GRAPH)
+    (folder / "a.gra.gz").write_bytes(packed)
+    blob = hashlib.sha1(b"blob %d\0" % len(packed) + packed).hexdigest()
+    result = one(fetch([dataset(blob=blob)], mirror=str(folder)))
+    assert (result.checked, result.verified) == ("git-blob", False)
+
+
+@pytest.mark.parametrize(
+    ("what", "content"),
+    [
+        ("cut off in the gzip", gzip.compress(GRAPH * 50, mtime=0)[:-9]),
+        ("no gzip", GRAPH),
+        ("cut off in the graph", gzip.compress(b"graph_for_greach\n3\n0: 1 #\n1: 2", mtime=0)),
+        ("fewer vertices than announced", gzip.compress(b"graph_for_greach\n3\n0: 1 #\n", mtime=0)),
+    ],
+)
+def test_an_unvouched_file_is_refused_and_not_locked_when(what, content, folder, cache):
+    (folder / "a.gra.gz").write_bytes(content)
+    result = one(fetch([dataset()], mirror=str(folder)))
+    assert result.status == "missing"
+    assert cached.locked_sha256("a.gra.gz") is None
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+def test_an_unvouched_graph_with_another_number_of_vertices_than_printed_is_refused(folder):
+    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
+    row = {"paper": "thesis", "table": "2.3", "edges": 3, "degree": "1"}
+    result = one(fetch([dataset(published=[row | {"vertices": 5}])], mirror=str(folder)))
+    assert "holds 3 vertices, but thesis, table 2.3 prints 5" in result.reasons[0]
+    assert cached.locked_sha256("a.gra.gz") is None
+    assert one(fetch([dataset(published=[row | {"vertices": 4}])], mirror=str(folder))).status == "fetched"
+
+
+def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
+    for wanted in (dataset(content=GRAPH, packed=gzip.compress(GRAPH, mtime=0)), dataset("b", "b.gra.gz")):
+        (folder / wanted.archive).write_bytes(gzip.compress(GRAPH, mtime=0))
+        path = one(fetch([wanted], mirror=str(folder))).path
+        path.write_bytes(OTHER)
+        with pytest.raises(InputError, match=f"grailbench fetch {wanted.name}"):
+            cached.held(wanted)
+        assert one(fetch([wanted], mirror=str(folder))).status == "fetched"
+        assert path.read_bytes() == GRAPH
+
+
+# ---------------------------------------------------------------------------------------------- unpacking
+
+
+def entry(name, kind, target=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+OUT, LINK = "leads out of its folder", "is a link"
+UNSAFE = {
+    "a path out of the folder": (("../evil", GRAPH), OUT),
+    "a path out of the folder, inside": (("t/../../evil", GRAPH), OUT),
+    "an absolute path": (("/tmp/evil", GRAPH), OUT),
+    "a symbolic link": (entry("t/link", tarfile.SYMTYPE, "/etc/passwd"), LINK),
+    "a hard link": (entry("t/link", tarfile.LNKTYPE, "t/a.gra"), LINK),
+    "a device": (entry("t/null", tarfile.CHRTYPE), "is a device"),
+    "a pipe": (entry("t/pipe", tarfile.FIFOTYPE), "is a device"),
+    "the wanted member as a link": (entry("t/a.gra", tarfile.SYMTYPE, "/etc/passwd"), LINK),
+    "the wanted member twice": (("t/a.gra", OTHER), "holds member 't/a.gra' twice"),
+}
+
+
+@pytest.mark.parametrize("unsafe", UNSAFE)
+def test_a_tar_is_refused_for(unsafe, tmp_path, folder, cache):
+    member, why = UNSAFE[unsafe]
+    (folder / "t.tar.gz").write_bytes(tar_of(("t/a.gra", GRAPH), member))
+    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
+    assert result.status == "missing"
+    assert why in result.reasons[0]
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert not list(tmp_path.rglob("evil"))
+
+
+def test_a_tar_whose_gzip_checksum_is_wrong_is_refused(folder):
+    packed = bytearray(tar_of(("t/a.gra", GRAPH)))
+    packed[-8] ^= 1
+    (folder / "t.tar.gz").write_bytes(packed)
+    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
+    assert "damaged archive: CRC check failed" in result.reasons[0]
+
+
+def test_a_member_that_is_not_there_is_named(folder):
+    (folder / "t.tar.gz").write_bytes(tar_of(("t/b.gra", GRAPH)))
+    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
+    assert "holds no member 't/a.gra'" in result.reasons[0]
+
+
+@pytest.mark.parametrize("name", ["bomb.gra.gz", "bomb.tar.gz"])
+@pytest.mark.parametrize("limits", [Limits(slack=1000, ratio=50), Limits(bytes=100_000)])
+def test_a_bomb_is_stopped_at_the_limit(name, limits, tmp_path):
+    bomb = b"0" * 3_000_000
+    member = "bomb.gra" if name.endswith(".tar.gz") else None
+    (tmp_path / name).write_bytes(tar_of(("bomb.gra", bomb)) if member else gzip.compress(bomb))
+    with pytest.raises(InputError, match="unpacks to more than"):
+        unpack(tmp_path / name, member, tmp_path / "out", limits)
+    assert (tmp_path / "out").stat().st_size <= limits.of(tmp_path / name)
+
+
+def test_the_limits_let_a_plausible_archive_through(tmp_path):
+    text = b"graph_for_greach\n90000\n" + b"".join(b"%d: #\n" % v for v in range(90_000))
+    (tmp_path / "a.gra.gz").write_bytes(gzip.compress(text))
+    unpack(tmp_path / "a.gra.gz", None, tmp_path / "a.gra")
+    assert (tmp_path / "a.gra").read_bytes() == text

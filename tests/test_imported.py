@@ -1,0 +1,179 @@
+"""An import appears whole or not at all, under a name of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from dags import same_dag, some_graph
+
+from grailbench.datasets.imported import import_graph
+from grailbench.errors import InputError, TooLittleMemory
+from grailbench.graph import store
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Path: a cache for each test."""
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_imported_graph_opens_under_its_name(tmp_path):
+    from grailbench.datasets.library import open_graph
+    from grailbench.datasets.locate import available
+
+    result = import_graph(gra(tmp_path), "mine")
+    assert "mine" in available()
+    opened = open_graph("mine")
+    assert (opened.kind, opened.sha256) == ("imported", result.meta["sha256"])
+    assert same_dag(opened.dag, result.dag)
+
+
+def test_import_says_what_it_read_and_what_that_became(tmp_path):
+    row = import_graph(gra(tmp_path), "mine").record()
+    assert (row["file_vertices"], row["file_edges"], row["components"]) == (3, 4, 2)
+    assert (row["vertices"], row["roots"], row["format"]) == (3, 1, "gra")
+    assert row["mb_per_s"] > 0
+    assert row["source_sha256"] == store.sha256_file(tmp_path / "mine.gra")
+
+
+@pytest.mark.parametrize(
+    "name", ["kegg", "KEGG", "Cit-Patents", "kegg-like", "mine-Like", "", "a/b", "..", "a b", "x" * 101]
+)
+def test_name_that_is_taken_or_no_name_is_refused(tmp_path, cache, name):
+    with pytest.raises(InputError, match=r"name|dataset"):
+        import_graph(gra(tmp_path), name)
+    assert not (cache / "imported").exists()
+
+
+def test_name_of_a_generated_graph_is_refused(tmp_path, cache):
+    store.save_graph(cache / "generated" / "mine.npz", some_graph())
+    with pytest.raises(InputError, match="a generated graph is named 'mine'"):
+        import_graph(gra(tmp_path), "mine")
+
+
+def test_other_graph_under_the_same_name_needs_replace(tmp_path):
+    import_graph(gra(tmp_path), "mine")
+    import_graph(gra(tmp_path), "mine")
+    other = gra(tmp_path, "1\n0: #\n", "other.gra")
+    with pytest.raises(InputError, match="--replace"):
+        import_graph(other, "mine")
+    assert import_graph(other, "mine", replace=True).dag.component.size == 1
+
+
+def test_damaged_import_gives_way(tmp_path, cache):
+    import_graph(gra(tmp_path), "mine")
+    (cache / "imported" / "mine.npz").write_bytes(b"")
+    assert import_graph(gra(tmp_path), "mine").dag.component.size == 3
+
+
+def test_one_file_read_as_two_formats_is_two_graphs(tmp_path):
+    path = gra(tmp_path, "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n", "a.mtx")
+    one = import_graph(path, "one", "mtx")
+    path = gra(tmp_path, "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n", "a.mtx")
+    two = import_graph(path, "two", "edges")
+    assert one.meta["source_sha256"] == two.meta["source_sha256"]
+    assert (one.dag.component.size, two.dag.component.size) == (3, 4)
+
+
+def test_faulty_file_leaves_nothing_imported(tmp_path, cache):
+    with pytest.raises(InputError, match="line 3"):
+        import_graph(gra(tmp_path, "2\n0: 1 #\n1: 9 #\n"), "mine")
+    assert not (cache / "imported").exists()
+
+
+def files_of(folder) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file()]
+
+
+def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkeypatch):
+    def exhausted(graph):
+        raise MemoryError
+
+    monkeypatch.setattr(store, "condensed", exhausted)
+    with pytest.raises(MemoryError):
+        import_graph(gra(tmp_path), "mine")
+    assert files_of(cache) == []
+
+
+@pytest.mark.parametrize("where", ["condensed", "graph_sha256", "keep_dag"])
+def test_a_killed_import_leaves_a_whole_graph_or_nothing(tmp_path, cache, where):
+    killed = (
+        "import os, sys; from grailbench.graph import store; from grailbench.datasets.imported import import_graph\n"
+        f"store.{where} = lambda *given: os._exit(9)\n"
+        f"import_graph({str(gra(tmp_path))!r}, 'mine')"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    assert files_of(cache) == (["mine.npz"] if where == "keep_dag" else [])
+    assert import_graph(gra(tmp_path), "mine").dag.vertices == 3
+
+
+def test_an_import_onto_a_full_disk_ends_with_4_and_one_line_and_leaves_nothing(tmp_path, cache):
+    path = gra(tmp_path, "999\n" + "".join(f"{v}: {(v + 1) % 999} #\n" for v in range(999)))
+    filled = (
+        "import resource, sys; from grailbench.cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        f"main(['import', {str(path)!r}, '--name', 'mine'])"
+    )
+    warm = "from grailbench.cli.main import main; main(['import', sys.argv[1], '--name', 'warm'])"
+    subprocess.run([sys.executable, "-c", f"import sys; {warm}", str(path)], check=True, capture_output=True)
+    before = sorted(files_of(cache))
+    run = subprocess.run([sys.executable, "-c", filled], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (4, "")
+    assert run.stderr.startswith(f"error: {cache / 'imported' / 'mine.npz'}: File too large")
+    assert len(run.stderr.splitlines()) == 1
+    assert sorted(files_of(cache)) == before
+
+
+def test_an_import_that_would_not_fit_the_memory_ends_with_the_need(tmp_path, cache, monkeypatch):
+    from grailbench import memory
+
+    monkeypatch.setattr(memory, "available", lambda: 150)
+    with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges: about 0.0 MB"):
+        import_graph(gra(tmp_path), "mine")
+    assert files_of(cache) == []
+
+
+def test_import_command_prints_one_json_object_and_a_table(tmp_path):
+    from click.testing import CliRunner
+
+    from grailbench.cli.import_ import command
+
+    arguments = [str(gra(tmp_path)), "--name", "mine"]
+    run = CliRunner().invoke(command, [*arguments, "--json"])
+    assert json.loads(run.output)["vertices"] == 3
+    run = CliRunner().invoke(command, arguments)
+    assert "MB/s" in run.output
+    assert "Max out" in run.output
+
+
+def test_import_command_ends_with_2_and_one_line_on_a_truncated_file(tmp_path):
+    path = gra(tmp_path, "9\n0: 1 #\n1: 2")
+    run = subprocess.run(
+        [sys.executable, "-m", "grailbench.cli.main", "import", str(path), "--name", "mine"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr.startswith(f"error: {path}, line 3: the file ends inside")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_deleted_cache_is_made_again_from_the_imported_edges(tmp_path, cache):
+    from grailbench.datasets.library import open_graph
+
+    result = import_graph(gra(tmp_path), "mine")
+    shutil.rmtree(cache / "dags")
+    (tmp_path / "mine.gra").unlink()
+    assert same_dag(open_graph("mine").dag, result.dag)

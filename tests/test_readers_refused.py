@@ -1,0 +1,297 @@
+"""Every way a file can be wrong is refused by file and line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import digraphs
+from texts import as_edges, as_gra, as_metis, as_mtx
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
+from grailbench.graph.readers import read_graph
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Path: one folder for all the files of this module (hypothesis forbids function-scoped fixtures)."""
+    return tmp_path_factory.mktemp("graphs")
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """A function: write `content` as `name`, read it, give the InputError; its message must name the file."""
+
+    def attempt(content, name, format=None):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(InputError) as caught:
+            read_graph(path, format)
+        assert str(path) in str(caught.value)
+        return caught.value
+
+    return attempt
+
+
+# ---------------------------------------------------------------------------------------- .gra refused
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("", 1, "ends before the vertex count"),
+        ("graph_for_greach\n", 1, "ends before the vertex count"),
+        ("graph_for_greach\ngraph_for_greach\n", 2, "vertex count expected"),
+        ("nodes\n", 1, "vertex count expected, found 'nodes'"),
+        ("3 4\n0: #\n", 1, "vertex count expected"),
+        ("2147483647\n0: #\n", 1, "at most 2147483646"),
+        ("9" * 5000 + "\n", 1, "vertex count expected"),
+        ("3\n0: 1 #\n1: 2", 3, "ends inside a vertex line, after 1 of 3"),
+        ("3\n0: 1 #\n1: 2 ", 3, "ends inside a vertex line, after 1 of 3"),
+        ("3\n0: 1 #\n1", 3, "ends inside a vertex line, after 1 of 3"),
+        ("3\n0: 1 #\n1:", 3, "ends inside a vertex line, after 1 of 3"),
+        ("3\n0: 1 #\n1: 2 #\n", 4, "ends after 2 of 3 vertex lines (vertex 2 has none)"),
+        ("2147483646\n0: 1 #\n", 3, "ends after 1 of 2147483646 vertex lines (vertex 1 has none)"),
+        ("3\n0: 1 #\n2: 1 #\n", 4, "(vertex 1 has none)"),
+        ("3\n0: 1 #\n1: 2 #", 3, "ends after 2 of 3 vertex lines"),
+        ("2\n0: 1\n1: #\n", 2, "vertex 0 does not end with '#'"),
+        ("2\n0: 1 #\n0: #\n", 3, "vertex 0 has a second line"),
+        ("2\n0: 1 #\n2: #\n", 3, "a vertex id 2 is out of range (0 to 1)"),
+        ("2\n0: 2 #\n1: #\n", 2, "a child 2 is out of range (0 to 1)"),
+        ("2\n0: 4294967297 #\n1: #\n", 2, "a child 4294967297 is out of range"),
+        ("2\n0: 18446744073709551617 #\n1: #\n", 2, "a child has more than 18 digits"),
+        ("2\n4294967296: #\n1: #\n", 2, "a vertex id 4294967296 is out of range"),
+        ("2\n0: -1 #\n1: #\n", 2, "a child expected"),
+        ("2\n0: 1x #\n1: #\n", 2, "a child expected"),
+        ("2\n0 1 #\n1: #\n", 2, "a colon expected"),
+        ("2\n: 1 #\n1: #\n", 2, "a vertex id expected"),
+        ("2\n0: # 1\n1: #\n", 2, "something follows the '#'"),
+        ("2\n0: #\n1: #\n\x00\x00\n", 4, "a vertex id expected"),
+        ("2\n0: \x001 #\n1: #\n", 2, "a child expected"),
+        ("2\r\n0: 1 #\r\n1: 5 #\r\n", 3, "a child 5 is out of range"),
+    ],
+)
+def test_faulty_gra_is_refused_with_its_line(refused, text, line, said):
+    error = refused(text, "g.gra", "gra")
+    assert error.line == line
+    assert said in str(error)
+    assert f"line {line}" in str(error)
+
+
+@given(digraphs().filter(lambda drawn: drawn[0] > 0), st.data())
+def test_gra_cut_anywhere_before_the_last_hash_is_refused(folder, drawn, data):
+    text = as_gra(*drawn)
+    path = folder / "cut.gra"
+    path.write_text(text[: data.draw(st.integers(0, text.rindex("#")))])
+    with pytest.raises(InputError, match=r"cut\.gra, line \d+"):
+        read_graph(path, "gra")
+
+
+def test_uniprotenc_150_in_circulation_is_refused(refused):
+    lines = "".join(f"{v}: {v - 1 if v else ''} #\n" for v in range(184_672))
+    error = refused(f"graph_for_greach\n25037600\n{lines}184672: 18", "uniprotenc_150m.scc.gra")
+    assert error.line == 184_675
+    assert "after 184672 of 25037600" in str(error)
+    assert "fetch or copy it again" in error.remedy
+
+
+def test_message_shows_the_bytes_at_fault(refused):
+    assert "at byte 14: '1: 0 oops #'" in str(refused("2\n0: 1 #\n1: 0 oops #\n", "g.gra"))
+
+
+# ---------------------------------------------------------------------------------------- edge lists refused
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("", 1, "holds no edge"),
+        ("# a comment\n", 2, "holds no edge"),
+        ("0 1\n2\n", 2, "only one number is here"),
+        ("0 1\n2 ", 2, "only one number is here"),
+        ("0 1\na b\n", 2, "a vertex id expected"),
+        ("0 1\n-1 2\n", 2, "a vertex id expected"),
+        ("0 1\n1 -2\n", 2, "a vertex id expected"),
+        ("0 1\n1.5 2\n", 2, "a vertex id expected"),
+        ("0 1\n1,2\n", 2, "a vertex id expected"),
+        ("0 1\n1\x002\n", 2, "a vertex id expected"),
+        ("0 1\n1 2 x\n", 2, "no number follows the edge"),
+        ("0 1\n1 2 3 4 5\n", 2, "more than a weight and a time"),
+        ("0 1\n2147483647 1\n", 2, "a vertex id 2147483647 is out of range"),
+        ("0 1\n0 4294967297\n", 2, "a vertex id 4294967297 is out of range"),
+        ("0 1\n0 99999999999999999999\n", 2, "more than 18 digits"),
+        ("# Nodes: 2 Edges: 3\n0 1\n1 0\n", 4, "2 edges, but line 1 says 3"),
+        ("# Nodes: 2 Edges: 1\n0 1\n1 0\n", 4, "2 edges, but line 1 says 1"),
+        ("# Nodes: 2 Edges: 3\n0 1\n# more\n1 2\n2 3\n", 4, "ids reach 3, and 4 of them occur, but line 1 says 2"),
+        ("# Nodes: 2 Edges: 2\n0 1\n1 2\n", 3, "ids reach 2, and 3 of them occur"),
+        ("# Nodes: 99999999999 Edges: 1\n0 1\n", 1, "at most 2147483646"),
+        ("% asym unweighted\n% 3 4 4\n1 2\n2 3\n", 5, "2 edges, but line 2 says 3"),
+        ("% asym unweighted\n% 2 2 2\n1 2\n2 5\n", 4, "ids reach 5, and 3 of them occur, but line 2 says 2"),
+        ("% asym unweighted\n% 2 4 5\n1 2\n2 3\n", 2, "two sides"),
+        ("% bip unweighted\n1 1\n", 1, "bipartite"),
+        ("% asym unweighted\n% 2 4 4\n1 2\n3 0\n", 4, "a vertex id 0, but KONECT counts from 1"),
+        ("% sym unweighted\n0 2\n", 2, "a vertex id 0, but KONECT counts from 1"),
+    ],
+)
+def test_faulty_edge_list_is_refused_with_its_line(refused, text, line, said):
+    error = refused(text, "g.txt", "edges")
+    assert error.line == line
+    assert said in str(error)
+
+
+# ---------------------------------------------------------------------------------------- others refused
+
+_MTX = "%%MatrixMarket matrix coordinate"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("", 1, "no '%%MatrixMarket"),
+        (f"{_MTX}\n2 2 1\n1 2\n", 1, "no '%%MatrixMarket"),
+        ("%%MatrixMarket matrix array real general\n2 2\n", 1, "of kind 'array real general'"),
+        (f"{_MTX} quaternion general\n", 1, "quaternion"),
+        (f"{_MTX} pattern general\n% only\n", 2, "ends before the size line"),
+        (f"{_MTX} pattern general\n2 2\n1 2\n", 2, "size line"),
+        (f"{_MTX} pattern general\n2 3 1\n1 2\n", 2, "2 by 3 is no graph"),
+        (f"{_MTX} pattern general\n2147483647 2147483647 1\n1 2\n", 2, "at most"),
+        (f"{_MTX} pattern general\n2 2 2\n1 2\n", 4, "1 entries, but line 2 says 2"),
+        (f"{_MTX} pattern general\n2 2 1\n1 2\n2 1\n", 5, "2 entries, but line 2 says 1"),
+        (f"{_MTX} pattern general\n2 2 1\n0 2\n", 3, "an index 0 is out of range (1 to 2)"),
+        (f"{_MTX} pattern general\n2 2 1\n1 3\n", 3, "an index 3 is out of range (1 to 2)"),
+        (f"{_MTX} pattern general\n2 2 1\n1 2 7\n", 3, "two indices and 0 values"),
+        (f"{_MTX} real general\n2 2 2\n1 2 7\n2 1\n", 4, "two indices and 1 values"),
+        (f"{_MTX} real general\n2 2 1\n1\n", 3, "two indices and 1 values"),
+        (f"{_MTX} real general\n2 2 1\n1 2 much\n", 3, "two indices and 1 values"),
+        (f"{_MTX} pattern general\n2 2 1\n1 b\n", 3, "an index expected"),
+    ],
+)
+def test_faulty_matrix_market_is_refused_with_its_line(refused, text, line, said):
+    error = refused(text, "g.mtx", "mtx")
+    assert error.line == line
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("", 1, "ends before the header"),
+        ("% c\n", 1, "ends before the header"),
+        ("2\n", 1, "header 'vertices edges"),
+        ("2 1 2\n2\n1\n", 1, "fmt '2'"),
+        ("2147483647 1\n", 1, "at most"),
+        ("3 1\n2\n", 3, "ends after 1 of 3 vertex lines"),
+        ("2 1 10\n4 2\n", 3, "ends after 1 of 2 vertex lines"),
+        ("2 1\n3\n1\n", 2, "3 is out of range (1 to 2)"),
+        ("2 1\n0\n1\n", 2, "0 is out of range (1 to 2)"),
+        ("2 1\n2\n1\n1\n", 4, "follows the lines of all 2 vertices"),
+        ("2 1\n2x\n1\n", 2, "expected"),
+        ("2 1 1\n2 5\n1\n", 3, "before the weights"),
+        ("2 1 10\n\n1 1\n", 2, "before the weights"),
+        ("2 2\n2\n1\n", 4, "2 neighbours are listed, but the 2 edges of line 1 need 4"),
+        ("2 1\n2\n\n", 4, "1 neighbours are listed"),
+    ],
+)
+def test_faulty_metis_is_refused_with_its_line(refused, text, line, said):
+    error = refused(text, "g.metis")
+    assert error.line == line
+    assert said in str(error)
+
+
+def test_directed_metis_is_refused(refused):
+    assert "vertex 1 lists 2 neighbours, but 0 list it" in str(refused("3 1\n2 3\n\n\n", "g.graph"))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"offsets": [0, 2], "targets": [0]}, "do not run from 0 to the 1 targets"),
+        ({"offsets": [1, 1], "targets": [0]}, "do not run from 0"),
+        ({"offsets": [], "targets": []}, "a row of integers"),
+        ({"offsets": [0, 2, 1, 3], "targets": [0, 0, 0]}, "offsets fall after vertex 1"),
+        ({"offsets": [0, 1], "targets": [1]}, "target 1 is out of range"),
+        ({"offsets": [0, 1], "targets": [4294967296]}, "target 4294967296 is out of range"),
+        ({"offsets": [0, 1], "targets": [-1]}, "target -1 is out of range"),
+        ({"offsets": [0.0, 1.0], "targets": [0]}, "a row of integers"),
+        ({"a": [1]}, "an .npz of a"),
+    ],
+)
+def test_faulty_npz_is_refused(refused, arrays, said):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    assert said in str(refused(stream.getvalue(), "g.npz"))
+
+
+def test_damaged_npz_is_refused(refused):
+    stream = io.BytesIO()
+    np.savez(stream, offsets=np.zeros(100, np.int64), targets=np.zeros(0, np.int64))
+    whole = stream.getvalue()
+    flipped = bytearray(whole)
+    flipped[300] ^= 1
+    assert "damaged" in str(refused(bytes(flipped), "f.npz"))
+    assert "damaged" in str(refused(whole[:-30], "c.npz"))
+
+
+def test_npz_that_would_run_code_is_refused(refused):
+    stream = io.BytesIO()
+    np.savez(stream, offsets=np.array([{}], dtype=object), targets=np.array([0]))
+    assert "damaged" in str(refused(stream.getvalue(), "g.npz"))
+
+
+def test_rectangular_scipy_matrix_is_refused(refused):
+    from scipy.sparse import csr_array, save_npz
+
+    stream = io.BytesIO()
+    save_npz(stream, csr_array(np.ones((2, 3))))
+    assert "shape (2, 3) is no graph" in str(refused(stream.getvalue(), "g.npz"))
+
+
+@pytest.mark.parametrize("kept", [1, 5, 12, 200, -1, -8])
+def test_truncated_gzip_is_refused(refused, kept):
+    zipped = gzip.compress(as_gra(2000, [(u, 7 * u % 2000) for u in range(2000)]).encode())
+    refused(zipped[:kept], "g.gra.gz", "gra")
+
+
+def test_flipped_bit_in_gzip_is_refused(refused):
+    zipped = bytearray(gzip.compress(as_gra(2000, [(u, 7 * u % 2000) for u in range(2000)]).encode()))
+    zipped[len(zipped) // 2] ^= 16
+    assert "g.gra.gz" in str(refused(bytes(zipped), "g.gra.gz", "gra"))
+
+
+@pytest.mark.parametrize("format", [None, "gra", "npz"])
+def test_missing_file_and_folder_are_refused(tmp_path, format):
+    with pytest.raises(InputError, match="there is no such file"):
+        read_graph(tmp_path / "nowhere.gra", format)
+    with pytest.raises(InputError):
+        read_graph(tmp_path, format)
+
+
+_WHOLE = {
+    "gra": as_gra(12, [(u, v) for u in range(12) for v in range(0, u, 3)]),
+    "edges": "# Nodes: 12 Edges: 9\n" + as_edges([(u, (5 * u + 1) % 12) for u in range(9)], tail=" 1.5"),
+    "mtx": as_mtx(12, [(u, (5 * u + 1) % 12) for u in range(12)]),
+    "metis": as_metis(12, [(u, v) for u in range(12) for v in range(0, u, 3)], "11", "3", " 1"),
+}
+
+
+@given(st.sampled_from(sorted(_WHOLE)), st.data())
+def test_whatever_is_done_to_a_file_gives_an_input_error_or_ids_in_range(folder, format, data):
+    torn = bytearray(_WHOLE[format].encode())
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(torn) - 1))
+        cut = at + data.draw(st.integers(0, 3))
+        torn[at:cut] = data.draw(
+            st.one_of(st.binary(max_size=3), st.sampled_from([b"9", b"\n", b" ", b"#", b":", b"%"]))
+        )
+        torn = torn or bytearray(b" ")
+    (folder / "torn").write_bytes(torn)
+    try:
+        graph = read_graph(folder / "torn", format)
+    except InputError:
+        return
+    Graph.from_edges(graph.vertices, graph.sources, graph.targets)  # checks
