@@ -43,6 +43,15 @@ def test_its_trials_end_with_its_last_phase(folder):
     assert damage == results.Damage()
 
 
+def test_it_is_reported(folder, capfd, tmp_path):
+    code, out, err = call(capfd, "report", folder, "--out", tmp_path / "report")
+    assert code == 0, err
+    assert "bincount" in out
+    code, out, err = call(capfd, "report", folder, "--json")
+    assert code == 0, err
+    assert {"bincount", "guess"} <= {json.loads(line).get("impl") for line in out.splitlines()}
+
+
 def test_it_is_compared(folder, capfd):
     code, out, err = call(capfd, "compare", folder, folder, "--all")
     assert code == 0, err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete
+from grailbench.contract import PROBLEMS, USUAL
 from grailbench.runs import axes
 
 #: flag -> field of an experiment, where the names differ
@@ -39,7 +40,7 @@ _MATRIX = (
         "--problem",
         type=complete.PROBLEM,
         metavar="NAME",
-        help="reachability, bfs, sssp, apsp or closure. [default: reachability]",
+        help=f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]",
     ),
     _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
     _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
