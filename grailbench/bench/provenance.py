@@ -17,6 +17,7 @@ from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
 from grailbench.runs import folder as results
+from grailbench.runs.cells import read
 from grailbench.runs.commit import write_stamp
 
 MANIFEST = "manifest.json"
@@ -50,10 +51,10 @@ def record(run: str, name: str, replace: bool = False) -> Path:
         raise InputError(f"{name!r} is no name of a recorded run", remedy="such as my-machine/fused")
     if (target / results.PLAN).exists() and not replace:
         raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
-    rows, damage = results.read_rows(folder)
-    if damage.torn or damage.rows or not rows:
+    run = read(folder)
+    if run.damage.torn or run.damage.rows or not run.rows:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={folder}")
-    bad = sorted({row["status"] for row in results.current(rows)} & {"wrong", "failed"})
+    bad = sorted({cell.status for cell in run.cells} & {"wrong", "failed"})
     if bad:
         raise InputError(f"has cells that are {' and '.join(bad)}", path=folder)
     codes = _clean_commits(folder)

@@ -19,6 +19,7 @@ import numpy as np
 from grailbench import words
 from grailbench.contract import USUAL
 from grailbench.runs import axes, folder
+from grailbench.runs.folder import Damage
 from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
 from grailbench.runs.statistics import Stats
 
@@ -247,11 +248,12 @@ def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as it was read: the folder, what it ran on, and the rows that count."""
+    """A run as it was read: the folder, what it ran on, the rows that count, and what was left out at the end."""
 
     folder: Path
     environment: Mapping[str, Any] = field(default_factory=dict)
     rows: list[dict] = field(default_factory=list)
+    damage: Damage = Damage()
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -315,8 +317,8 @@ def read(where: Path) -> Run:
 
     A torn trial at the end is left out; the file is not changed.
     """
-    rows, _ = folder.read_rows(where)
-    return Run(where, folder.read_environment(where), folder.current(rows))
+    rows, damage = folder.read_rows(where)
+    return Run(where, folder.read_environment(where), folder.current(rows), damage)
 
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
