@@ -4,6 +4,7 @@ import sys
 
 from grailbench.graph.readers import benchmark
 
-if len(sys.argv) not in (2, 3):
-    sys.exit("usage: python -m grailbench.graph.readers FILE [FORMAT]")
-sys.stdout.write(benchmark(*sys.argv[1:]) + "\n")
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python -m grailbench.graph.readers FILE [FORMAT]")
+    sys.stdout.write(benchmark(*sys.argv[1:]) + "\n")
