@@ -1,4 +1,5 @@
-"""No command of the README leaves a change in a checkout, and nothing is written into a recorded run unasked."""
+"""No command of the README or the guide leaves a change in a checkout, and nothing is written into a recorded run
+unasked."""
 
 from __future__ import annotations
 
@@ -19,12 +20,14 @@ ROOT = Path(__file__).parents[1]
 SMALL = "--dataset kegg-like --no-fetch --count 200 --trials 1"
 RECORDED = ("results/baselines/cpu-2core/peers", "results/baselines/h200/closure-50000", "results/baselines/ci")
 
-#: what is put in the place of what in the README's commands, in this order: small graphs, no network, the run made here
+#: what is put in the place of what in these commands, in this order: small graphs, no network, the run made here
 REPLACED = (
     (r"\[\[?.*", ""),
     (r"^fetch\b.*", "fetch kegg-like --offline"),
     (r"^run( --(dataset|config|impl|dim|devices|count|filters) \S+)+", f"run {SMALL} --impl dfs"),
     (r"^run --problem \w+.*", "run --problem bfs --dataset kegg-like --impl sequential --count 2 --trials 1"),
+    (r"^verify --.*", "verify --dataset kegg-like --no-fetch --count 200 --impl dfs"),
+    (r"--out docs/figures", "--out {outside}"),
     (r"--vertices \d+ --degree \S+", "--vertices 300 --degree 3"),
     (r"--window \d+", "--window 50"),
     (r"^limits$", "limits --quick --only cpu"),
@@ -72,11 +75,11 @@ def hashes(folder):
     return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_no_command_of_the_readme_leaves_a_change(clone, tmp_path, capfd):
+def test_no_command_of_the_readme_or_the_guide_leaves_a_change(clone, tmp_path, capfd):
     (tmp_path / "edges.txt").write_text("0 1\n1 2\n0 3\n")
     assert call(capfd, "run", *SMALL.split(), "--impl", "dfs", "--out", "results/runs/made")[0] == 0
     done = []
-    for line in shown(clone / "README.md"):
+    for line in dict.fromkeys([*shown(clone / "README.md"), *shown(clone / "docs" / "guide.md")]):
         if line.startswith(SKIPPED):
             continue
         for pattern, text in REPLACED:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.reachability import index
+from grailbench.report import pages
 from grailbench.runs.rows import STATUSES
 
 PAGE = ROOT / "docs" / "adding-an-implementation.md"
@@ -130,6 +132,48 @@ def test_a_link_to_nowhere_is_found(tmp_path):
     assert list(broken(page)) == ["#one", "none.md"]
 
 
+def test_every_page_is_linked_from_the_readme_or_the_guide():
+    linked = set()
+    for page in (ROOT / "README.md", ROOT / "docs" / "guide.md"):
+        links = re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+        linked |= {(page.parent / link).resolve() for link in links}
+    assert [path for path in ROOT.glob("docs/*.md") if path not in linked and path.name != "guide.md"] == []
+
+
+def test_the_readme_is_at_most_800_words():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
+
+
+@pytest.mark.slow
+def test_numbers_of_the_readme_are_those_of_the_recorded_runs():
+    page = pages.Page(ROOT / "README.md")
+    assert page.renewed == page.text, "grailbench report --into README.md"
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path):
+    (picture,) = re.findall(r"!\[[^]]*\]\((docs/figures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    (line,) = (line for block in blocks("docs/guide.md", "sh") for line in block.splitlines() if "docs/figures" in line)
+    words = shlex.split(line.partition("#")[0].replace("docs/figures", str(tmp_path)))
+    code, _, err = call_apart(*words[1:])
+    assert code == 0, err
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in (ROOT / "docs" / "figures").iterdir()}
+    data = Path(picture).with_suffix(".csv").name
+    assert (tmp_path / data).read_bytes() == (ROOT / "docs" / "figures" / data).read_bytes()
+
+
+def test_files_that_pages_name_are_there():
+    named = {
+        (page.name, path)
+        for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+        if page.name not in ("notebook.md", "decisions.md")  # of their day
+        for path in re.findall(r"`((?:grailbench|tests|configs|datasets|results)/[\w./-]+)`", page.read_text("utf-8"))
+    }
+    assert len(named) > 20
+    made = ("results/runs/",)
+    assert [item for item in sorted(named) if not (ROOT / item[1]).exists() and not item[1].startswith(made)] == []
+
+
 def test_words_that_tables_show_stand_in_the_glossary():
     defined = anchors(ROOT / "docs" / "glossary.md")
     assert {"cell", "super-root", "hub", "filter", "look-alike", "label-pair-and-d", "sampled", "ready"} <= set(defined)
@@ -138,10 +182,10 @@ def test_words_that_tables_show_stand_in_the_glossary():
     assert [status for status in STATUSES if f"`{status}`" not in said] == []
 
 
-def test_the_readme_names_every_extra_that_an_error_asks_for():
+def test_the_guide_names_every_extra_that_an_error_asks_for():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "grailbench").rglob("*.py"))
     asked = set(re.findall(r"grailbench\[(\w+)\]", code))
-    shown = re.findall(r"pip install -e '\.\[([\w,]+)\]'", (ROOT / "README.md").read_text(encoding="utf-8"))
+    shown = re.findall(r"pip install -e '\.\[([\w,]+)\]'", (ROOT / "docs" / "guide.md").read_text(encoding="utf-8"))
     assert {"gpu", "cupy"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
 
 
@@ -171,6 +215,7 @@ def gated(example, tmp_path):
     (project / "benchmarks").mkdir(parents=True)
     bench, gate = blocks("docs/ci.md", "toml")
     (script,) = blocks("docs/ci.md", "bash")
+    bench = bench.replace("trials = 15", "trials = 5")  # the least that is compared
     for name, text in {"bench.toml": bench, "gate.toml": gate, "gate.sh": script}.items():
         (project / "benchmarks" / name).write_text(text)
     launcher = tmp_path / "grailbench"
