@@ -21,7 +21,6 @@ from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.reachability import index
-from grailbench.report import pages
 from grailbench.runs.rows import STATUSES
 
 PAGE = ROOT / "docs" / "adding-an-implementation.md"
@@ -142,12 +141,6 @@ def test_every_page_is_linked_from_the_readme_or_the_guide():
 
 def test_the_readme_is_at_most_800_words():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
-
-
-@pytest.mark.slow
-def test_numbers_of_the_readme_are_those_of_the_recorded_runs():
-    page = pages.Page(ROOT / "README.md")
-    assert page.renewed == page.text, "grailbench report --into README.md"
 
 
 @pytest.mark.slow
