@@ -15,7 +15,7 @@ from grailbench.device.launch import typed
 from grailbench.device.queues import by_edges, by_sums
 
 CEILING = np.uint64(2**64 - 1)
-ZERO, ONE = np.uint64(0), np.uint64(1)
+ONE = np.uint64(1)
 
 
 class Sums(NamedTuple):
