@@ -183,8 +183,9 @@ def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
     assert call(capsys, "report", "--into", path)[0] == 0
     drawing = path.with_name("label.svg")
     text = drawing.read_text()
-    assert "![Labels <x>](label.svg)\n\nHow to read it.\n<!-- end -->" in path.read_text()
+    assert "-->\n![Labels <x>](label.svg)\n<!-- end -->" in path.read_text()
     assert "Labels &lt;x&gt;" in text
+    assert "How to read it." in text
     assert "human, device alone: 18.0×" in text
     assert call(capsys, "report", "--into", path, "--check")[0] == 0
     for other in (text.replace("<!-- data ", "<!-- data 0"), ""):

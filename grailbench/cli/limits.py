@@ -51,9 +51,11 @@ def command(quick, only, again, simulate, out, as_json):
         for row in ceilings.rows(document):
             click.echo(json.dumps(row))
     else:
+        from grailbench.report.render.terminal import terminal
         from grailbench.screen import put
 
-        put(view.tables(document))
+        for table in view.tables(document):
+            put(terminal(table))
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
             click.echo(f"written: {path}", err=True)

@@ -162,7 +162,7 @@ class Page:
             self.figures.pop(file, None)
         else:
             self.figures[file] = figure
-        return f"![{block.title}]({block.figure}.svg)\n\n{block.caption}"
+        return f"![{block.title}]({block.figure}.svg)"
 
     def _reported(self, block: Block) -> Table:
         """The table of that name of the report on a run."""

@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 
 from grailbench.limits.ceilings import PARTS
-from grailbench.screen import Grid
+from grailbench.report.table import Table, numbers
 from grailbench.words import brief, size
 
 _NOISY = 1.5  # most over least, from which a figure is marked
@@ -19,20 +19,16 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def tables(document: dict) -> list[Grid | str]:
-    """A table a part of `ceilings.measure`'s document, and a line that reads them."""
-    found: list[Grid | str] = [_table(document, part) for part in PARTS if part in document]
-    if any(_spread(each) > _NOISY for part in PARTS for each in document.get(part, {}).get("measurements", [])):
-        found.append(f"*: the most is over {_NOISY} times the least; measure again on an idle machine")
-    return found
+def tables(document: dict) -> list[Table]:
+    """A table a part of `ceilings.measure`'s document."""
+    return [_table(document, part) for part in PARTS if part in document]
 
 
-def _table(document: dict, part: str) -> Grid:
-    heads = ["operation", "of", "threads", "median", "", "least", "most"]
+def _table(document: dict, part: str) -> Table:
+    headers = ["operation", "of", "threads", "median", "", "least", "most"]
+    measured = document[part]["measurements"]
     lines, ends = [], set()
-    for (what, variant), group in groupby(
-        document[part]["measurements"], key=lambda each: (each["what"], each["variant"])
-    ):
+    for (what, variant), group in groupby(measured, key=lambda each: (each["what"], each["variant"])):
         for i, each in enumerate(group):
             name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
             median = "right" if each["median"] is None else brief(each["median"]) + "*" * (_spread(each) > _NOISY)
@@ -40,8 +36,12 @@ def _table(document: dict, part: str) -> Grid:
             table = "" if each["bytes"] is None else size(each["bytes"])
             lines.append([name, table, _shape(each), median, unit, brief(each["least"]), brief(each["most"])])
         ends.add(len(lines) - 1)
-    right = frozenset(heads) - {"operation", ""}
-    return Grid(_title(document, part), heads, lines, right, ends=frozenset(ends) - {len(lines) - 1})
+    noisy = any(_spread(each) > _NOISY for each in measured)
+    notes = [f"*: the most is over {_NOISY} times the least; measure again on an idle machine"] if noisy else []
+    return Table(
+        part, _title(document, part), headers, lines, numbers(headers), ends=frozenset(ends) - {len(lines) - 1},
+        notes=notes,
+    )  # fmt: skip
 
 
 def _title(document: dict, part: str) -> str:
