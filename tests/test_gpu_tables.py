@@ -296,10 +296,10 @@ def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
 
 
 def test_page_holds_the_tables():
-    from grailbench.report import html
+    from grailbench.report.page import page as page_of
 
     report = document.make(made(frame(labels(), search(), labels(dataset="cit-patents-like")), {}))
-    page = html.page(report, {})
+    page = page_of(report)
     assert "Small sparse labeling times" in page
     assert "cit-Patents-like (generated)" in page
 

@@ -5,19 +5,22 @@ import csv
 import hashlib
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 
 import pytest
 from commands import call
-from stored import ENVIRONMENT, HOSTILE, everything, lost, store, trials, unguided
+from stored import HOSTILE, everything, lost, store, trials, unguided
 
 from grailbench.errors import InputError
-from grailbench.report import document, html, html_tables
+from grailbench.report import document
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
-from grailbench.report.html_markup import Safe, safe, tag
-from grailbench.runs import cells as summary
+from grailbench.report.page import COLOURS, write
+from grailbench.report.page import page as page_of
+from grailbench.report.render.html import html
+from grailbench.report.table import Table
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text(run):
     report = document.of_run(str(run))
-    return html.page(report, ENVIRONMENT)
+    return page_of(report)
 
 
 class Page(HTMLParser):
@@ -59,20 +62,29 @@ def page(text):
     return Page(text)
 
 
-# ------------------------------------------------------------------ markup
+# ------------------------------------------------------------------ tables
 
 
-def test_text_is_escaped_and_markup_is_not():
-    assert tag("b", HOSTILE, title=HOSTILE, data_by=None, open=True) == (
-        '<b title="&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;" open>'
-        "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;</b>"
-    )
-    assert tag("p", tag("b", 1.0), None, ["a", 2]) == "<p><b>1.0</b>a2</p>"
-    assert isinstance(safe("x"), Safe)
+def test_a_table_is_escaped_sorted_by_its_values_and_has_the_signs_of_statuses():
+    shown = Table(
+        "t", HOSTILE, ["graph", "ms", "status"], [[HOSTILE, "1.50 ms", "ok"], ["b", "FAILED [1]", "failed [1]"]],
+        frozenset({"ms"}), notes=[HOSTILE], values=[[None, 1.5034, "ok"], [None, None, "failed"]],
+    )  # fmt: skip
+    found = Page(html(shown))
+    assert [name for name, _ in found.elements if name in ("script", "img")] == []
+    assert "".join(found.words).count(HOSTILE) == 3
+    assert [a.get("data-by") for a in found.all("td", **{"class": "num"})] == ["1.5034"]
+    assert len(found.all("td", **{"class": "num bad"})) == 1
+    assert [a["class"] for a in found.all("span")] == ["status good", "status bad"]
 
 
-def test_coordinates_are_short():
-    assert tag("i", x=-0.04, y=-0.5, z=2.0) == '<i x="0" y="-0.5" z="2"></i>'
+def test_lines_of_a_graph_stay_together():
+    lines = [["Kegg", "measured", "1"], ["", "printed", "2"], ["", "ratio", "0.5"], ["Human", "measured", "3"],
+             ["", "printed", "4"], ["", "ratio", "0.75"]]  # fmt: skip
+    found = Page(html(Table("t", "t", ["Data set", "", "ms"], lines, frozenset({"ms"}), ends=frozenset({2}))))
+    assert len(found.all("tbody")) == 2
+    assert [a["rowspan"] for a in found.all("th", scope="row")] == ["3", "3"]
+    assert len(found.all("table", **{"class": "sortable stacked"})) == 1
 
 
 # ------------------------------------------------------------------ safety
@@ -87,11 +99,20 @@ def test_data_never_becomes_markup(page, text):
     assert "onerror" not in [key for _, attributes in page.elements for key in attributes]
 
 
-def test_only_the_page_s_own_script_may_run(page):
+def test_only_the_page_s_own_script_and_style_sheet_may_work(page):
     (policy,) = [a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
-    script = page.code[-1]
-    assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
+    sheet, script = page.code
+    for kind, code in (("style", sheet), ("script", script)):
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
     assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not [a for _, a in page.elements if "style" in a or any(key.startswith("on") for key in a)]
+
+
+def test_the_same_run_gives_the_same_page(run, text):
+    report = document.of_run(str(run))
+    assert page_of(report) == text
 
 
 def test_nothing_is_asked_of_a_network(page):
@@ -99,7 +120,7 @@ def test_nothing_is_asked_of_a_network(page):
     assert links
     assert all(link.startswith(("#", "data:text/csv;")) for link in links)
     assert not re.search(r"url\((?!#)|@import|https?:", "".join(page.code))
-    assert not re.search(r"url\((?!#)", " ".join(a.get("style") or "" for _, a in page.elements))
+    assert not [v for _, a in page.elements for v in a.values() if v and re.search(r"url\((?!#)", v)]
 
 
 # ------------------------------------------------------------------ what it says
@@ -134,29 +155,28 @@ def test_lost_cells_are_shown_with_their_reasons(page):
 def test_cells_of_several_gpus_are_told_apart(tmp_path):
     each = [trials(impl="gpu-fused", search=None, filters="level", devices=count) for count in (1, 2)]
     report = document.of_run(str(store(tmp_path / "run", [row for rows in each for row in rows])))
-    frame = summary.detail(report.cells)
-    assert ">devices<" in re.sub(r"<(button|/button)[^>]*>", "", html_tables.cell_table(frame))
-    assert "devices" not in html_tables.cell_table(frame[frame.devices == 1])
+    assert "2 GPUs" in "".join(Page(page_of(report)).words)
 
 
 def test_look_alike_never_stands_in_a_published_row(tmp_path):
     folder = store(tmp_path / "run", [*unguided(dataset="kegg-like", stands_for="kegg"), *trials(dataset="human")])
     report = document.of_run(str(folder))
-    text = html.page(report, ENVIRONMENT)
+    text = page_of(report)
     table = text[text.index("Table 2.4: Sparse tests") : text.index("Look-alikes and other generated graphs")]
     assert "kegg-like" not in table.partition("</table>")[0]
     assert "40.20" not in table
-    assert not re.search(r"<tr><th[^>]*>Kegg", table)
+    assert not re.search(r"<th[^>]*>Kegg", table)
     asked = document.of_run(str(folder), ["2.4"])
-    kegg = re.search(r"<tr><th[^>]*>Kegg.*?</tr>", html.page(asked, ENVIRONMENT))[0]
-    assert "209.85" in kegg
-    assert not re.search(r'class="line measured">\d', kegg)
+    kegg = re.search(r"<th[^>]*>Kegg.*?</tbody>", page_of(asked), re.DOTALL)[0]
+    measured, printed, *_ = kegg.split("</tr>")
+    assert "209.85" in printed
+    assert not re.search(r'class="num"[^>]*>\d', measured)
 
 
 def test_run_without_print_or_counters_has_a_page_too(tmp_path):
     folder = store(tmp_path / "run", trials(dataset="mine", counters=None))
     report = document.of_run(str(folder))
-    text = html.page(report, {})
+    text = page_of(report)
     assert 'id="counters"' in text
     assert "did not count" in text
     assert 'id="peers"' not in text
@@ -165,7 +185,8 @@ def test_run_without_print_or_counters_has_a_page_too(tmp_path):
 def test_sittings_on_other_machines_are_told(tmp_path):
     folder = store(tmp_path / "run", trials())
     report = document.of_run(str(folder))
-    text = html.page(report, {"cpu": "A", "earlier": [{"cpu": "B", "at": "2024"}]})
+    environment = {"cpu": "A", "earlier": [{"cpu": "B", "at": "2024"}]}
+    text = page_of(replace(report, run=replace(report.run, environment=environment)))
     assert "2 sittings" in text
     assert "<dd>B</dd>" in text
 
@@ -190,7 +211,7 @@ def test_command_writes_the_page_where_it_is_told(capsys, run, tmp_path):
 def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run, tmp_path):
     report = document.of_run(str(run))
     with pytest.raises(InputError, match="report RUN --html"):
-        html.write(report, {}, tmp_path / "some-run")
+        write(report, tmp_path / "some-run")
     assert call(capsys, "report", run, "--html", tmp_path / "other-run")[0] == 2
 
 
@@ -223,7 +244,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_a_contrast_of_four_and_a_half_and_marks_of_three(theme):
-    colours = html._PAGES[theme]
+    colours = COLOURS[theme]
     for text, ground in product(("ink", "soft", "link", "good", "bad"), ("page", "raised")):
         assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
     for mark in style.LIGHT if theme == "light" else style.DARK:
@@ -233,7 +254,7 @@ def test_text_has_a_contrast_of_four_and_a_half_and_marks_of_three(theme):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("side", ["faster", "slower"])
 def test_numbers_on_the_deepest_tint_can_be_read(theme, side):
-    colours = html._PAGES[theme]
+    colours = COLOURS[theme]
     ground = [int(colours["page"][i : i + 2], 16) for i in (1, 3, 5)]
     tint = [int(part) for part in colours[side].split()]
     share = 0.55

@@ -4,9 +4,10 @@ import json
 
 import pytest
 from browser import NAMES, Browser, installed
-from stored import ENVIRONMENT, HOSTILE, everything, store
+from stored import HOSTILE, everything, store
 
-from grailbench.report import document, html
+from grailbench.report import document
+from grailbench.report.page import write
 
 pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
 
@@ -16,8 +17,8 @@ WIDTHS = (360, 1280)
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     folder = store(tmp_path_factory.mktemp("browser") / "run", everything())
-    report, _ = document.of_run(str(folder))
-    return html.write(report, ENVIRONMENT, folder / "report.html")
+    report = document.of_run(str(folder))
+    return write(report, folder / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +37,14 @@ def page(browser, file):
 
 
 def column(page, table, at):
-    """The texts of one column of the table whose caption begins so."""
-    script = f"""[...document.querySelectorAll("table")]
-      .find((t) => t.caption.textContent.startsWith({json.dumps(table)}))
-      .tBodies[0].rows"""
-    return page.run(f"[...{script}].map((row) => row.cells[{at}].textContent)")
+    """The texts of one column of the table whose caption begins so; of a stacked one, those of first lines."""
+    script = f"""(() => {{
+      const table = [...document.querySelectorAll("table")]
+        .find((t) => t.caption.textContent.startsWith({json.dumps(table)}));
+      const stacked = table.classList.contains("stacked");
+      return stacked ? [...table.tBodies].map((body) => body.rows[0]) : [...table.tBodies[0].rows];
+    }})()"""
+    return page.run(f"{script}.map((row) => row.cells[{at}].textContent)")
 
 
 def click_header(page, table, at):
@@ -52,7 +56,9 @@ def click_header(page, table, at):
 
 def heat(page):
     """The texts of the heat map, line by line."""
-    return page.run('[...document.querySelectorAll("#heat tr")].map((r) => [...r.cells].map((c) => c.textContent))')
+    return page.run(
+        '[...document.querySelectorAll("#speedup .heat tr")].map((r) => [...r.cells].map((c) => c.textContent))'
+    )
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -136,8 +142,8 @@ def test_another_reference_and_phase_give_other_speed_ups(page):
 
 
 def test_box_of_a_legend_hides_its_marks(page):
-    count = """document.querySelectorAll('#edges .panel [data-series="0"]:not(.hidden)').length"""
-    box = """document.querySelector('#edges [data-toggle="0"]').click()"""
+    count = """document.querySelectorAll('#edges [data-series="0"]:not(.hidden)').length"""
+    box = """document.querySelector('#edges [data-key="0"]').dispatchEvent(new MouseEvent("click", {bubbles: true}))"""
     before = page.run(count)
     page.run(box)
     assert before > 0

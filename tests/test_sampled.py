@@ -8,7 +8,8 @@ from stored import ENVIRONMENT, evaluation, store, trials
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.views.live import View
-from grailbench.report import document, html, plots
+from grailbench.report import document, plots
+from grailbench.report.page import page as page_of
 from grailbench.report.papers import computation, run_figures
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
@@ -91,7 +92,7 @@ def test_every_json_record_with_a_time_says_sampled(run, capsys):
 
 
 def test_speed_ups_of_sampled_times_are_sampled(run):
-    report, _ = document.of_run(str(run))
+    report = document.of_run(str(run))
     table = next(table for table in report.tables if table.name == "6.1")
     by_graph = {row.dataset: row.entries for row in table.rows}
     column = next(column for column in table.columns if column.startswith("sequential / "))
@@ -99,8 +100,8 @@ def test_speed_ups_of_sampled_times_are_sampled(run):
 
 
 def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
-    report, _ = document.of_run(str(run))
-    page = html.page(report, ENVIRONMENT)
+    report = document.of_run(str(run))
+    page = page_of(report)
     assert "6 ok, 18 sampled" in page
     assert page.count("(sampled)") > 9
     assert page.count("Sampled, not every answer checked: human,") >= 4

@@ -9,8 +9,9 @@ from tabled import parts, table_markdown
 
 from grailbench import words
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report import document, html, published
+from grailbench.report import document, published
 from grailbench.report.measured import details
+from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, peers, thesis
 from grailbench.report.render.json import records
 from grailbench.runs.cells import cells, detail
@@ -359,7 +360,7 @@ def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing(
     assert "d=5 on random-" in said
     assert said in document.as_markdown(report)
     assert said in list(document.show(report))
-    assert said in html.page(report, ENVIRONMENT)
+    assert said in page_of(report)
 
 
 def test_a_peer_without_label_pairs_is_set_against_ours_with_two_or_else_the_fewest():
@@ -393,7 +394,7 @@ def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
     assert [line[-1] for line in lines] == ["ok", *["skipped [1]"] * 3]
     assert notes == ["[1] no GPU here"]
     assert document.as_markdown(report).partition("All cells")[2].count("no GPU here") == 1
-    shown = html.page(report, ENVIRONMENT).partition("Every cell and phase (ms)")[2].partition("</ul>")[0]
+    shown = page_of(report).partition("<caption>All cells (ms)")[2].partition("</ul>")[0]
     assert shown.count("no GPU here") == 1
     assert shown.count(" [1]") == 3
 
@@ -446,7 +447,7 @@ def test_a_load_that_spoils_times_is_said_first(tmp_path):
     def first(environment, lines=3):
         report = document.make(made(rows(), environment))
         terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
-        summary = html.page(report, environment).partition('class="summary"')[2].split("</li>")[:lines]
+        summary = page_of(report).partition('class="summary"')[2].split("</li>")[:lines]
         return terminal, page, summary
 
     calm = {"cores": 2, "load_average": [0.4, 0.1, 0.1]}

@@ -128,9 +128,9 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         added.append(floors.table(floors.COUNTERS, floors.counters(report.run.cells)))
     files = document.write(report, form, out, added)
     if page is not None:
-        from grailbench.report import html
+        from grailbench.report.page import of_run
 
-        files.append(html.of_run(report, folder, page, reference, out))
+        files.append(of_run(report, page, reference, out))
     if as_json:
         for table in [*report.shown, *added]:
             for line in json(table):

@@ -13,7 +13,7 @@ from grailbench.errors import GrailbenchError, InputError
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.screen import paired
-from grailbench.words import BLANK
+from grailbench.words import BLANK, gib
 
 
 def records(kind: str) -> Iterator[dict]:
@@ -264,7 +264,7 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
                 yield label, item
                 label = ""
         else:
-            yield label, _size(value) if key.endswith("_bytes") else _text(value)
+            yield label, gib(value, 1) if key.endswith("_bytes") else _text(value)
 
 
 _LONG = 80  # a list of texts longer than this takes a line an item
@@ -273,10 +273,6 @@ _LONG = 80  # a list of texts longer than this takes a line an item
 def _are_texts(values: list) -> bool:
     """Whether there are sentences or addresses among them, not words alone."""
     return any(isinstance(value, str) and re.search(r"[\s/]", value) for value in values)
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB"
 
 
 def _text(value: Any) -> str:

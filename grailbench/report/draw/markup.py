@@ -23,6 +23,8 @@ _VARIABLES = {
     style.INK: "var(--ink)", style.SOFT: "var(--soft)", style.LINE: "var(--line)", style.EDGE: "var(--edge)",
     style.GUIDE: "var(--edge)", style.BAD: "var(--bad)", style.PAPER: "var(--page)",
 }  # fmt: skip
+_STYLE = re.compile(r"([\w-]+):\s*([^;]+?)\s*(?:;|$)")
+_FONT_IN_ONE = re.compile(r"(?:(\w+) )?([\d.]+px)")
 _COLOUR = re.compile("|".join(_VARIABLES))
 _PATTERN = re.compile(r"url\(#(\w+)\)")
 #: the patterns of `style.HATCHES` but the first, as paths in a square of six: matplotlib's take thirty kB each
@@ -43,16 +45,22 @@ def file(sheet: Sheet, drawn: bytes) -> bytes:
 
 
 def inline(sheet: Sheet, drawn: bytes) -> str:
-    """An SVG element of a page, in the page's font and the colours of its theme."""
+    """An SVG element of a page, in the page's font and the colours of its theme. A page's policy allows no style of an
+    element, so that each is an attribute."""
     root = _rewritten(sheet, drawn)
     root.set("role", "group")
     root.set("aria-label", f"{sheet.figure.title}. {sheet.figure.caption}")
     for name in ("width", "height"):
         del root.attrib[name]
     for element in root.iter():
-        if own := element.get("style"):
-            own = own.replace(_FONT, "system-ui, sans-serif")
-            element.set("style", _COLOUR.sub(lambda found: _VARIABLES[found[0]], own))
+        for name, value in _STYLE.findall(element.attrib.pop("style", "")):
+            if name == "font":  # in one, as matplotlib wrote it before 3.9
+                weight, size = _FONT_IN_ONE.match(value).groups()
+                element.attrib |= {"font-size": size} | ({"font-weight": weight} if weight else {})
+            elif name != "font-family":
+                element.set(name, value)
+        for name in {"fill", "stroke"} & element.attrib.keys():
+            element.set(name, _COLOUR.sub(lambda found: _VARIABLES[found[0]], element.attrib[name]))
     text = _text(root)
     return re.sub(r' xmlns(:xlink)?="[^"]*"', "", text, count=2)
 

@@ -1,53 +1,103 @@
-"""A table as a fragment of an HTML page."""
+"""A table as a fragment of an HTML page, and the templates that pages are made of: whatever comes from data is
+escaped by them."""
 
 from __future__ import annotations
 
+import base64
 import re
-from html import escape
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import jinja2
+from markupsafe import Markup
 
 from grailbench.report.table import Table
+from grailbench.runs.rows import SOUND, STATUSES
 
+TALL = 40  #: lines from which a table scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
+_MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)")
+_SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}
 
 
-def html(table: Table) -> str:
-    """Caption, header and body, the notes below. Each cell says in `data-by` what it is sorted by; lines of a group
-    are a `tbody`. The classes `num` and `status` are for a style sheet."""
-    head = "".join(f'<th scope="col"{_kind(table, i)}>{escape(header)}</th>' for i, header in enumerate(table.headers))
-    bodies, number = [], 0
+def html(table: Table) -> Markup:
+    """The table in a box that scrolls sideways, its notes and a link to its data below. A click on a header sorts it,
+    by the page's script."""
+    return templates().get_template("table.html").module.table(table)
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The templates of `grailbench/report/templates`, which escape what they are given."""
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    found.globals |= {"bodies": bodies, "data_url": data_url, "TALL": TALL}
+    return found
+
+
+class Shown(NamedTuple):
+    """A cell of a table as a page has it.
+
+    text  what it shows; `note` stands behind it: ' [1]'
+    by    what it is sorted by where the text does not say so, else None
+    kind  its classes
+    sign  of a status, '' for others
+    rows  how many lines it takes
+    """
+
+    text: str
+    note: str
+    by: object
+    kind: str
+    sign: str
+    rows: int
+
+
+def bodies(table: Table) -> Iterator[list[list[Shown]]]:
+    """The lines of a table, parted where it parts them. A body whose first cell takes all of its lines is a graph
+    measured, printed and compared."""
+    number = 0
     for group in table.groups():
-        lines = []
-        for line in group:
-            cells = "".join(_cell(table, number, i, text) for i, text in enumerate(line))
-            lines.append(f"<tr>{cells}</tr>")
+        whole = len(group) > 1 and all(line[0] == "" for line in group[1:])
+        body = []
+        for i, line in enumerate(group):
+            cells = [_shown(table, number, column) for column in range(len(line))]
+            body.append(
+                [cells[0]._replace(rows=len(group)), *cells[1:]] if whole and i == 0 else cells[whole and i > 0 :]
+            )
             number += 1
-        bodies.append(f"<tbody>{''.join(lines)}</tbody>")
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
-    return f"<table><caption>{escape(table.title)}</caption><thead><tr>{head}</tr></thead>{''.join(bodies)}</table>" + (
-        f'<ul class="notes">{notes}</ul>' if notes else ""
-    )
+        yield body
 
 
-def sort_value(table: Table, line: int, column: int) -> object:
-    """What a cell is sorted by: its typed value where the table has one, else the number that a column of numbers
-    shows, else its text; None sorts last."""
-    if table.values is not None:
-        return table.values[line][column]
+def _shown(table: Table, line: int, column: int) -> Shown:
     text = table.lines[line][column]
-    if table.headers[column] not in table.right:
-        return text.lower() or None
+    name, note = _MARKED.fullmatch(text).groups()
+    state = _state(name.lower())
+    if table.headers[column] == "status" and state:
+        return Shown(name, note, None, f"status {state}", _SIGNS[state], 1)
+    numeric = table.headers[column] in table.right
+    kinds = ["num"] * numeric + ["bad"] * (numeric and state == "bad")
+    return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1)
+
+
+def _state(status: str) -> str:
+    """'good', 'weak' or 'bad' for a status, '' for other words."""
+    if status not in STATUSES:
+        return ""
+    return "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
+
+
+def _by(table: Table, line: int, column: int, text: str) -> object:
+    """What a number is sorted by, where the first number of its text is another."""
+    if table.values is None or (value := table.values[line][column]) is None:
+        return None
     found = _NUMBER.search(text)
-    return float(found[0].replace(",", "")) if found else None
+    return None if found and float(found[0].replace(",", "")) == value else value
 
 
-def _cell(table: Table, line: int, column: int, text: str) -> str:
-    by = sort_value(table, line, column)
-    name, scope = ("th", ' scope="row"') if column == 0 else ("td", "")
-    value = "" if by is None else escape(str(by))
-    return f'<{name}{scope}{_kind(table, column)} data-by="{value}">{escape(text)}</{name}>'
-
-
-def _kind(table: Table, column: int) -> str:
-    header = table.headers[column]
-    kind = "num" if header in table.right else "status" if header == "status" else ""
-    return f' class="{kind}"' if kind else ""
+def data_url(text: str, kind: str = "text/csv") -> str:
+    """A file as an address that holds it."""
+    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

@@ -11,41 +11,45 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
   say();
 
-  // ---- sorting: what is missing stays last, equal rows keep their order
+  // ---- sorting: what is missing stays last, equal lines keep their order; lines of a stacked table stay together
+  const NUMBER = /[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?/i;
+  const value = (cell, numeric) => {
+    const text = cell.textContent.trim();
+    if (!numeric) return text === "" ? null : text.toLowerCase();
+    const found = cell.dataset.by ?? NUMBER.exec(text)?.[0];
+    return found === undefined || cell.classList.contains("bad") ? null : Number(found.replaceAll(",", ""));
+  };
   const sort = (th) => {
-    const table = th.closest("table"), body = table.tBodies[0], at = th.cellIndex;
+    const table = th.closest("table"), stacked = table.classList.contains("stacked"), at = th.cellIndex;
     const numeric = th.classList.contains("num");
     const up = th.getAttribute("aria-sort") ? th.getAttribute("aria-sort") !== "ascending" : true;
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     th.setAttribute("aria-sort", up ? "ascending" : "descending");
-    const rows = [...body.rows].map((row) => {
-      const by = row.cells[at].dataset.by || "";
-      return { row, by: by === "" ? null : numeric ? Number(by) : by };
-    });
-    rows.sort((a, b) => {
+    const parts = [...(stacked ? table.tBodies : table.tBodies[0].rows)];
+    const keyed = parts.map((part) => ({ part, by: value((stacked ? part.rows[0] : part).cells[at], numeric) }));
+    keyed.sort((a, b) => {
       if (a.by === null || b.by === null) return (a.by === null) - (b.by === null);
       const order = numeric ? a.by - b.by : a.by.localeCompare(b.by, "en", { numeric: true });
       return up ? order : -order;
     });
-    body.append(...rows.map((each) => each.row));
+    (stacked ? table : table.tBodies[0]).append(...keyed.map((each) => each.part));
   };
   for (const button of document.querySelectorAll("table.sortable .sort")) {
     button.addEventListener("click", () => sort(button.closest("th")));
   }
 
   // @FIGURES@
-  // ---- heat map: another reference, another phase
-  const heat = document.getElementById("heat");
-  if (heat) {
-    const pick = (name) => document.querySelector(`[data-heat="${name}"]`);
-    const DEEPEST = Number("@DEEPEST@"), STRONGEST = 0.55, PENALTY = Number("@PENALTY@");
+  // ---- heat maps: another reference, another phase
+  for (const heat of document.querySelectorAll("table.heat")) {
+    const pick = (name) => heat.closest(".speedup").querySelector(`[data-heat="${name}"]`);
+    const DEEPEST = Number("@DEEPEST@"), LEVELS = Number("@LEVELS@"), PENALTY = Number("@PENALTY@");
     const times = (x) => (x >= 99.5 ? Math.round(x).toLocaleString("en-US") : x >= 9.95 ? x.toFixed(1)
       : x >= 0.095 ? x.toFixed(2) : x >= 0.0005 ? x.toFixed(3) : "<0.001") + "×";
     const paint = (cell, ratio) => {
       cell.className = ratio === null ? "none" : ratio > 1 ? "faster" : ratio < 1 ? "slower" : "same";
       cell.textContent = ratio === null ? "–" : times(ratio);
-      const depth = ratio === null ? 0 : Math.min(1, Math.abs(Math.log(ratio)) / Math.log(DEEPEST)) * STRONGEST;
-      cell.style.setProperty("--depth", depth.toFixed(3));
+      const level = ratio === null ? 0 : Math.round(Math.min(1, Math.abs(Math.log(ratio)) / Math.log(DEEPEST)) * LEVELS);
+      if (level) cell.classList.add(`t${level}`);
     };
     const mean = (cell, ratios, lost) => {
       const graphs = ratios.length + lost;

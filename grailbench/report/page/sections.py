@@ -1,0 +1,242 @@
+"""What stands on a run's page: sections of blocks, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from grailbench.contract import USUAL
+from grailbench.errors import InputError
+from grailbench.report import answer, figures, floors, measured
+from grailbench.report.document import Report
+from grailbench.report.figure import Figure
+from grailbench.report.footnotes import Footnotes
+from grailbench.report.page.heat import heat
+from grailbench.report.papers import computation, run_figures
+from grailbench.report.papers.feeds import THESIS_GPU
+from grailbench.report.problems import shown
+from grailbench.report.published import COUNT_TABLES
+from grailbench.report.render.csv import csv
+from grailbench.report.render.html import TALL
+from grailbench.report.table import Table
+from grailbench.runs.cells import NOT_FROM_EDGES
+from grailbench.runs.statistics import PENALTY
+from grailbench.words import gib, short, some, times
+
+MEANS = (
+    "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
+    f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
+    "than those of another column are not to be compared with it."
+)
+#: a kind of block, which the template knows, and what it shows
+Block = tuple[str, object]
+
+
+class Section(NamedTuple):
+    """A part of the page with a heading; `name` is its address."""
+
+    name: str
+    title: str
+    blocks: list[Block]
+
+
+class Folded(NamedTuple):
+    """Blocks behind a line that unfolds them."""
+
+    summary: str
+    blocks: list[Block]
+    open: bool
+
+
+def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
+    """The sections that have something to show: what the run comes to, then what it has of reachability, then of other
+    problems, then every cell. Raises InputError as `run_figures.of_report`."""
+    cells, references = _tables([report.details]), _references(report, reference)
+    found = [
+        Section("summary", "Summary", list(_summary(report))),
+        Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
+        *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
+        *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
+        Section("cells", "All cells", [
+            *_tables(_named(report, [measured.NAME])),
+            ("folded", Folded("Every cell and phase with its statistics", cells, len(report.details.lines) <= TALL)),
+        ]),
+        Section("environment", "Environment", list(_environment(report.run.environment))),
+    ]  # fmt: skip
+    return [section for section in found if section.blocks]
+
+
+def _reachability(report: Report, reference: str, phase: str, profile: Path | None) -> list[Section]:
+    drawn = run_figures.of_report(report.cells, report.tables, reference, phase, profile)
+    paper = [figure for name, figure in drawn.items() if name.startswith("computation-")]
+    published = {filled.name for filled in report.every_table}
+    return [
+        Section("printed", "Printed against measured", [
+            *_figure(drawn["printed"]), *_tables(_named(report, published - set(COUNT_TABLES))),
+        ]),
+        Section("phases", "Where the time goes", [*_figure(drawn["phases"]), *_phases(drawn["phase-table"])]),
+        Section("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
+        Section("edges", "Time against edges", _figure(drawn["edges"])),
+        Section("speedup", "Speed-up", _speedup(drawn["speedup"], report)),
+        Section("claims", computation.TITLE, [
+            *_tables(_named(report, ["claims"])), *(block for figure in paper for block in _headed(figure)),
+        ] if report.claims else []),
+        Section("peers", "Peers", [
+            *_tables(_named(report, ["peers"]), last=2), *(("text", line) for line in report.unpaired),
+        ]),
+        Section("counters", "Counters", [*_figure(drawn["counters"]), *_counters(report)]),
+        Section("graphs", "Graphs", _tables(_named(report, COUNT_TABLES))),
+    ]  # fmt: skip
+
+
+def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[str, list[Block]]]:
+    """The name of each table of a problem other than reachability; the table, its figures, and the speed-ups."""
+    names = [name for name in report.run.problems if name != USUAL]
+    drawn = [figure for make in dict.fromkeys(shown(name).figures for name in names) if make and report.whole
+             for figure in make(report.run.cells).values() if figure.drawable]  # fmt: skip
+    for table in report.problems:
+        blocks = _tables([table])
+        blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
+        for name in names:
+            if table.name in (name, shown(name).tables.removesuffix("s")):
+                phases = list(shown(name).ranked)
+                if found := heat(report.run.of(name), references[name], phases[0], phases):
+                    blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
+        yield table.name, blocks
+
+
+def _references(report: Report, wanted: str | None) -> dict[str, str]:
+    """The configuration of each problem that others are compared with. Raises InputError where `wanted` is of none."""
+    found, refused = {}, []
+    for name in report.run.problems:
+        cells = figures.ordered(report.run.of(name))
+        try:
+            found[name] = figures.choose_reference(cells, wanted)
+        except InputError as error:
+            found[name] = figures.choose_reference(cells)
+            refused.append(error)
+    if refused and len(refused) == len(found):
+        raise refused[0]
+    return found
+
+
+def _named(report: Report, names: Iterable[str]) -> list[Table]:
+    names = set(names)
+    return [table for table in report.shown if table.name in names]
+
+
+def _tables(found: Iterable[Table], last: int = 0) -> list[Block]:
+    """Tables and their data, those of one file once. `last`: how many of their lines stay last when they are sorted."""
+    blocks, files = [], {}
+    for table in found:
+        blocks.append(("table", replace(table, ends=frozenset([len(table.lines) - last - 1])) if last else table))
+        if table.data is not None:
+            files.setdefault(table.file, []).append(table)
+    return [*blocks, *(("data", (name, csv(tables))) for name, tables in files.items())]
+
+
+def _figure(figure: Figure) -> list[Block]:
+    return [("figure", figure)] if figure.drawable else []
+
+
+def _headed(figure: Figure) -> list[Block]:
+    """A figure that has a heading of its own, and says why where it cannot be drawn."""
+    return [("heading", figure.title), *(_figure(figure) or [("text", figure.note)])]
+
+
+def _summary(report: Report) -> Iterator[Block]:
+    if report.answer:
+        yield "heading", answer.TITLE
+        yield "answer", report.answer
+        yield "heading", "What was measured"
+    lines = [line for line in report.header if line != report.status_counts()]  # that stands under the title
+    if any(cell.generated for cell in report.run.cells):
+        lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
+    if earlier := report.run.environment.get("earlier"):
+        lines.append(f"Rows were taken in {len(earlier) + 1} sittings that differ in machine or code; see Environment.")
+    if report.left_out:
+        lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
+    yield "lines", lines
+    foot = Footnotes()
+    troubled = [
+        [each.graph, some(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
+        for each in figures.absent(figures.edges(figures.ordered(report.run.cells)), incomplete=True)
+    ]
+    if troubled:
+        title, headers = (
+            "Cells without times, with fewer than planned, or sampled",
+            ["graph", "configuration", "status"],
+        )
+        yield "table", Table("troubled", title, headers, troubled, notes=foot.lines())
+
+
+def _phases(figure: Figure) -> list[Block]:
+    """One line a graph and configuration: ms of each part and its share, the total, `ready`, the status."""
+    if not figure.drawable:
+        return []
+    parts = [column for column in figure.frame.columns if column not in figures.HEAD]
+    foot, lines, values = Footnotes(), [], []
+    for (_, row), head in zip(figure.frame.iterrows(), figure.frame.itertuples(), strict=True):
+        texts = [short(row[part]) for part in parts]
+        for at, part in enumerate(parts):
+            if texts[at] and part not in ("total", "ready") and row["total"] > 0:
+                texts[at] += f" ({row[part] / row['total']:.0%})"
+        words = [figures.graph_label(head), str(head.config)]
+        lines.append([*words, *texts, foot.status(head.status, head.reason)])
+        values.append([*words, *(None if row[part] != row[part] else row[part] for part in parts), head.status])
+    table = Table(
+        figure.name, "Mean ms by phase (share of the trial)", ["graph", "configuration", *parts, "status"], lines,
+        frozenset(parts), keys=2, notes=foot.lines(), values=values, file=figure.name, data=figure.frame,
+    )  # fmt: skip
+    return [("heading", figure.title), ("text", f"{figure.caption} {figure.note}".strip()), *_tables([table])]
+
+
+def _speedup(figure: Figure, report: Report) -> list[Block]:
+    frame = figure.frame
+    found = heat(report.cells, frame.reference.iloc[0], frame.phase.iloc[0], figures.TOP_PHASES)
+    if found is None:
+        return []
+    remark = MEANS
+    if any(config.startswith(THESIS_GPU) for config in found.configs):
+        whole = "ready is the way from edges" if "ready" in found.phases else f"from edges: {NOT_FROM_EDGES}"
+        remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
+    said = f"{figure.caption} {figure.note}".strip()
+    return [("text", said), ("heat", found), ("text", remark), ("data", (figure.name, figure.csv))]
+
+
+def _counters(report: Report) -> list[Block]:
+    """One line a counted cell, one column a counter."""
+    counted = [cell for cell in figures.ordered(report.cells) if cell.counters and cell.status != "wrong"]
+    if not counted:
+        return [("text", "The run has none: its implementations did not count their work.")]
+    return _tables([replace(floors.table(floors.COUNTERS, floors.counters(counted)), title="Exact work by counter")])
+
+
+def _environment(environment: Mapping) -> Iterator[Block]:
+    yield "facts", _facts({key: value for key, value in environment.items() if key != "earlier"})
+    for sitting in environment.get("earlier") or []:
+        yield "heading", f"An earlier sitting, {sitting.get('at', 'at an unknown time')}"
+        yield "facts", _facts(sitting)
+
+
+def _facts(record: Mapping) -> list[tuple[str, str]]:
+    """What is known, a line a fact; what is empty is left out."""
+    names = {"dirty": "uncommitted changes", "at": "began at"}
+    pairs = [(names.get(key, key.removesuffix("_bytes").replace("_", " ")), _fact(key, record[key])) for key in record]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _fact(key: str, value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_fact(name, item)}" for name, item in value.items() if item is not None)
+    if isinstance(value, list):
+        return (" " if key == "command" else ", ").join(_fact("", item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if value is None:
+        return ""
+    return gib(value, 1) if key.endswith("_bytes") else str(value)
