@@ -13,7 +13,8 @@ from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.words import BLANK, ms
+from grailbench.runs.statistics import Stats
+from grailbench.words import grouped, ms
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +23,6 @@ PROBLEM = "closure"
 KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
            "sssp-each")  # fmt: skip
 OURS = ("warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu")
-_CELL = ["dataset", "impl", "threads"]
 _HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
 
 
@@ -55,7 +55,7 @@ def cells(found: Iterable[Cell]) -> pandas.DataFrame:
             "threads": cell.threads or None,
             "reason": cell.reason,
         }
-        phases = {phase: s for (under, phase), s in cell.phases.items() if under != "ready"} if cell.sound else {}
+        phases = _timed(cell)
         lines += [] if phases else [head | {"phase": ""}]
         for phase, s in phases.items():
             lines.append(head | {
@@ -66,17 +66,16 @@ def cells(found: Iterable[Cell]) -> pandas.DataFrame:
     return pandas.DataFrame(lines, columns=columns)
 
 
+def _timed(cell: Cell) -> dict[str, Stats]:
+    """The statistics of a sound cell's phases, but for the parts of `ready`."""
+    return {phase: s for (under, phase), s in cell.phases.items() if under != "ready"} if cell.sound else {}
+
+
 def ordered(found: Iterable[Cell]) -> list[Cell]:
     """The cells of the problem graph by graph, in the order in which the graphs came, implementations in `order`."""
     own = [cell for cell in found if cell.problem == PROBLEM]
     datasets, impls = list(dict.fromkeys(cell.dataset for cell in own)), order(cell.impl for cell in own)
     return sorted(own, key=lambda cell: (datasets.index(cell.dataset), impls.index(cell.impl)))
-
-
-def _whole(value) -> int | None:
-    import pandas
-
-    return None if pandas.isna(value) else int(value)
 
 
 def order(impls: Iterable[str]) -> list[str]:
@@ -96,28 +95,21 @@ def table(measurements: Iterable[Cell]) -> Table:
     """Medians of every cell, graphs in the order of the run, implementations in `order`; records and rows of the CSV
     are those of `cells`."""
     own = ordered(measurements)
-    found = cells(own)
-    tiled = {
-        phase: found[(found.impl == "tiled") & (found.phase == phase)].set_index("dataset")["median"].to_dict()
-        for phase in ("solve", "ready")
-    }
-    sized = {(cell.dataset, cell.impl, cell.threads or None): measured.sizes(cell) for cell in own}
-    whole, lines, sizes, foot = (found.phase == "ready").any(), [], [], Footnotes()
-    for (dataset, impl, threads), own in found.groupby(_CELL, sort=False, dropna=False):
-        first = own.iloc[0]
-        medians = own.set_index("phase")["median"].to_dict()
-        times = [ms(medians[name]) if name in medians else "" for name in _PHASES]
-        ratios = [
-            f"{base[dataset] / medians[phase]:.3g}" if dataset in base and phase in medians else ""
-            for phase, base in tiled.items()
-        ]
-        ready = [ms(medians["ready"]) if "ready" in medians else BLANK, ratios[1]] if whole else []
-        closed = "" if _whole(first.closure) is None else f"{int(first.closure):,}"
+    medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
+    tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}
+    whole, lines, foot = any("ready" in each for each in medians.values()), [], Footnotes()
+    for cell in own:
+        mine, base = medians[cell.key], tiled.get(cell.dataset, {})
+        solved, ready = (
+            f"{base[phase] / mine[phase]:.3g}" if phase in base and phase in mine else ""
+            for phase in ("solve", "ready")
+        )
         lines.append([
-            dataset, series_name(impl), str(_whole(first.threads) or ""), str(_whole(first.trials) or 0), *times,
-            ratios[0], *ready, closed, foot.status(first.status, first.reason),
+            cell.dataset, series_name(cell.impl), str(cell.threads or ""), str(cell.trials),
+            *(ms(mine.get(phase), "") for phase in _PHASES), solved,
+            *([ms(mine.get("ready")), ready] if whole else []), grouped(cell.positives if mine else None),
+            foot.status(cell.status, cell.reason),
         ])  # fmt: skip
-        sizes.append(sized[dataset, impl, _whole(threads)])
     notes = [
         "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
         "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device.",
@@ -128,7 +120,9 @@ def table(measurements: Iterable[Cell]) -> Table:
     ]
     at = HEADERS.index("tiled / this") + 1
     columns = ["from edges ms", "tiled / this, from edges"] if whole else []
-    headers, lines, more = measured.with_sizes([*HEADERS[:at], *columns, *HEADERS[at:]], lines, sizes)
+    headers = [*HEADERS[:at], *columns, *HEADERS[at:]]
+    headers, lines, more = measured.with_sizes(headers, lines, map(measured.sizes, own))
+    found = cells(own)
     return Table(
         PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more],
         records=measured.plain(found), file=PROBLEM, data=found,

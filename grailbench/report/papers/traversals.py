@@ -8,7 +8,7 @@ edges (`ready`), all searches of a cell and the copies of their results included
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from grailbench.report import measured
@@ -99,12 +99,6 @@ def _rank(impl: str) -> tuple[int, str]:
     return (ORDER.index(impl) if impl in ORDER else len(ORDER), impl)
 
 
-def _whole(value) -> int | None:
-    import pandas
-
-    return None if pandas.isna(value) else int(value)
-
-
 def wrong_shares(found: pandas.DataFrame) -> list[str]:
     """'harish-racy on kegg: 12 of 160 searches wrong' for each cell of which that is known."""
     wrong = found[found.wrong.notna()]
@@ -125,15 +119,14 @@ def table(measurements: Iterable[Cell]) -> Table:
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines, foot = [], Footnotes()
     for r in found.itertuples():
-        steps = _known(r.steps)
         base, whole = cpu.get((r.problem, r.dataset), (None, None))
         lines.append([
-            r.dataset, r.problem, r.impl, str(_whole(r.trials) or 0), *_ms(r.prepare, r.ms),
-            "" if steps is None else f"{steps:,.0f}", "" if not steps else short(1000 * r.ms / steps),
-            "" if _known(r.launches) is None else f"{r.launches:,.0f}", *_ms(r.transfer),
-            "" if _known(r.rate) is None else short(r.rate / 1e6),
-            *_ratio(base, r.ms), *(_ms(r.ready) if _known(r.ready) else [BLANK]),
-            *(_ratio(whole, r.ready) if _known(r.ready) else [BLANK]), foot.status(r.status, r.reason),
+            r.dataset, r.problem, r.impl, _said("{:.0f}".format, r.trials, "0"), _said(ms, r.prepare), _said(ms, r.ms),
+            _said("{:,.0f}".format, r.steps), _said(short, 1000 * r.ms / r.steps if r.steps else None),
+            _said("{:,.0f}".format, r.launches), _said(ms, r.transfer), _said(short, r.rate / 1e6),
+            _said(short, base and base / r.ms), _said(ms, r.ready, BLANK),
+            _said(short, whole and whole / r.ready, _said(lambda _: "", r.ready, BLANK)),
+            foot.status(r.status, r.reason),
         ])  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
@@ -153,13 +146,6 @@ def table(measurements: Iterable[Cell]) -> Table:
     )  # fmt: skip
 
 
-def _known(value) -> float | None:
-    return None if value is None or value != value else float(value)
-
-
-def _ratio(base, ms) -> list[str]:
-    return ["" if _known(base) is None or _known(ms) is None else short(base / ms)]
-
-
-def _ms(*values) -> list[str]:
-    return ["" if _known(value) is None else ms(value) for value in values]
+def _said(text: Callable[[float], str], value: float | None, none: str = "") -> str:
+    """A value as text; `none` for None and NaN."""
+    return none if value is None or value != value else text(value)
