@@ -29,7 +29,8 @@ ROWS = Marks(
     NAMES, y=Axis(scale="names"),
 )  # fmt: skip
 BARS = Bars((Panel("bars", (Bar("config", (Part("one", 1.0, "1 ms"), Part(NAMES[1], 2.0, "2 ms")), "3 ms"),)),), NAMES)
-GRID = Grid(("first", "second"), (("kegg", (Tile("2.00×", 0.3), Tile("WRONG", bad=True))),))
+LONG = "sequential d=2 dfs filters level,tree,hubs lexicographic order 16 threads"
+GRID = Grid(("first", "second"), (("kegg", ()), (LONG, (Tile("2.00×", 0.3), Tile("WRONG", bad=True)))))
 FORMS = {"marks": MARKS, "rows": ROWS, "bars": BARS, "grid": GRID}
 
 
@@ -79,6 +80,20 @@ def test_what_has_no_mark_is_said_in_its_place():
     data = dict(draw.files(unavailable, "source", "svg"))
     assert "nobody looked" in "".join(texts(ElementTree.fromstring(data["edges.svg"])))
     assert not figure(Bars((), ())).drawable
+
+
+def test_a_long_name_of_a_line_stands_whole():
+    assert LONG in " ".join(texts(drawn(GRID)))
+    assert "kegg" in texts(drawn(GRID))
+
+
+def test_a_graph_that_goes_on_on_another_page_is_named_there_again():
+    lines = [("kegg", ()), *((f"line {i}", (Tile("1"), Tile("2"))) for i in range(50))]
+    first, second, _ = (
+        content.decode() for _, content in draw.files(figure(Grid(("a", "b"), tuple(lines))), "", "svg")
+    )
+    assert ">kegg<" in first
+    assert ">kegg<" in second
 
 
 def test_names_are_text_and_no_markup_and_no_formula():

@@ -123,7 +123,8 @@ class Bars:
 
 @dataclass(frozen=True)
 class Grid:
-    """Lines of tinted texts: the names of its columns, and each line's name and tiles."""
+    """Lines of tinted texts: the names of its columns, and each line's name and tiles. A line without tiles is a
+    heading."""
 
     columns: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Tile, ...]], ...]

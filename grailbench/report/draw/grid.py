@@ -4,42 +4,66 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Sheet, inches, rows
-from grailbench.report.figure import Grid
-from grailbench.words import clip
+from grailbench.report.figure import Grid, Tile
 
 _WIDE, _TALL, _LINE = 0.6, 0.19, 0.12  # inches of a tile, and of a line of text
-_NAME = 38  # letters of a line's name
+_NAME = 32  # letters of a line of a name
+_HEADS = 2.2  # inches at most of the names of columns
 
 
 def blocks(form: Grid) -> list[Block]:
     """As many columns as fit side by side, the rest below; no more lines than fit a page."""
-    left = max((inches(clip(name, _NAME)) for name, _ in form.lines), default=0.0) + 0.15
+    left = max((inches(line) for name, tiles in form.lines if tiles for line in _wrapped(name)), default=0.0) + 0.15
     most = max(1, int((WIDTH - left) / _WIDE))
     across = math.ceil(len(form.columns) / math.ceil(len(form.columns) / most)) if form.columns else 1
-    columns, found = range(len(form.columns)), []
-    tallest = max((len(tile.text.split("\n")) for _, tiles in form.lines for tile in tiles), default=1)
-    for lines in rows(form.lines, int((TALL - 2.2) / (_TALL + _LINE * (tallest - 1)))):
-        heights = [_TALL + _LINE * max(tile.text.count("\n") for tile in tiles) for _, tiles in lines]
-        for own in rows(columns, across):
+    found = []
+    for lines in _chunks(form.lines):
+        for own in rows(range(len(form.columns)), across):
             heads = [textwrap.wrap(form.columns[i], 26) for i in own]
             above = max(inches(line) for head in heads for line in head) + 0.12
 
-            def draw(sheet: Sheet, top: float, own=own, lines=lines, heights=heights, heads=heads, above=above):
-                _draw(sheet, top + above, [(name, [tiles[i] for i in own]) for name, tiles in lines], heights, heads)
+            def draw(sheet: Sheet, top: float, own=own, lines=lines, heads=heads, above=above):
+                shown = [(name, [tiles[i] for i in own] if tiles else []) for name, tiles in lines]
+                _draw(sheet, top + above, shown, [_tall(line) for line in lines], heads, left)
 
-            found.append(Block(above + sum(heights) + 0.2, draw))
+            found.append(Block(above + sum(map(_tall, lines)) + 0.2, draw))
     return found
 
 
-def _draw(sheet: Sheet, top: float, lines: list, heights: list[float], heads: list[list[str]]) -> None:
+def _wrapped(name: str) -> list[str]:
+    return textwrap.wrap(name, _NAME) or [""]
+
+
+def _tall(line: tuple[str, tuple[Tile, ...]]) -> float:
+    """Inches of a line: as many lines of text as its name or a tile has."""
+    name, tiles = line
+    texts = [len(_wrapped(name)) if tiles else 1, *(tile.text.count("\n") + 1 for tile in tiles)]
+    return _TALL + _LINE * (max(texts) - 1)
+
+
+def _chunks(lines: Iterable[tuple]) -> list[list[tuple]]:
+    """Lines that fit a page; a heading stays with the line below it, and stands above what goes on on another page."""
+    found, left, heading = [], 0.0, []
+    for line in lines:
+        if not line[1]:
+            heading = [line]
+        if _tall(line) + (0 if line[1] else _TALL) > left:
+            found.append([*(heading if line[1] else [])])
+            left = TALL - _HEADS - _TALL * len(found[-1])
+        found[-1].append(line)
+        left -= _tall(line)
+    return found
+
+
+def _draw(sheet: Sheet, top: float, lines: list, heights: list[float], heads: list[list[str]], left: float) -> None:
+    """Lines of these heights below the names of columns; `left`: inches of the names of lines."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 
-    left = WIDTH - _WIDE * len(heads) - 0.02
-    left = min(left, max(inches(clip(name, _NAME)) for name, _ in lines) + 0.15)
     axes = sheet.axes(0, top, WIDTH, sum(heights))
     axes.set_axis_off()
     axes.set(xlim=(0, WIDTH), ylim=(sum(heights), 0))
@@ -50,7 +74,11 @@ def _draw(sheet: Sheet, top: float, lines: list, heights: list[float], heads: li
                   fontsize=SMALL, color=style.SOFT, linespacing=1.1)  # fmt: skip
     for i, (name, tiles) in enumerate(lines):
         y, tall = sum(heights[:i]), heights[i]
-        axes.text(left - 0.08, y + tall / 2, clip(name, _NAME), ha="right", va="center", fontsize=SMALL)
+        if not tiles:
+            axes.text(0.05, y + tall / 2, name, va="center", fontsize=SMALL, fontweight="bold")
+            continue
+        axes.text(left - 0.08, y + tall / 2, "\n".join(_wrapped(name)), ha="right", va="center", fontsize=SMALL,
+                  linespacing=1.1)  # fmt: skip
         for column, tile in enumerate(tiles):
             x = left + _WIDE * column
             corners.append([(x, y), (x + _WIDE, y), (x + _WIDE, y + tall), (x, y + tall)])

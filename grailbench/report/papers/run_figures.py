@@ -101,12 +101,14 @@ def _bar(title: str, config: str, rows: list) -> Bar:
 
 
 def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A line a cell, a column a part, its share of the trial as the depth of its tint."""
+    """A heading a graph, below it a line a cell; a column a part, the deeper in colour the larger its share."""
     parts = [name for name in frame.columns if name not in figures.HEAD and frame[name].notna().any()]
-    lines = [
-        (f"{graph_label(shown)}: {shown.config}", tuple(_share(row, part, parts) for part in parts))
-        for shown, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True)
-    ]
+    lines, graph = [], None
+    for shown, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True):
+        if graph_label(shown) != graph:
+            graph = graph_label(shown)
+            lines.append((graph, ()))
+        lines.append((shown.config, tuple(_share(row, part, parts) for part in parts)))
     return Figure("phase-table", frame, Grid(tuple(parts), tuple(lines) if parts else ()), _notes(frame, sampled))
 
 
@@ -114,7 +116,7 @@ def _share(row, part: str, parts: list[str]) -> Tile:
     if row.status not in SOUND:
         return Tile(_word(row.status), bad=True) if part == parts[0] else Tile("")
     value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
-    return Tile(short(row[part]), 0.0 if math.isnan(value) else value)
+    return Tile(short(row[part]), 0.0 if math.isnan(value) else math.sqrt(value))
 
 
 def _word(status: str) -> str:
