@@ -147,13 +147,13 @@ def deadline(seconds: float | None):
 
 
 @contextmanager
-def prompt_interrupts(last_words: Callable[[], None], leave: bool = True):
+def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
     """Let Ctrl-C (a polite kill, a lost terminal) end the block soon even while a long kernel runs in the main thread.
 
     The main thread gets a KeyboardInterrupt, and so does who called: whatever else comes of it in the block, a
     SystemError of compiled code above all, leaves the block as that. Where the main thread has not left the block
     `PATIENCE_SECONDS` later (without `leave`: has not heard of it, as in a kernel it cannot), a watching thread calls
-    `last_words` and ends the process with code 130. That thread sleeps in a read until a signal comes, and so disturbs
+    `before_exit` and ends the process with code 130. That thread sleeps in a read until a signal comes, and so disturbs
     no measurement. Blocks may be nested. A signal that the process was started to ignore stays ignored.
     """
     numbers = [number for number in INTERRUPTS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
@@ -167,7 +167,7 @@ def prompt_interrupts(last_words: Callable[[], None], leave: bool = True):
     def watch():
         while word := heard.recv(64):
             if set(numbers) & set(word) and not left.wait(PATIENCE_SECONDS) and (leave or not _heard.is_set()):
-                last_words()
+                before_exit()
                 os._exit(130)
 
     outer = _heard.is_set()

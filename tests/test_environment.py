@@ -32,8 +32,9 @@ def test_code_version_changes_with_a_measuring_source_and_no_other(monkeypatch, 
     (package / "bench" / "a.py").write_text("x = 1\n")
     monkeypatch.setattr(environment, "__file__", str(package / "bench" / "environment.py"))
     before = environment.code_version()
-    (package / "report").mkdir()
-    (package / "report" / "b.py").write_text("y = 1\n")
+    for name in ("cli", "report", "datasets", "runs", "limits"):
+        (package / name).mkdir()
+        (package / name / "b.py").write_text("y = 1\n")
     assert environment.code_version() == before
     (package / "bench" / "a.py").write_text("x = 2\n")
     assert environment.code_version() != before

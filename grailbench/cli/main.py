@@ -94,7 +94,7 @@ def main(argv: list[str] | None = None) -> None:
 def _run(argv: list[str] | None) -> int:
     """The exit code of a command, whose error was printed."""
     try:
-        with prompt_interrupts(_last_words, leave=False):
+        with prompt_interrupts(_before_exit, leave=False):
             code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
     except GrailbenchError as error:
         click.echo(error if error.exit_code == INTERRUPTED else f"error: {error}", err=True)
@@ -105,9 +105,9 @@ def _run(argv: list[str] | None) -> int:
     except OSError as error:
         if kernelcache.forget(error):
             return _run(argv)
-        told = of_system(error)
-        click.echo(f"error: {told}", err=True)
-        return told.exit_code
+        explained = of_system(error)
+        click.echo(f"error: {explained}", err=True)
+        return explained.exit_code
     except MemoryError as error:
         click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
         return TooLittleMemory.exit_code
@@ -132,7 +132,7 @@ def _in_words(error: click.ClickException) -> str:
     return "\n".join([*lines, f"error: {error.format_message()}"])
 
 
-def _last_words() -> None:
+def _before_exit() -> None:
     with suppress(OSError):
         os.write(2, f"{KEPT}\n".encode())
 

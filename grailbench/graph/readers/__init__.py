@@ -105,8 +105,8 @@ def read_source(
     try:
         text = without_bom(source.text, source.path)
         loaded = perf_counter()
-        told, format = format is not None, format or _format_of(text[:_HEAD].tobytes(), source.path)
-        asked = {"told": told, "vertices": vertices, "renumber": renumber} if format == "edges" else {}
+        named, format = format is not None, format or _format_of(text[:_HEAD].tobytes(), source.path)
+        asked = {"named": named, "vertices": vertices, "renumber": renumber} if format == "edges" else {}
         if not asked and (vertices is not None or renumber):
             raise InputError(f"--vertices and --renumber are for edge lists; this is {format}", path=source.path)
         module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")

@@ -105,17 +105,17 @@ class _Header:
 
 
 def read_edges(
-    path: Path, text: np.ndarray, told: bool = True, vertices: int | None = None, renumber: bool = False
+    path: Path, text: np.ndarray, named: bool = True, vertices: int | None = None, renumber: bool = False
 ) -> Found:
     """The graph in an edge list (uint8[size]). Raises InputError, TooLittleMemory.
 
-    told      whether somebody said that it is one; if not, lines of different lengths are refused where no header
+    named     whether somebody said that it is one; if not, lines of different lengths are refused where no header
               speaks for an edge list, because an adjacency list looks like that
     vertices  the count, in the stead of a header's
     renumber  whether the ids that occur are the vertices, in ascending order, whatever count is stated
     """
     header = _edge_header(path, text)
-    told |= header.konect or header.vertices is not None
+    named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
     if header.vertices is not None:
@@ -128,7 +128,7 @@ def read_edges(
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
     if status != DONE:
         raise _edge_fault(path, text, state, status, header.first)
-    if state[VARIED] and not told:
+    if state[VARIED] and not named:
         raise InputError(
             "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
             remedy=f"--format edges if they are edges, some with a weight; {_ADJACENCY}",
