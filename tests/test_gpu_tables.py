@@ -4,8 +4,8 @@ import pytest
 from stored import lost, made, trials
 from tabled import parts, table_markdown
 
-from grailbench.report import document, figures
-from grailbench.report.papers import beside, thesis
+from grailbench.report import document
+from grailbench.report.papers import beside, thesis, thesis_figures
 from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.render.json import records
 from grailbench.runs.cells import cells
@@ -309,7 +309,9 @@ def test_page_holds_the_tables():
 
 def weights(*groups):
     found = cells(frame(*groups))
-    return figures.weights([thesis.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + thesis.others(found))
+    return thesis_figures.weights_frame(
+        [thesis.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + thesis.others(found)
+    )
 
 
 def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
@@ -341,7 +343,7 @@ def test_look_alikes_are_no_part_of_a_data_set():
 
 def test_times_that_two_tables_print_are_drawn_once():
     report = document.make(made(frame(labels(), search(), sequential(2)), {}))
-    shown = figures.printed(report.tables)
+    shown = thesis_figures.printed_frame(report.tables)
     assert not shown.duplicated(["dataset", "column"]).any()
     assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)
     assert "Queries on GPU" not in set(shown.column)
