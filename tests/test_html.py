@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 from commands import call
-from stored import HOSTILE, everything, lost, store, trials, unguided
+from stored import HOSTILE, everything, lost, row, store, trials, unguided
 
 from grailbench.errors import InputError
 from grailbench.report import document
@@ -180,6 +180,24 @@ def test_run_without_print_or_counters_has_a_page_too(tmp_path):
     assert 'id="counters"' in text
     assert "did not count" in text
     assert 'id="peers"' not in text
+
+
+def test_a_run_of_several_problems_has_all_of_them_on_its_page(tmp_path, capsys):
+    solved = {"problem": "closure", "phase": "solve", "dim": None, "search": None, "query_set": "all", "planned": 3}
+    others = [row(**solved, impl=impl, ms=ms + trial, trial=trial) for impl, ms in (("tiled", 4.0), ("naive", 8.0))
+              for trial in range(3)]  # fmt: skip
+    folder = store(tmp_path / "run", [*trials(), *unguided(), *others])
+    text = page_of(document.of_run(str(folder)))
+    answer = text.partition('class="answer"')[2].partition("</ul>")[0]
+    assert "times as fast as" in answer
+    assert "Closures" in answer
+    for name in ("edges", "speedup", "closure", "cells"):
+        assert f'<section id="{name}">' in text
+    assert text.index('class="answer"') < text.index("<table")
+    assert len(Page(text).all("table", **{"class": "heat"})) == 2
+    file = f"--html={tmp_path / 'page.html'}"
+    assert call(capsys, "report", folder, file, "--reference", "naive")[0] == 0
+    assert call(capsys, "report", folder, file, "--reference", "moon")[0] == 2
 
 
 def test_sittings_on_other_machines_are_told(tmp_path):

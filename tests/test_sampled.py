@@ -11,6 +11,7 @@ from grailbench.cli.views.live import View
 from grailbench.report import document, plots
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import computation, run_figures
+from grailbench.report.render.csv import csv
 from grailbench.runs import folder as results
 from grailbench.runs.cells import cells
 from grailbench.runs.rows import FIELDS, sampled
@@ -135,7 +136,7 @@ def test_claims_say_how_many_of_their_ratios_are_sampled():
     assert counted["labeling", "benchmark"] == counted["memory", "home-made"] == 0
     lines = computation.claims_table(found).lines
     assert any("3 sampled" in line[-2] for line in lines)
-    assert "sampled" in computation.checks_csv(found).splitlines()[0].split(",")
+    assert "sampled" in csv([computation.claims_table(found)]).splitlines()[0].split(",")
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json"])
