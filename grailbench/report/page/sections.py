@@ -128,13 +128,15 @@ def _named(report: Report, names: Iterable[str]) -> list[Table]:
 
 
 def _tables(found: Iterable[Table], last: int = 0) -> list[Block]:
-    """Tables and their data, those of one file once. `last`: how many of their lines stay last when they are sorted."""
-    blocks, files = [], {}
+    """Tables, and the data of each file below the last that it has. `last`: how many of their lines stay last when they
+    are sorted."""
+    found, blocks = list(found), []
     for table in found:
         blocks.append(("table", replace(table, ends=frozenset([len(table.lines) - last - 1])) if last else table))
-        if table.data is not None:
-            files.setdefault(table.file, []).append(table)
-    return [*blocks, *(("data", (name, csv(tables))) for name, tables in files.items())]
+        of_file = [each for each in found if each.data is not None and each.file == table.file]
+        if of_file and table is of_file[-1]:
+            blocks.append(("data", (table.file, csv(of_file))))
+    return blocks
 
 
 def _figure(figure: Figure) -> list[Block]:

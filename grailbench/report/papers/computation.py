@@ -18,7 +18,7 @@ from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Table
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
-from grailbench.words import count
+from grailbench.words import BLANK, count
 
 if TYPE_CHECKING:
     pass
@@ -298,7 +298,7 @@ def claims_table(found: list[Check]) -> Table:
         over += f", {each.lost} lost" if each.lost else ""
         over += f", {each.sampled} sampled" if each.sampled else ""
         over += f"; {each.unmatched} unmatched" if each.unmatched else ""
-        ours = "–" if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
+        ours = BLANK if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
         lines.append([
             f"{each.claim.what}, {each.claim.set}", each.reading, each.series,
             "generated" if each.generated else "real", f"{each.claim.printed}×", ours, over, each.verdict,

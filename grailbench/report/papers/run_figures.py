@@ -16,7 +16,7 @@ from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
 from grailbench.runs.cells import Cell
 from grailbench.runs.rows import SOUND
-from grailbench.words import clip, short, times
+from grailbench.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
     import pandas
@@ -187,12 +187,12 @@ def _ratio(row) -> Tile:
     if row is None:
         return Tile("")
     if not row.speedup > 0:
-        return Tile("–") if row.status in SOUND else Tile(_word(row.status), bad=True)
+        return Tile(BLANK) if row.status in SOUND else Tile(_word(row.status), bad=True)
     return Tile(times(row.speedup), math.copysign(style.depth(row.speedup), row.speedup - 1.0))
 
 
 def _mean(mean: figures.MeanSpeedup | None) -> Tile:
     if mean is None:
-        return Tile("–")
+        return Tile(BLANK)
     text = f"{times(mean.speedup)}\n{figures.over(mean)}".replace(", ", "\n")
     return Tile(text, math.copysign(style.depth(mean.speedup), mean.speedup - 1.0))
