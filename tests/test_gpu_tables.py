@@ -2,7 +2,7 @@
 
 import pytest
 from stored import lost, made, trials
-from tabled import parts, table_markdown
+from tabled import all_records, parts, table_markdown
 
 from grailbench.report import document
 from grailbench.report.papers import beside, thesis, thesis_figures
@@ -292,7 +292,7 @@ def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
     assert "2.4" in report.left_out
     names = {path.name for path in document.write(report, out=tmp_path / "report")}
     assert {"table-6.1.csv", "table-6.4.csv"} <= names
-    assert all(record["table"] for record in document.records(report))
+    assert all(record["table"] for record in all_records(report))
 
 
 def test_page_holds_the_tables():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from stored import made
-from tabled import parts
+from tabled import all_records, parts
 from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 
 from grailbench.report import document, measured, ranking
@@ -147,11 +147,11 @@ def test_header_says_nothing_of_print_where_nothing_stands_beside_it():
 
 
 def test_json_has_a_record_a_cell():
-    found = [json.loads(json.dumps(each)) for each in document.records(report(rows(dim=5, index_bytes=7), rows()))]
+    found = [json.loads(json.dumps(each)) for each in all_records(report(rows(dim=5, index_bytes=7), rows()))]
     assert [(e["dim"], e["query_ms"], e["index_bytes"]) for e in found if e["table"] == "cells"] == [
         (2, 3.0, None), (5, 3.0, 7)
     ]  # fmt: skip
-    assert {e["table"] for e in document.records(report(rows(), names=["2.4"]))} == {"2.4"}
+    assert {e["table"] for e in all_records(report(rows(), names=["2.4"]))} == {"2.4"}
 
 
 # ------------------------------------------------------------------ the ranking
@@ -240,7 +240,7 @@ def test_a_sound_cell_that_was_not_timed_from_edges_is_not_ranked_by_ready():
 
 def test_json_of_a_run_with_peers_has_every_place():
     group = peer_rows("kegg", 1.0, 2.0) + peer_rows("human", 1.0, 8.0)
-    found = [json.loads(json.dumps(each)) for each in document.records(report(group)) if each["table"] == "ranking"]
+    found = [json.loads(json.dumps(each)) for each in all_records(report(group)) if each["table"] == "ranking"]
     means = [(each["place"], each["configuration"], each["geometric_mean"]) for each in found if not each["dataset"]]
     assert means[0][:2] == (1, "sequential d=2 dfs filters level,tree")
     assert means[1][2] == pytest.approx(4.0)

@@ -16,7 +16,6 @@ from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
-from grailbench.report.render import json
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown
@@ -148,12 +147,6 @@ def check_measured(report: Report) -> None:
     """Raises NothingMeasured when no cell of the run has a sound time."""
     if not any(cell.sound for cell in report.run.cells):
         raise NothingMeasured(f"{report.title}: no cell was measured ({report.status_counts()})")
-
-
-def records(report: Report) -> Iterator[dict]:
-    """The ranking's plain records and one a cell of the run, then one a table cell, the claims', the peers'."""
-    for table in report.shown:
-        yield from json.records(table)
 
 
 def make(run: Run, names: Iterable[str] = ()) -> Report:

@@ -60,11 +60,6 @@ class Filled:
     third: str
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def measured(self) -> int:
-        """Number of rows that hold at least one measured value."""
-        return sum(any(e.measured is not None for e in row.entries.values()) for row in self.rows)
-
 
 def heading(filled: Filled) -> str:
     """'Table 2.4: Sparse tests (all times in ms)'; other tables have their caption alone."""
