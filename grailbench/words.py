@@ -141,14 +141,9 @@ def clock(seconds: float) -> str:
 # ------------------------------------------------------------------ things and their names
 
 
-def plural(number: int, thing: str) -> str:
-    """The thing, in the plural unless there is one: 'cell', 'cells'."""
-    return thing if number == 1 else f"{thing}s"
-
-
 def count(number: int, thing: str) -> str:
     """So many of a thing: '1 cell', '3 cells', '1,448 cells'."""
-    return f"{number:,} {plural(number, thing)}"
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def some(names: Iterable[object], most: int = 3, thing: str = "", between: str = ", ") -> str:
