@@ -69,7 +69,8 @@ def segmented(width, identity, combine, load, put):
                     gathered[i] = combine(i, gathered[i], value[i])
             else:
                 for j in range(STEPS):
-                    same = lane + (1 << j) < WARP and shuffle_down(u, 1 << j) == u
+                    whose = shuffle_down(u, 1 << j)  # by every lane: one behind an 'and' would wait for ever
+                    same = lane + (1 << j) < WARP and whose == u
                     for i in range(width):
                         other = shuffle_down(value[i], 1 << j)
                         if same:
