@@ -31,7 +31,7 @@ SKIPPED = {
 }
 #: what is put in the place of what, in this order
 REPLACED = (
-    (r" \| .*", ""),  # the shell's part
+    (r" [|>] .*", ""),  # the shell's part
     (r"^fetch\b(.*)", r"fetch\1 --offline"),
     (r" --mirror \S+", ""),
     (r"^generate --measure kegg\b", "generate --measure held"),
@@ -44,7 +44,7 @@ REPLACED = (
     (r"^run (?!--resume)(.*?)( --trials \d+)?$", r"run \1 --trials 1"),
     (r"results/runs/\S+", "RUN-A"),
     (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
-    (r"results/baselines/(\S+\.(?:toml|json))", rf"{ROOT}/results/baselines/\1"),
+    (r"results/baselines/(\S+\.(?:toml|json|md))", rf"{ROOT}/results/baselines/\1"),
 )
 #: exit codes that are right here: no graph is held, nothing is faster twice, no GPU
 CODES = {"fetch": {2}, "compare": {0, 1, 3}, "limits --only gpu": {0, 4}, "limits --simulate": {0, 4}}

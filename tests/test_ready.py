@@ -10,7 +10,6 @@ from strategies import dag_of, graph_of
 from watchers import Silent
 
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.provide import raw_edges
 from grailbench.bench.runner import run
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import PROBLEMS, implementations, problem
@@ -81,7 +80,7 @@ def test_without_an_index_ready_ends_with_all_answers_on_the_host(solved, name, 
     data = home.data(graph, spec)
     asked = home.workload(spec, graph, data, None).asked
     case = cls, home.params(seed=5), data, asked
-    found, without = tried(*case, raw_edges(graph)), tried(*case, None)
+    found, without = tried(*case, graph.raw), tried(*case, None)
     parts = assert_whole(found, without)
     outside = {phase for under, phase in without if not under}
     made = {"input"} if solved == "closure" else {"rows"} if solved == "bfs" else {"rows", "weights"}

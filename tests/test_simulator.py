@@ -25,7 +25,7 @@ def simulator(request, tmp_path):
 def test_the_base_install_has_numbas_own_simulator_alone(tmp_path):
     code, out = in_python(
         f"{SHARED}import sys, numba.cuda\n"
-        "for name in ('numba_cuda', 'pytest', 'matplotlib', 'pyreachability'):\n"
+        "for name in ('numba_cuda', 'pytest', 'networkx', 'pyreachability'):\n"
         "    try: __import__(name)\n"
         "    except ImportError: continue\n"
         "    sys.exit(name)\n"
