@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from grailbench.report.papers import beside
+from grailbench.report.papers import beside, thesis
 from grailbench.report.render.json import records
 from grailbench.report.render.markdown import markdown
+from grailbench.runs.cells import cells
+
+KEGG = {"vertices": 3618, "edges": 5576}
+ENVIRONMENT = {
+    "cpu": "Test CPU",
+    "cores": 2,
+    "memory_bytes": 2**33,
+    "os": "Linux",
+    "commit": "a" * 40,
+    "dirty": True,
+}
 
 
 def parts(table):
@@ -20,3 +31,45 @@ def table_markdown(filled):
 def all_records(report):
     """The plain records of all tables of a report, as `--json` prints them."""
     return [record for table in report.shown for record in records(table)]
+
+
+def rows(dataset="kegg", impl="sequential", dim=2, search="dfs", ms=(2.0, 4.0), phase="query", **other):
+    """A row a trial, as the runner writes them."""
+    base = {
+        "dataset": dataset, "impl": impl, "dim": dim, "search": search, "filters": "none", "threads": None,
+        "order": "random", "seed": 1, "query_set": "random-100000-s1", "queries": 100_000, "positives": 20146,
+        "status": "ok", "reason": None, "phase": phase, "under": "",
+    }  # fmt: skip
+    return [{**base, "trial": i, "ms": value, **other} for i, value in enumerate(ms)]
+
+
+def unguided(dataset="kegg", **other):
+    return rows(dataset, "dfs", dim=None, search=None, filters=None, order=None, **other)
+
+
+def parallel(threads=2, **other):
+    return rows(impl="parallel", threads=threads, **other)
+
+
+def built(*groups, name="2.4", graphs=None, planned=None):
+    frame = [row for group in groups for row in group]
+    return thesis.build(name, cells(frame, planned), graphs or {})
+
+
+def filled_rows(table):
+    """How many rows have a measured value."""
+    return sum(any(e.measured is not None for e in row.entries.values()) for row in table.rows)
+
+
+def entry(table, column, dataset="kegg"):
+    return next(row for row in table.rows if row.dataset == dataset).entries[column]
+
+
+def peer_rows(dataset, ours, theirs):
+    return rows(dataset, ms=(ours,), filters="level,tree", threads=None) + rows(
+        dataset, "peer:pyreachability-GRAIL", search=None, filters=None, order=None, ms=(theirs,)
+    )
+
+
+def peer(name="grail", **other):
+    return rows("kegg", f"peer:pyreachability-{name}", **{"search": None, "filters": None, "order": None} | other)

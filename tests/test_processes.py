@@ -129,7 +129,8 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     from grailbench.reachability.cpu import search, traverse
     from grailbench.reachability.queries import QuerySpec
 
-    params = {"dim": 7, "search": "dfs", "filters": "none", "threads": None, "order": "random", "seed": 1, "devices": None}
+    params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
+    params |= {"threads": None, "devices": None}
     cell = Cell(dataset="none", impl="sequential", queries=QuerySpec("random", 5, 1), **params)
     kernels = traverse.label_pair, search.answer_blocks
     passes.prime(cell)
