@@ -34,7 +34,7 @@ def blocks(form: Marks) -> list[Block]:
                 left = _gutter(panel) if form.y.scale == "names" else 0.5
                 wide = WIDTH / across
                 tall = _tall(panel) if form.y.scale == "names" else _PLOT[across == 1]
-                box = wide - left - 0.16, tall
+                box = wide - left - _margin(panel), tall
                 _panel(sheet, sheet.axes(i * wide + left, top + over, *box), form, panel, *box)
 
         found.append(Block(over + height + below, draw))
@@ -54,6 +54,12 @@ def _tall(panel: Panel) -> float:
 
 def _gutter(panel: Panel) -> float:
     return max(inches(clip(name, 26)) for name in _names(panel)) + 0.12
+
+
+def _margin(panel: Panel) -> float:
+    """Inches on the right of a panel: as the slanted name above its last graph needs."""
+    _, name = max(panel.above, default=(0, ""))
+    return max(0.16, inches(name) * 0.77 - 0.1)
 
 
 def _panel(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall: float) -> None:
