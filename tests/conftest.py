@@ -119,3 +119,36 @@ def large(session_cache):
     graph = Graph.from_edges(200_000, *chains(200_000))
     save_graph(session_cache / "imported" / "large.npz", graph, {"name": "large"})
     return "large"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Path: an empty cache of this test's own, and no proxy."""
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Path: an empty folder, to be served."""
+    (tmp_path / "served").mkdir()
+    return tmp_path / "served"
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """A function: write `content` as `name`, read it, give the InputError; its message must name the file."""
+
+    def attempt(content, name, format=None):
+        from grailbench.errors import InputError
+        from grailbench.graph.readers import read_graph
+
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(InputError) as caught:
+            read_graph(path, format)
+        assert str(path) in str(caught.value)
+        return caught.value
+
+    return attempt

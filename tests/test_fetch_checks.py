@@ -15,18 +15,7 @@ from grailbench.datasets.extract import Limits, unpack
 from grailbench.datasets.fetch import fetch, local_file
 from grailbench.errors import InputError
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_PROXY", "*")
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "served").mkdir()
-    return tmp_path / "served"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def test_a_wrong_checksum_leaves_nothing_and_names_both(folder, cache):

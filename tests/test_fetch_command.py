@@ -15,18 +15,7 @@ from grailbench.datasets import library, locate
 from grailbench.datasets.fetch import fetch
 from grailbench.errors import CheckFailed, InputError
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_PROXY", "*")
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "served").mkdir()
-    return tmp_path / "served"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture

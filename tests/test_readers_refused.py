@@ -23,21 +23,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("graphs")
 
 
-@pytest.fixture
-def refused(tmp_path):
-    """A function: write `content` as `name`, read it, give the InputError; its message must name the file."""
-
-    def attempt(content, name, format=None):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        with pytest.raises(InputError) as caught:
-            read_graph(path, format)
-        assert str(path) in str(caught.value)
-        return caught.value
-
-    return attempt
-
-
 # ---------------------------------------------------------------------------------------- .gra refused
 
 
