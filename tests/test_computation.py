@@ -139,6 +139,7 @@ def test_figures_are_drawn_the_same_each_time(tmp_path, number):
         assert a.read_bytes() == b.read_bytes()
 
 
+@pytest.mark.slow
 def test_lost_cells_are_named_in_the_drawing(tmp_path):
     run = store(tmp_path / "run", evaluation())
     drawn = plots.write(str(run), ["computation-4"], form="svg")[0].read_text()
@@ -146,6 +147,7 @@ def test_lost_cells_are_named_in_the_drawing(tmp_path):
     assert "TIMEOUT" in drawn
 
 
+@pytest.mark.slow
 def test_series_without_a_value_have_no_panel(tmp_path):
     shared = [row | ({"host_peak_bytes": None} if row["impl"] == "gpu-path" else {}) for row in evaluation()]
     rows = [row for row in shared if row["status"] == "ok"]
@@ -155,6 +157,7 @@ def test_series_without_a_value_have_no_panel(tmp_path):
     assert "gpu-path host" not in drawn
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_said_so(tmp_path):
     run = store(tmp_path / "run", [row | {"host_peak_bytes": None, "device_peak_bytes": None} for row in evaluation()])
     cpu = store(tmp_path / "cpu", [row for row in evaluation() if row["impl"] != "gpu-path"])
@@ -249,6 +252,7 @@ def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(report):
     assert not [note for note in computation.claims_table([one]).notes if "not measured, add" in note]
 
 
+@pytest.mark.slow
 def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):
     from test_html import Page
 

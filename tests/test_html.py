@@ -22,6 +22,8 @@ from grailbench.report.page import page as page_of
 from grailbench.report.render.html import html
 from grailbench.report.table import Table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
