@@ -213,6 +213,15 @@ def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(real_graphs)
         assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
+@pytest.mark.parametrize("n", [2_700, 2_900, 3_000, 3_071, 3_072, 3_073])
+def test_labels_of_a_graph_that_takes_about_48_kib_of_shared_memory(n):
+    """A block may take 48 KiB without leave, its static memory and the graph's, 16 bytes a vertex, together."""
+    dag = dag_of(n, [(u, v) for u in range(n) for v in (u + 1, 2 * u + 1) if u < v < n])
+    assert implementation("gpu-fused").build(dag, Params(dim=2), NoTimer()).check_labels(dag) is None
+
+
 @pytest.mark.parametrize("devices", [1, 2, 3])
 def test_several_gpus_label_and_answer_as_one(devices):
     if several.count() < devices:

@@ -129,7 +129,7 @@ class Prepared:
         self._places = (ctypes.c_void_p * len(self._cells))(*(ctypes.addressof(cell) for cell in self._cells))
         handle = int(compiled._codelibrary.get_cufunc().handle)
         doing = _launching(kernel.py_func.__name__, shape, shared_bytes)
-        if shared_bytes > _PLAIN_SHARED:
+        if shared_bytes:  # the 48 KiB that need no leave are for static and dynamic memory together
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
             check(set_to, doing)
@@ -159,9 +159,6 @@ def prepared_copy(to, source) -> Callable[[], None]:
     call = driver.cuMemcpyHtoD if inward else driver.cuMemcpyDtoH
     doing = f"copy {host.nbytes:,} bytes {'to' if inward else 'from'} the device"
     return lambda: check(call(*fixed), doing)
-
-
-_PLAIN_SHARED = 48 * 1024
 
 
 #: results of the driver that say what the device cannot do, and not that a kernel went wrong
