@@ -19,6 +19,9 @@ ifneq ($(strip $(MIRROR)),)
 export GRAILBENCH_MIRROR := $(strip $(MIRROR))
 endif
 
+# Tests start hundreds of processes: compiled modules are kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install dev bench test check lint clean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from graphlib import TopologicalSorter
 
@@ -51,6 +52,7 @@ def allowed():
     return {name: cell if cell == "all" else set(re.findall(r"`(\w+)`", cell)) for name, cell in rows}, set(bottom)
 
 
+@functools.cache
 def ours(name, text):
     """The modules of the package that a module imports. `PROBLEMS` of the contract names modules of problems, which are
     imported when they are asked for; that is the one place where they may be named."""

@@ -35,6 +35,7 @@ def test_a_run_compared_with_itself_20_times_gives_no_alarm(stored):
         assert found.exit_code == 0
 
 
+@pytest.mark.slow
 def test_repeated_runs_of_a_noisy_cell_hardly_ever_alarm(stored):
     runs = [stored(f"run{seed}", cell(ms=steady(10.0, seed, scale=0.1))) for seed in range(200)]
     alarms = [compare.of_runs(a, b).exit_code for a, b in pairwise(runs)]

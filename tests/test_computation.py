@@ -321,6 +321,7 @@ def test_each_batch_is_a_bar_of_its_own(batches):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_batches_that_are_not_the_papers_are_in_panels_of_their_own(tmp_path):
     of = {"dataset": "dag_01-like", "dim": 1}
     rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]

@@ -30,6 +30,7 @@ def test_labeling_scans_every_edge_once_a_pair(graph, dim):
     assert counters["label_edges_scanned"] == dim * dag.edges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filters", [(), ALL])
 @pytest.mark.parametrize("name", ["sequential", "parallel", "dfs", "bfs"])
 @given(graph=digraphs())

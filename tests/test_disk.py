@@ -140,6 +140,7 @@ def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
     one_line(told, 2, f"{gra}/run: cannot be made: Not a directory")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["report", "plot", "export", "limits", "generate"])
 def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_path, command):
     if command in ("report", "plot"):

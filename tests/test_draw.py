@@ -53,6 +53,7 @@ def test_a_drawing_is_sixteen_centimetres_wide_with_text_of_seven_points_and_mor
     assert min(map(float, sizes)) >= 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_the_same_figure_gives_the_same_bytes(form):
     one, two = (dict(draw.files(figure(form), "source")) for _ in range(2))
@@ -113,6 +114,7 @@ def test_a_drawing_within_a_page_has_its_colours_and_its_own_ids():
     assert all(f"#{name}" in one for name in ids[0])
 
 
+@pytest.mark.slow
 def test_a_figure_of_many_panels_has_pages_of_bounded_height():
     panels = tuple(Panel(f"panel {i}", BARS.panels[0].items) for i in range(40))
     files = dict(draw.files(figure(Bars(panels, NAMES)), "source", "svg"))
@@ -121,6 +123,7 @@ def test_a_figure_of_many_panels_has_pages_of_bounded_height():
     assert max(heights) < (sheet.TALL + 1.5) * 72
 
 
+@pytest.mark.slow
 def test_settings_of_the_process_are_those_of_the_caller_between_two_pages():
     import matplotlib
 

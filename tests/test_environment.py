@@ -31,13 +31,14 @@ def test_code_version_changes_with_a_measuring_source_and_no_other(monkeypatch, 
     (package / "bench").mkdir(parents=True)
     (package / "bench" / "a.py").write_text("x = 1\n")
     monkeypatch.setattr(environment, "__file__", str(package / "bench" / "environment.py"))
-    before = environment.code_version()
+    code_version = environment.code_version.__wrapped__  # which a process asks for once
+    before = code_version()
     for name in ("cli", "report", "datasets", "runs", "limits"):
         (package / name).mkdir()
         (package / name / "b.py").write_text("y = 1\n")
-    assert environment.code_version() == before
+    assert code_version() == before
     (package / "bench" / "a.py").write_text("x = 2\n")
-    assert environment.code_version() != before
+    assert code_version() != before
 
 
 def test_outside_implementation_is_hashed_by_its_file():

@@ -79,6 +79,7 @@ def compact(vertices, edges):
     return len(used), [(used[u], used[v]) for u, v in edges]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @FEW
 @given(graph=digraphs().filter(lambda graph: 0 < graph[0] <= 12 and graph[1]), data=st.data())

@@ -25,7 +25,8 @@ AXES = {
 MOST_PAIRS = 3_000
 OURS = [name for name in implementations() if not name.startswith("peer:")]
 
-every = pytest.mark.parametrize("name", implementations())
+peers = [pytest.param(name, marks=pytest.mark.slow) for name in implementations() if name not in OURS]
+every = pytest.mark.parametrize("name", OURS + peers)
 ours = pytest.mark.parametrize("name", OURS)
 
 

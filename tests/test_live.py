@@ -178,6 +178,7 @@ def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_
     assert ["2 cores here" in line for line in out.getvalue().splitlines() if "parallel" in line] == [False, True]
 
 
+@pytest.mark.slow
 def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):
     coloured = shown(plan, tmp_path / "a", force_terminal=True, color_system="standard")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -191,6 +192,7 @@ def test_verifying_counts_one_step_a_cell(plan, tmp_path):
     assert "2/2" in shown(plan, tmp_path, verify, force_terminal=True)
 
 
+@pytest.mark.slow
 def test_json_rows_on_a_terminal_have_it_for_themselves(plan, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     out = io.StringIO()

@@ -62,6 +62,7 @@ def test_settings_of_the_process_are_left_as_they_were(run):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow
 def test_long_figure_has_pages(tmp_path):
     rows = [row for i in range(30) for row in trials(dataset=f"g{i}")]
     run = store(tmp_path / "run", rows)

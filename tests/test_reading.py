@@ -48,6 +48,7 @@ def test_every_reader_gives_what_was_written(measured):
     assert all(row["rate"] == pytest.approx(size[row["impl"]] / 1e3) for row in done.rows)  # in the one millisecond
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -128,6 +128,7 @@ def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(me
         done.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spoiled", [[0], [31_415], [99_999], list(range(7, 100_000, 200))], ids=["first", "inner", "last", "500"]
 )

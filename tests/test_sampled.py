@@ -100,6 +100,7 @@ def test_speed_ups_of_sampled_times_are_sampled(run):
     assert (by_graph["kegg"][column].status, by_graph["human"][column].status) == ("ok", "sampled")
 
 
+@pytest.mark.slow
 def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
     report = document.of_run(str(run))
     page = page_of(report)
@@ -121,6 +122,7 @@ def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
     assert not any("ampled" in figure.note for figure in exact.values())
 
 
+@pytest.mark.slow
 def test_drawn_bars_of_sampled_times_are_marked(run, tmp_path):
     path, *_ = plots.write(str(run), ["phases"], out=tmp_path, form="svg")
     drawn = path.read_text()

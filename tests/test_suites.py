@@ -200,6 +200,7 @@ def test_a_run_of_closures_compares_with_itself(capsys, closed):
     assert "components" in out or "solve" in out
 
 
+@pytest.mark.slow
 def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
     for folder in ("one", "two"):
         code, out, _ = call(capsys, "plot", closed, "--out", tmp_path / folder)

@@ -69,6 +69,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @FEW
 @given(graph=digraphs().filter(lambda graph: 0 < graph[0] <= 15 and graph[1]), data=st.data())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
@@ -68,7 +69,7 @@ def environment() -> dict:
         "memory_bytes": psutil.virtual_memory().total,
         "os": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": packages(),
+        "packages": dict(packages()),
         "threads": {name: os.environ.get(name) for name in THREAD_SETTINGS},
         "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "gpus": gpus(),
@@ -95,8 +96,9 @@ def fingerprint(env: dict) -> str:
     return _short_hash({key: env.get(key) for key in kept})
 
 
+@functools.cache
 def code_version() -> str:
-    """The package's version and the `commit.code_hash` of its sources."""
+    """The package's version and the `commit.code_hash` of its sources, as they are when this process first asks."""
     package = Path(__file__).resolve().parents[1]
     files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
     return f"{__version__}+{code_hash(files)}"
@@ -117,6 +119,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@functools.cache
 def packages() -> dict[str, str]:
     """Versions of the installed packages that time or answers may depend on."""
     found = {}
