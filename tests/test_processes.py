@@ -109,12 +109,14 @@ def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_
 
 
 def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
-    done = apart("killed", "abort", "full", "memory", "crash", "lacks", "right", trials=1)
+    done = apart("killed", "abort", "unsendable", "full", "memory", "crash", "lacks", "right", trials=1)
     found = ends(done.rows)
     assert found["killed"][0] == "out of memory"
     assert "GiB resident" in found["killed"][1]
     assert found["abort"][0] == "failed"
     assert "SIGABRT" in found["abort"][1]
+    assert found["unsendable"][0] == "failed"
+    assert "ended with code 1" in found["unsendable"][1]
     assert found["full"] == ("out of memory", "needs 5 GiB")
     assert [found[name][0] for name in ("memory", "crash", "lacks", "right")] == [
         "out of memory", "failed", "skipped", "ok",

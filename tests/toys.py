@@ -81,6 +81,14 @@ class BadLabels(Toy):
         return "pair 0: edge 0 -> 1 is not contained"
 
 
+class Unsendable(Toy):
+    """Right answers, and a counter that no process can send to another."""
+
+    def __init__(self, dag):
+        super().__init__(dag)
+        self.counters["found"] = lambda: 0
+
+
 def _raise(error):
     raise error
 
@@ -139,6 +147,7 @@ TOYS = {
         _toy("greedy", lambda dag: Toy(dag, lambda answers: np.ones(GREED, np.uint8)[: answers.size] * answers > 0)),
         _toy("full", lambda dag: _raise(TooLittleMemory("needs 5 GiB"))),
         _toy("killed", lambda dag: _die(signal.SIGKILL)),
+        _toy("unsendable", Unsendable),
         _toy("abort", lambda dag: _die(signal.SIGABRT)),
     )
 }

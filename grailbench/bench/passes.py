@@ -37,9 +37,11 @@ def _peaks() -> dict[str, int | None]:
     return {"host_peak_bytes": peaks.host_peak(), "device_peak_bytes": peaks.device_peak()}
 
 
-def freeze() -> None:
-    """What this process holds now, compilers and kernels above all, is not looked at before every trial."""
-    gc.unfreeze()  # of the graph before
+def freeze(first: bool) -> None:
+    """What this process holds now, compilers and kernels above all, is not looked at before every pass. `first` on a
+    graph also lets go of what was held for the graph before."""
+    if first:
+        gc.unfreeze()
     gc.collect()
     gc.freeze()
 

@@ -237,7 +237,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
             what = connection.recv()
             if what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
-                passes.freeze()
+                passes.freeze(first=False)
             else:
                 if cell.from_edges and edges is None:
                     outcome = guarded(lambda: graph.raw)

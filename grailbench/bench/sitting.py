@@ -105,8 +105,9 @@ class Sitting:
                 self._append([row | {"planned": None} for row in sound])
                 return
             edges = self._edges(graph, tasks)
+            passes.freeze(first=True)
             self._warm_up(graph, checkers, tasks, edges)
-            passes.freeze()
+            passes.freeze(first=False)
             self._trials(graph, checkers, tasks, edges)
             self.watcher.timed(graph)
 
