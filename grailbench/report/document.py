@@ -183,13 +183,13 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
 
 
 def _problem_tables(run: Run) -> list[Table]:
-    """The tables of a run's problems other than reachability: one that a module has of several problems stands once."""
-    makers = {name: shown(name).table for name in run.problems if name != USUAL}
-    return [
-        measured.table(run.of(name), name) if make is None else make(run.cells)
-        for i, (name, make) in enumerate(makers.items())
-        if make is None or make not in list(makers.values())[:i]
-    ]
+    """The tables of a run's problems other than reachability. Problems with the same maker share one table."""
+    tables: dict[Callable | str, Table] = {}
+    for name in run.problems:
+        make = shown(name).table
+        if name != USUAL and (make or name) not in tables:
+            tables[make or name] = make(run.cells) if make else measured.table(run.of(name), name)
+    return list(tables.values())
 
 
 def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:

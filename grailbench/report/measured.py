@@ -164,18 +164,25 @@ def _record(cell: Cell, phases: Iterable[str]) -> dict:
     }  # fmt: skip
 
 
+#: the axes that the table of all statistics has
+_SUMMARY = [axis for axis in axes.shown() if axis.summary]
+
+
 def details(found: list[Cell]) -> Table:
-    """One line a cell and phase, with the statistics of its trials; the notes say, each once, why cells have none. Its
-    CSV, `grailbench.runs.cells.detail`, is of the cells of reachability: each other problem's table has its own."""
+    """One line per cell and phase, with the statistics of its trials; notes say why cells have no times.
+
+    Its CSV, `grailbench.runs.cells.detail`, has the cells of reachability only: each other problem has its own file.
+    """
     own = [cell for cell in found if cell.problem == USUAL]
     named = len(own) < len(found)
     foot = Footnotes()
-    headers = ["Data set", "implementation", "d", "search", "filters", "threads", "query set", "phase", "n", "mean",
-               "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift", "positives",
-               "status"]  # fmt: skip
-    headers = [*headers[:1], *(["problem"] if named else []), *headers[1:]]
+    keys = ["Data set", *(["problem"] if named else []), "implementation", *(axis.header for axis in _SUMMARY),
+            "query set", "phase"]  # fmt: skip
+    headers = [*keys, "n", "mean", "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift",
+               "positives", "status"]  # fmt: skip
     lines = []
     for cell in found:
+        start = [cell.dataset, *([cell.problem] if named else []), cell.impl, *_choices(cell), cell.query_set]
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = ["0", *[""] * 8] if s is None else [
                 str(s.trials), ms(s.mean), f"{ms(s.low)}..{ms(s.high)}",
@@ -183,15 +190,17 @@ def details(found: list[Cell]) -> Table:
                 ms(s.least), ms(s.iqr), str(s.outliers or ""),
                 "" if s.drift is None else f"{s.drift:+.0%}",
             ]  # fmt: skip
-            lines.append([
-                cell.dataset, *([cell.problem] if named else []), cell.impl, str(cell.dim or ""),
-                cell.search or "", cell.filtering,
-                f"{cell.devices} GPUs" if (cell.devices or 1) > 1 else str(cell.threads or ""),
-                cell.query_set, f"{under}/{phase}" if under else phase, *times,
-                "" if cell.positives is None else f"{cell.positives}",
-                foot.status(cell.status, cell.reason),
-            ])  # fmt: skip
+            end = ["" if cell.positives is None else str(cell.positives), foot.status(cell.status, cell.reason)]
+            lines.append([*start, f"{under}/{phase}" if under else phase, *times, *end])
     return Table(
-        "details", "All cells (ms)", headers, lines, numbers(headers), keys=8 + named, notes=foot.lines(), file="cells",
+        "details", "All cells (ms)", headers, lines, numbers(headers), keys=len(keys), notes=foot.lines(), file="cells",
         data=detail(own) if own else None,
     )  # fmt: skip
+
+
+def _choices(cell: Cell) -> list[str]:
+    """The cell's value on each axis of `_SUMMARY`. The column of threads shows the GPUs of a cell that has several."""
+    texts = {axis.name: str(cell.shown(axis) or "") for axis in _SUMMARY}
+    if (cell.devices or 1) > 1:
+        texts["threads"] = f"{cell.devices} GPUs"
+    return list(texts.values())
