@@ -22,7 +22,8 @@ from commands import PATIENCE
 
 from grailbench.datasets import cache as cached
 from grailbench.datasets import library, sources
-from grailbench.datasets.fetch import fetch, local_file
+from grailbench.datasets.cache import local_file
+from grailbench.datasets.fetch import fetch
 from grailbench.datasets.registry import Archive
 from grailbench.datasets.sources import Hosts, Progress
 from grailbench.errors import InputError
@@ -153,10 +154,10 @@ def test_folders_serve_and_graphs_open_without_pooch(folder, monkeypatch):
 # ---------------------------------------------------------------------------------------------- unreachable hosts
 
 
-def test_a_refused_host_is_knocked_at_once_for_all_datasets(monkeypatch):
+def test_a_refused_host_is_tried_once_for_all_datasets(monkeypatch):
     knocks = Counter()
-    knock = sources._knock
-    monkeypatch.setattr(sources, "_knock", lambda host, *rest: knocks.update([host]) or knock(host, *rest))
+    knock = sources._try_connection
+    monkeypatch.setattr(sources, "_try_connection", lambda host, *rest: knocks.update([host]) or knock(host, *rest))
     wanted = [dataset(n, f"{n}.gra.gz", from_=["http://127.0.0.1:9/{file}"]) for n in "abcdefghij"]
     results = fetch(wanted, jobs=3, hosts=Hosts())
     assert {r.status for r in results} == {"missing"}

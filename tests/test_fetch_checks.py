@@ -11,8 +11,9 @@ from archives import GRAPH, OTHER, dataset, one, sha256, tar_of
 
 from grailbench.datasets import cache as cached
 from grailbench.datasets import library
+from grailbench.datasets.cache import local_file
 from grailbench.datasets.extract import Limits, unpack
-from grailbench.datasets.fetch import fetch, local_file
+from grailbench.datasets.fetch import fetch
 from grailbench.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("cache")

@@ -1,9 +1,9 @@
-"""What the cache holds: graph files with a note beside each, and the lock file of checksums first seen here.
+"""The cache: graph files with a note beside each, and a lock file with the checksums of first downloads.
 
-cache/downloads/<archive>     as they came, checksum checked
-cache/graphs/<name>.<format>  one unpacked graph file a dataset
-cache/*/<file>.json           the note about a file: where it came from, when, its sha256
-cache/datasets.lock.toml      sha256 of files that the registry has no sha256 for, from the first fetch on
+cache/downloads/<archive>     archives as they were downloaded, after their checksum was checked
+cache/graphs/<name>.<format>  one unpacked graph file per dataset
+cache/*/<file>.json           the note about a file: its source, its sha256 and when it was fetched
+cache/datasets.lock.toml      the sha256, at the first fetch, of files for which the registry has none
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Held:
-    """A graph file in the cache, hashed just now.
+    """A graph file in the cache, with its current checksum.
 
-    verified  its sha256, or that of the archive it came out of, is the registry's
-    note      what was written down when it came: source, archive_sha256, checked, fetched
+    verified  whether its sha256, or that of its archive, is the one in the registry
+    note      recorded when the file was fetched: source, archive_sha256, checked, fetched
     """
 
     dataset: Dataset
@@ -47,62 +47,60 @@ class Held:
 
     @property
     def checked(self) -> str:
-        """What the file was held against; see `grailbench.datasets.fetch.CHECKS`."""
+        """How the file was checked; a key of `grailbench.datasets.fetch.CHECKS`."""
         return "sha256" if self.verified else self.note.get("checked", "none")
 
 
 def graph_path(dataset: Dataset, form: Form) -> Path:
-    """Where the unpacked graph file of a form lies, or would lie."""
+    """The path of the unpacked graph file of a form, whether it exists or not."""
     return paths.cache_dir() / "graphs" / f"{dataset.name}.{form.format}"
 
 
 def download_path(archive: str) -> Path:
-    """Where a downloaded archive lies, or would lie."""
+    """The path of a downloaded archive, whether it exists or not."""
     return paths.cache_dir() / "downloads" / archive
 
 
 def note_path(path: Path) -> Path:
-    """Where the note about a graph file or an archive lies, or would lie."""
+    """The path of the note about a graph file or an archive, whether it exists or not."""
     return path.with_name(f"{path.name}.json")
 
 
 def local_file(dataset: Dataset) -> Path | None:
-    """The unpacked graph file of a dataset, whatever its content; None when there is none."""
-    for form in dataset.forms:
-        if (path := graph_path(dataset, form)).is_file():
-            return path
-    return None
+    """The path of the unpacked graph file of a dataset, or None when there is none. Its content is not checked."""
+    form = _local_form(dataset)
+    return None if form is None else graph_path(dataset, form)
+
+
+def _local_form(dataset: Dataset) -> Form | None:
+    return next((form for form in dataset.forms if graph_path(dataset, form).is_file()), None)
 
 
 def held(dataset: Dataset) -> Held | None:
-    """The graph file of a dataset, its checksum computed anew; None when there is none.
+    """The graph file of a dataset, with its checksum computed again; None when there is no file.
 
-    Raises InputError when the file is neither the registry's nor the one that was fetched.
+    Raises InputError when the file is neither the registered one nor the one that was fetched.
     """
-    path = local_file(dataset)
-    if path is None:
+    form = _local_form(dataset)
+    if form is None:
         return None
-    form = next(form for form in dataset.forms if graph_path(dataset, form) == path)
+    path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"
     digest, note = sha256_file(path), read_note(path)
     if note.get("sha256") != digest:
         note = {}
-    if form.sha256 is not None:
-        if digest == form.sha256:
-            return Held(dataset, form, path, digest, True, note)
-        raise InputError(f"sha256 {digest} is not the registered {form.sha256}", path=path, remedy=_again(dataset))
-    if not note:
-        raise InputError("the file changed since it was fetched", path=path, remedy=_again(dataset))
-    return Held(dataset, form, path, digest, note.get("checked") == "sha256", note)
-
-
-def _again(dataset: Dataset) -> str:
-    return f"grailbench fetch {dataset.name}"
+    if form.sha256 not in (None, digest):
+        raise InputError(f"sha256 {digest} is not the registered {form.sha256}", path=path, remedy=remedy)
+    if form.sha256 is None and not note:
+        raise InputError("the file changed since it was fetched", path=path, remedy=remedy)
+    verified = form.sha256 is not None or note.get("checked") == "sha256"
+    return Held(dataset, form, path, digest, verified, note)
 
 
 def read_note(path: Path) -> dict:
-    """The note about a graph file or an archive; empty when there is none. A damaged one is none, and the log says so.
+    """The note about a graph file or an archive; empty when there is none. A damaged note is ignored and logged.
 
-    What was counted of the graph is left out of a note from before notes had checksums, and is counted anew.
+    Notes of older versions have no checksum. The characteristics of the graph (`measured`) are left out of those, so
+    that they are computed again.
     """
     where = note_path(path)
     try:
@@ -129,7 +127,8 @@ def discard(path: Path) -> None:
 
 @contextmanager
 def temporary(beside: Path) -> Iterator[Path]:
-    """An empty file in the folder of `beside`, ending in its name; gone at the end unless moved away."""
+    """An empty file in the folder of `beside` whose name ends in that of `beside`; it is deleted at the end unless it
+    was moved."""
     beside.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".", suffix=f".{beside.name}", dir=beside.parent)
     os.close(handle)
@@ -141,7 +140,7 @@ def temporary(beside: Path) -> Iterator[Path]:
 
 
 def publish(path: Path, to: Path) -> None:
-    """Move a finished temporary file to its place, readable as any other file of the user's."""
+    """Move a finished temporary file to its place, with the permissions of an ordinary file."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -152,7 +151,7 @@ def publish(path: Path, to: Path) -> None:
 
 
 def lock_path() -> Path:
-    """Where the checksums first seen on this machine are kept."""
+    """The lock file, with the checksums of files at their first fetch on this machine."""
     return paths.cache_dir() / "datasets.lock.toml"
 
 
@@ -166,14 +165,14 @@ _Lock = RootModel[dict[str, _Locked]]
 
 
 def locked_sha256(file: str) -> str | None:
-    """The sha256 a file had when it was first fetched here; None when it never was."""
+    """The sha256 of a file when it was first fetched on this machine; None when it never was."""
     return _read_lock().get(file, {}).get("sha256")
 
 
 def lock(file: str, digest: str, size: int, source: str) -> None:
-    """Write down the sha256 of a file's first fetch; an entry that is there already stays."""
+    """Record the sha256 of a file at its first fetch. An existing entry is kept."""
     path = lock_path()
-    with (path.with_suffix(".guard")).open("a") as guard:
+    with path.with_suffix(".guard").open("a") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         entries = _read_lock()
         if file in entries:

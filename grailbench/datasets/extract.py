@@ -1,7 +1,7 @@
-"""One graph file out of an archive, with nothing of the archive trusted.
+"""Unpacking one graph file from an archive that is not trusted.
 
-Only the wanted file is written, under a name of our choosing; an archive that holds a path out of its folder,
-a link or a device is refused as a whole, and so is one that unpacks to more than it plausibly should.
+Only the wanted file is written, under a name that the caller chooses. An archive is refused as a whole if it holds a
+link, a device or a path that leads out of its folder, or if it unpacks to implausibly many bytes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """The most an archive may unpack to: bytes in all, and times its own size (`slack` bytes always).
+    """How many bytes an archive may unpack to: at most `bytes`, and at most `ratio` times its own size, but `slack`
+    bytes in any case.
 
-    The real ones unpack to 3-6 times their size, 0.6 GB at most.
+    The archives of the registry unpack to 3 to 6 times their size, and to 0.6 GB at most.
     """
 
     bytes: int = 16 << 30
@@ -30,7 +31,7 @@ class Limits:
     slack: int = 1 << 20
 
     def of(self, archive: Path) -> int:
-        """Bytes that this archive may unpack to."""
+        """The number of bytes that this archive may unpack to."""
         return int(min(self.bytes, max(self.slack, self.ratio * archive.stat().st_size)))
 
 
@@ -40,7 +41,7 @@ LIMITS = Limits()
 def unpack(archive: Path, member: str | None, into: Path, limits: Limits = LIMITS) -> None:
     """Write the graph file of `archive` to `into`, a temporary file that the caller discards on error.
 
-    `member` is a path inside a .tar.gz; without one the archive is a .gz, or the plain file itself.
+    `member` is a path inside a .tar.gz. If it is None, the archive is a .gz file or the plain graph file itself.
     Raises InputError naming the archive when it is damaged, unsafe, over the limits, or lacks the member.
     """
     try:
@@ -55,14 +56,14 @@ def unpack(archive: Path, member: str | None, into: Path, limits: Limits = LIMIT
                     shutil.copyfileobj(metered, out, _BLOCK)
                 else:
                     _untar(metered, archive, member, out)
-                while metered.read(_BLOCK):  # gzip checks its CRC at the end of the stream only
+                while metered.read(_BLOCK):  # gzip checks its CRC only at the end of the stream
                     pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"damaged archive: {error}", path=archive) from error
 
 
 class _Metered:
-    """A stream that refuses to yield more than a number of bytes."""
+    """A stream that raises InputError once more than `most` bytes were read from it."""
 
     def __init__(self, stream, most: int, archive: Path):
         self._stream, self._left, self._most, self._archive = stream, most, most, archive

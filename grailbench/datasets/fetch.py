@@ -1,9 +1,10 @@
-"""Names to graph files in the cache, every source tried in turn, nothing half-done ever in place.
+"""Fetching graph files into the cache: each source is tried in turn, and only complete, checked files are kept.
 
-A graph file is taken from, in this order: the cache, archives downloaded before, the mirror, the registry's
-sources. An archive goes to a temporary file, is held against its checksum, moved, unpacked to a temporary
-file, held against the graph's own checksum (or, where none is known, read whole), and moved. What is held
-already is not fetched again, so an interrupted fetch goes on where it stopped, file by file.
+The sources of a graph file are, in this order: the cache, archives that were downloaded before, the mirror, and the
+sources in the registry. An archive is downloaded to a temporary file, checked against its checksum and moved into
+place. Then it is unpacked to a temporary file, which is checked against the checksum of the graph (or read completely
+where none is known) and moved into place. Files in the cache are not fetched again, so an interrupted fetch continues
+with the next file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from grailbench import paths
 from grailbench.datasets import cache
-from grailbench.datasets.cache import Held, local_file
+from grailbench.datasets.cache import Held
 from grailbench.datasets.extract import LIMITS, Limits, unpack
 from grailbench.datasets.registry import Archive, Dataset, Form
 from grailbench.datasets.sources import (
@@ -37,30 +37,28 @@ from grailbench.errors import InputError, of_system
 from grailbench.files import git_blob
 from grailbench.graph.store import sha256_file
 
-__all__ = ["CHECKS", "FetchResult", "fetch", "local_file"]
-
-#: What a graph file was held against. Only the first is verification.
+#: What a graph file was checked against. Only the first is verification.
 CHECKS = {
     "sha256": "the registry's sha256",
     "git-blob": "its id in the GRAIL authors' repository (SHA-1)",
     "lock": "the sha256 of the first fetch on this machine",
     "first": "nothing: first fetched here, its sha256 written to the lock file",
 }
-_STALE_S = 24 * 3600  # a temporary file this old is of a killed process
+_STALE_S = 24 * 3600  # temporary files of this age were left by a killed process
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class FetchResult:
-    """What became of one dataset.
+    """The result of fetching one dataset.
 
-    status    'held' (was there), 'fetched', or 'missing'
-    source    where the file came from; None when missing, or when nobody noted it
-    sha256    of the graph file; archive_sha256 of what it was unpacked from
-    verified  whether a checksum of the registry vouches for it; None when missing
-    checked   one of `CHECKS`; None when missing
-    reasons   why each source that was tried did not serve
+    status    'held' (it was in the cache), 'fetched' or 'missing'
+    source    where the file came from; None when missing or not recorded
+    sha256    of the graph file; `archive_sha256` is that of the archive it was unpacked from
+    verified  whether it was checked against a checksum of the registry; None when missing
+    checked   a key of `CHECKS`; None when missing
+    reasons   why each source that was tried failed
     """
 
     dataset: Dataset
@@ -81,14 +79,11 @@ class FetchResult:
 
 @dataclass(frozen=True)
 class _Source:
-    """One try: a place for a form's archive, or (`plain`) for its graph file already unpacked."""
+    """A place to get the archive of a form from or, if `plain`, its unpacked graph file."""
 
     form: Form
     place: str
     plain: bool = False
-
-
-ProgressMaker = Callable[[str], Progress]
 
 
 def fetch(
@@ -96,23 +91,23 @@ def fetch(
     mirror: str | None = None,
     offline: bool = False,
     jobs: int = 1,
-    progress: ProgressMaker | None = None,
+    progress: Callable[[str], Progress] = lambda name: Progress(),
     *,
     hosts: Hosts = HOSTS,
     limits: Limits = LIMITS,
 ) -> list[FetchResult]:
-    """Bring the graph files of `datasets` into the cache; results in the same order.
+    """Fetch the graph files of `datasets` into the cache. Returns the results in the same order.
 
-    mirror    folder or URL tried before the registry's sources; `GRAILBENCH_MIRROR` when None. A folder may
-              hold the archives or the unpacked graph files, at their paths in the archive or side by side
+    mirror    folder or URL that is tried before the sources of the registry; `GRAILBENCH_MIRROR` when None. A folder
+              may hold the archives or the unpacked graph files, at their paths in the archive or side by side
     offline   use folders only, no network
-    jobs      threads; archives are fetched side by side, each once, whatever number of datasets it holds
-    progress  makes a `Progress` for the transfer of the file it is given the name of
-    hosts     what is known of hosts; the process's own unless told otherwise
-    limits    the most an archive may unpack to
+    jobs      number of threads; an archive is fetched only once, even if it holds several datasets
+    progress  makes the `Progress` for the transfer of a file, given the name of the file
+    hosts     which hosts are known to be unreachable; shared by the process by default
+    limits    how many bytes an archive may unpack to
 
-    A source that fails is a reason in the result, not an error. Raises InputError when the mirror is no
-    folder or URL, or the cache cannot be written.
+    A source that fails is a reason in the result, not an error. Raises InputError when the mirror is neither a
+    folder nor a URL, or when the cache cannot be written.
     """
     datasets = list(datasets)
     if jobs < 1:
@@ -123,16 +118,15 @@ def fetch(
         mirror = mirror if folder is None else str(folder.absolute())
         if folder is not None and not folder.is_dir():
             raise InputError(f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL")
-    work = _Fetch(mirror, offline, progress or (lambda name: Progress()), hosts, limits)
     try:
-        _sweep()
-        return work.all(datasets, jobs)
+        _remove_stale_files()
+        return _Fetch(mirror, offline, progress, hosts, limits).all(datasets, jobs)
     except OSError as error:
         error.filename = error.filename or str(paths.cache_dir())
         raise of_system(error) from error
 
 
-def _sweep() -> None:
+def _remove_stale_files() -> None:
     """Remove temporary files that a killed process left."""
     for folder in ("downloads", "graphs"):
         for path in (paths.cache_dir() / folder).glob(".*"):
@@ -140,29 +134,27 @@ def _sweep() -> None:
                 if time.time() - path.stat().st_mtime > _STALE_S:
                     path.unlink()
             except OSError:
-                continue  # another process swept it, or still writes it
+                continue  # another process removed it
 
 
 class _Fetch:
-    def __init__(self, mirror, offline, progress: ProgressMaker, hosts: Hosts, limits: Limits):
+    def __init__(self, mirror, offline, progress: Callable[[str], Progress], hosts: Hosts, limits: Limits):
         self.mirror, self.offline, self.progress = mirror, offline, progress
         self.hosts, self.limits = hosts, limits
         self._stop = threading.Event()
-        self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # one an archive
-        self._arrived: dict[str, dict] = {}  # archive: its note, when it is in the cache and checked
-        self._failed: dict[tuple[str, str], str] = {}  # (archive, place): why, so that it is not tried again
+        self._locks: dict[str, threading.Lock] = {}  # by archive
+        self._arrived: dict[str, dict] = {}  # the notes of checked archives in the cache, by archive
+        self._failed: dict[tuple[str, str], str] = {}  # reasons by (archive, place), so that no place is tried twice
 
     def all(self, datasets: list[Dataset], jobs: int) -> list[FetchResult]:
+        self._locks = {form.archive: threading.Lock() for dataset in datasets for form in dataset.forms}
         if jobs == 1:
             return [self.one(dataset) for dataset in datasets]
-        for dataset in datasets:  # before the threads start, which then only look them up
-            for form in dataset.forms:
-                self._locks[form.archive]
         pool = ThreadPoolExecutor(jobs, thread_name_prefix="fetch")
         try:
             return list(pool.map(self.one, datasets))
         finally:
-            # On Ctrl-C, or a full disk, the other threads stop at their next block and clean up.
+            # After Ctrl-C or an error such as a full disk, the other threads stop at their next block and clean up.
             self._stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -211,18 +203,18 @@ class _Fetch:
         yield _Source(form, str(folder / form.archive))
 
     def _take(self, dataset: Dataset, source: _Source) -> Held:
-        """The graph file from one source, in place and noted; raises SourceFailed."""
+        """Bring the graph file from one source into the cache and write its note. Raises SourceFailed."""
         form, archive = source.form, dataset.archives[source.form.archive]
         if source.plain:
             with cache.temporary(cache.graph_path(dataset, form)) as graph:
                 self._transfer(source.place, graph, self.limits.bytes)
-                return self._settle(dataset, form, graph, {"source": source.place})
+                return self._install(dataset, form, graph, {"source": source.place})
         with self._locks[archive.file]:
             path, note = self._archive(archive, source.place)
             try:
                 with cache.temporary(cache.graph_path(dataset, form)) as graph:
                     _unpack(path, form, graph, self.limits)
-                    found = self._settle(dataset, form, graph, note)
+                    found = self._install(dataset, form, graph, note)
             except SourceFailed as error:
                 self._arrived.pop(archive.file, None)
                 self._failed[archive.file, source.place] = str(error)
@@ -233,7 +225,7 @@ class _Fetch:
             return found
 
     def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
-        """The archive from one place, in the cache and checked, and the note on it; raises SourceFailed."""
+        """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
         path = cache.download_path(archive.file)
         if archive.file in self._arrived:
             return path, self._arrived[archive.file]
@@ -264,13 +256,13 @@ class _Fetch:
         finally:
             progress.close()
 
-    def _settle(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
-        """Check an unpacked graph file, move it into place and write its note; raises SourceFailed."""
+    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
+        """Check an unpacked graph file, move it into place and write its note. Raises SourceFailed."""
         digest = sha256_file(graph)
         if form.sha256 is None:
             if "checked" not in note:
-                note = note | {"checked": _held_to_lock(form.graph_file, digest)}
-            _read_whole(dataset, form, graph)
+                note = note | {"checked": _compare_with_lock(form.graph_file, digest)}
+            _check_readable(dataset, form, graph)
             if "archive_sha256" not in note:
                 cache.lock(form.graph_file, digest, graph.stat().st_size, note["source"])
         elif digest != form.sha256:
@@ -288,20 +280,23 @@ class _Fetch:
 
 
 def _check(archive: Archive, path: Path) -> dict:
-    """Hold an archive against what is known of it; raises SourceFailed when it is another file."""
+    """Compare an archive with its known checksums. Raises SourceFailed when one differs."""
     digest = sha256_file(path)
     if archive.sha256 is not None:
         if digest != archive.sha256:
             raise SourceFailed(f"its sha256 is {digest}, not the registered {archive.sha256}")
         return {"archive_sha256": digest, "checked": "sha256"}
-    checked = _held_to_lock(archive.file, digest)
+    checked = _compare_with_lock(archive.file, digest)
     if archive.git_blob is not None and git_blob(path) == archive.git_blob:
         checked = "git-blob"
     return {"archive_sha256": digest, "checked": checked}
 
 
-def _held_to_lock(file: str, digest: str) -> str:
-    """'lock' when the file is the one first fetched here, 'first' when none was; else raises SourceFailed."""
+def _compare_with_lock(file: str, digest: str) -> str:
+    """'lock' when the checksum is that of the first fetch on this machine, 'first' when this is the first fetch.
+
+    Raises SourceFailed when the checksum is another one.
+    """
     locked = cache.locked_sha256(file)
     if locked not in (None, digest):
         raise SourceFailed(
@@ -318,9 +313,11 @@ def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
         raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
 
 
-def _read_whole(dataset: Dataset, form: Form, graph: Path) -> None:
-    """Refuse a graph file that nobody vouches for if it cannot be read whole, or holds another number of vertices
-    than is printed: truncated copies circulate, and a first fetch locks its checksum."""
+def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:
+    """Read a graph file whose checksum is unknown, before its checksum is recorded: truncated copies exist.
+
+    Raises SourceFailed when it cannot be read or its number of vertices is not the printed one.
+    """
     from grailbench.graph.readers import read_graph
 
     try:

@@ -1,6 +1,6 @@
-"""Where a file may come from, and getting it from there without waiting long for a host that is not there.
+"""Copying a file from a folder or downloading it, without long waits for unreachable hosts.
 
-pooch carries the bytes of an http source; folders need nothing but the standard library.
+Downloads use pooch; folders need only the standard library.
 """
 
 from __future__ import annotations
@@ -17,27 +17,24 @@ from urllib.request import getproxies, proxy_bypass
 from grailbench.errors import InputError
 from grailbench.files import opened
 
-CONNECT_S = 3.0  #: the most to wait for a host's name and connection
-READ_S = 10.0  #: the most to wait for the next bytes
-GRACE_S, LEAST_RATE = 60.0, 16 << 10  #: a download may take so long, and longer by a second for so many bytes,
-TOTAL_S = 3600.0  #: and this long at most
-UNREGISTERED = 4 << 30  #: bytes that are taken of a file whose size the registry does not know
+LEAST_RATE = 16 << 10  #: bytes a second that a download must reach in the long run
+UNREGISTERED = 4 << 30  #: bytes that are accepted of a file whose size the registry does not give
 _BLOCK = 1 << 18
-_GLANCE_S = 0.1
+_POLL_S = 0.1
 
 
 class SourceFailed(Exception):
-    """One source did not give a usable file; the next may."""
+    """One source did not give a usable file. The next source is tried."""
 
 
 class Cancelled(Exception):
-    """The user interrupted; stop at the next block."""
+    """The fetch was interrupted. Transfers stop at their next block."""
 
 
 def folder_of(source: str) -> Path | None:
-    """The path of a source that lies on this machine (a plain path or a file:// URL), None for a remote one.
+    """The path of a source on this machine (a plain path or a file:// URL), or None for a remote one.
 
-    Raises InputError for a scheme nobody here can read.
+    Raises InputError for an unknown URL scheme.
     """
     parts = urlsplit(source)
     if parts.scheme in ("http", "https"):
@@ -55,31 +52,33 @@ def folder_of(source: str) -> Path | None:
 class Hosts:
     """Remembers which hosts cannot be reached, so that only the first file of a host waits for it.
 
-    connect, read  seconds to wait for a connection, and for the next bytes
-    grace, total   seconds that a whole file may take, whatever its size
+    connect  seconds to wait for the address of a host and a connection
+    read     seconds to wait for the next bytes
+    grace    seconds that every download may take, in addition to one second for each `LEAST_RATE` bytes
+    total    seconds that a download may take at most
     """
 
-    connect: float = CONNECT_S
-    read: float = READ_S
-    grace: float = GRACE_S
-    total: float = TOTAL_S
+    connect: float = 3.0
+    read: float = 10.0
+    grace: float = 60.0
+    total: float = 3600.0
     _dead: dict[str, str] = field(default_factory=dict)
     _alive: set[str] = field(default_factory=set)
     _locks: dict[str, threading.Lock] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def patience(self, size: int) -> float:
-        """Seconds that a file of at most `size` bytes may take."""
+        """Seconds that the download of at most `size` bytes may take."""
         return min(self.total, self.grace + size / LEAST_RATE)
 
     def check(self, url: str) -> None:
-        """Raise SourceFailed when the host of `url` is known, or found, to be out of reach."""
-        host, door = urlsplit(url).hostname or "", _door(url)
+        """Try to connect to the host of `url`, once for each host. Raises SourceFailed when it is out of reach."""
+        host = urlsplit(url).hostname or ""
         with self._guard:
             lock = self._locks.setdefault(host, threading.Lock())
         with lock:
             if host not in self._dead and host not in self._alive:
-                reason = _knock(*door, self.connect)
+                reason = _try_connection(*_address(url), self.connect)
                 if reason is None:
                     self._alive.add(host)
                 else:
@@ -87,19 +86,19 @@ class Hosts:
         if host in self._dead:
             raise SourceFailed(f"{host} is out of reach: {self._dead[host]}")
 
-    def bury(self, url: str, reason: str) -> SourceFailed:
-        """Remember that the host of `url` failed us; returns the error to raise."""
+    def mark_dead(self, url: str, reason: str) -> SourceFailed:
+        """Remember that the host of `url` cannot be used. Returns the error to raise."""
         host = urlsplit(url).hostname or ""
         self._dead[host] = reason
         return SourceFailed(f"{host} is out of reach: {reason}")
 
 
-#: What this process has learnt about hosts.
+#: the hosts of this process
 HOSTS = Hosts()
 
 
-def _door(url: str) -> tuple[str, int]:
-    """Host and port to connect to for a URL: its own, or those of the proxy that the environment names."""
+def _address(url: str) -> tuple[str, int]:
+    """Host and port to connect to for a URL: its own, or those of the proxy set in the environment."""
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -108,56 +107,58 @@ def _door(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _knock(host: str, port: int, seconds: float) -> str | None:
-    """Why a host cannot be reached, or None. Resolvers take no timeout: they wait in a thread left behind."""
+def _try_connection(host: str, port: int, seconds: float) -> str | None:
+    """Why a host cannot be reached, or None. Name resolution has no timeout, so it runs in a thread that is abandoned
+    if it takes too long."""
     answer: list[str | None] = []
 
-    def knock():
+    def connect():
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
             answer.append(error.strerror or str(error))
             return
-        # One address a family: where IPv6 leads nowhere, IPv4 still gets its turn in time.
-        doors = {family: address for family, _, _, _, address in reversed(found)}
+        # One address of each family, so that IPv4 is still tried in time where IPv6 does not work.
+        addresses = {family: address for family, _, _, _, address in reversed(found)}
         reason = "it has no address"
-        for address in doors.values():
+        for address in addresses.values():
             try:
-                socket.create_connection(address[:2], timeout=seconds / len(doors)).close()
+                socket.create_connection(address[:2], timeout=seconds / len(addresses)).close()
                 answer.append(None)
                 return
             except OSError as error:
                 reason = error.strerror or str(error)
         answer.append(reason)
 
-    thread = threading.Thread(target=knock, daemon=True)
+    thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(seconds + 0.5)
     return answer[0] if answer else f"no answer in {seconds:g} s"
 
 
 class Progress:
-    """What `transfer` tells of itself; this one says nothing. Also pooch's progress-bar protocol."""
+    """Receives the progress of a transfer and ignores it; subclasses show it. It has the methods of pooch's progress
+    bars."""
 
     total: int | None = None
 
     def update(self, count: int) -> None:
-        """`count` more bytes came."""
+        """Count `count` more bytes."""
 
     def reset(self) -> None:
-        """Begin again at zero."""
+        """Start again at zero."""
 
     def close(self) -> None:
-        """The file is here, or will not come."""
+        """End: the transfer is complete or has failed."""
 
 
 def transfer(
     source: str, into: Path, most: int, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]
 ) -> None:
-    """Copy or download `source` to the temporary file `into`; a download ends within `hosts.patience(most)`.
+    """Copy or download `source` to the temporary file `into`. A download ends within `hosts.patience(most)` seconds.
 
-    Raises SourceFailed when it cannot be had or has more than `most` bytes, Cancelled when `cancelled()` turns true on
-    the way.
+    Raises SourceFailed when the file cannot be read or has more than `most` bytes, and Cancelled when `cancelled()`
+    becomes true during the transfer.
     """
     folder = folder_of(source)
     with into.open("wb") as out:
@@ -171,7 +172,7 @@ def transfer(
 
 
 class _Metered:
-    """A file that takes no more than a number of bytes, and tells how it fills."""
+    """A file that accepts at most a number of bytes and reports its progress."""
 
     def __init__(self, out, most: int, progress: Progress, cancelled: Callable[[], bool]):
         self._out, self.most, self._left, self._progress, self.cancelled = out, most, most, progress, cancelled
@@ -179,7 +180,7 @@ class _Metered:
         self._writing = threading.Lock()
 
     def expect(self, size: int | None) -> None:
-        """So many bytes are to come; None when nobody knows. Raises SourceFailed when they are too many."""
+        """Set the size of the file in bytes, None when it is unknown. Raises SourceFailed when it is too large."""
         self._check(size or 0)
         self._progress.total = size
 
@@ -193,10 +194,10 @@ class _Metered:
         self._progress.update(len(block))
 
     def flush(self) -> None:
-        """What was written goes to the disk when the file is closed."""
+        """Do nothing: the file is flushed when it is closed."""
 
     def end(self) -> None:
-        """Take nothing any more: whoever still writes is stopped."""
+        """Accept nothing more: later writes raise Cancelled."""
         with self._writing:
             self._over = True
 
@@ -216,7 +217,7 @@ def _copy(path: Path, out: _Metered) -> None:
 
 
 def _download(url: str, out: _Metered, hosts: Hosts) -> None:
-    """Download in a thread that is left behind where the server is too slow: a read that waits cannot be ended."""
+    """Download in a thread, which is abandoned if the server is too slow: a blocked read cannot be interrupted."""
     ended: list[BaseException | None] = []
     done = threading.Event()
 
@@ -224,7 +225,7 @@ def _download(url: str, out: _Metered, hosts: Hosts) -> None:
         try:
             _get(url, out, hosts)
             ended.append(None)
-        except BaseException as error:  # handed to the thread that waits
+        except BaseException as error:  # the waiting thread raises it
             ended.append(error)
         done.set()
 
@@ -232,11 +233,11 @@ def _download(url: str, out: _Metered, hosts: Hosts) -> None:
     last = time.monotonic() + patience
     try:
         threading.Thread(target=work, name="download", daemon=True).start()
-        while not done.wait(min(_GLANCE_S, max(0.0, last - time.monotonic()))):
+        while not done.wait(min(_POLL_S, max(0.0, last - time.monotonic()))):
             if out.cancelled():
                 raise Cancelled
             if time.monotonic() >= last:
-                raise hosts.bury(url, f"the file was not whole after {patience:g} s")
+                raise hosts.mark_dead(url, f"the file was not whole after {patience:g} s")
     finally:
         out.end()
     if ended[0] is not None:
@@ -249,7 +250,7 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         import requests
     except ImportError as error:
         raise SourceFailed(f"{error.name} is not installed, and only it can download") from error
-    # Asked for gzip, a server may unpack a .gz on the way, and its checksum would not hold.
+    # 'identity', because a server that is asked for gzip may send a .gz file unpacked, with another checksum.
     get = pooch.HTTPDownloader(
         progressbar=_Total(out),
         chunk_size=_BLOCK,
@@ -261,13 +262,13 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
     except requests.HTTPError as error:
         raise SourceFailed(f"the server answered {error.response.status_code} {error.response.reason}") from error
     except (requests.ConnectionError, requests.Timeout) as error:
-        raise hosts.bury(url, _innermost(error)) from error
+        raise hosts.mark_dead(url, _innermost(error)) from error
     except requests.RequestException as error:
         raise SourceFailed(_innermost(error)) from error
 
 
 class _Total(Progress):
-    """pooch's progress bar, of which only the total is heard: it counts whole blocks, whatever came."""
+    """A progress bar for pooch that uses only the total: the counts that pooch reports are of whole blocks."""
 
     def __init__(self, out: _Metered):
         self._out = out
@@ -282,7 +283,7 @@ class _Total(Progress):
 
 
 def _innermost(error: BaseException) -> str:
-    """The cause at the root of a chain that requests and urllib3 wrap many times."""
+    """The message of the first error of a chain: requests and urllib3 wrap errors several times."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return str(error) or type(error).__name__
