@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import traceback
 from collections.abc import Callable
@@ -160,18 +159,18 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
     if threading.current_thread() is not threading.main_thread() or not numbers:
         yield
         return
-    heard, spoken = socket.socketpair()
-    spoken.setblocking(False)
+    heard, spoken = os.pipe()
+    os.set_blocking(spoken, False)
     left = threading.Event()
 
     def watch():
-        while word := heard.recv(64):
+        while word := os.read(heard, 64):
             if set(numbers) & set(word) and not left.wait(PATIENCE_SECONDS) and (leave or not _heard.is_set()):
                 before_exit()
                 os._exit(130)
 
     outer = _heard.is_set()
-    before_fd = signal.set_wakeup_fd(spoken.fileno(), warn_on_full_buffer=False)
+    before_fd = signal.set_wakeup_fd(spoken, warn_on_full_buffer=False)
     before = {number: signal.signal(number, _interrupt) for number in numbers}
     watcher = threading.Thread(target=watch, name="grailbench-interrupts", daemon=True)
     watcher.start()
@@ -191,9 +190,9 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
             signal.signal(number, handler)
         if not outer:
             _heard.clear()
-        spoken.close()
+        os.close(spoken)
         watcher.join()
-        heard.close()
+        os.close(heard)
 
 
 def _interrupt(number: int, frame: FrameType | None):

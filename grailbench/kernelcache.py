@@ -12,7 +12,6 @@ is left alone.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import re
 import tempfile
@@ -25,6 +24,8 @@ _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", r
 
 def digest() -> str:
     """A short hash of the text of every module with kernels, and of the modules that these import from."""
+    import hashlib  # here, so that `grailbench --help` starts without it
+
     texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
     kernels = {path for path, text in texts.items() if b"njit" in text or b"cuda.jit" in text}
     files = kernels | {file for path in kernels for file in _imported(texts[path])}

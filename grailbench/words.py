@@ -5,7 +5,6 @@ Every function takes plain values and returns text; None is a value that is not 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 
@@ -175,6 +174,8 @@ def did_you_mean(
     most       how many are offered
     show       `repr` where the names are quoted
     """
+    import difflib  # here, so that `grailbench --help` starts without it
+
     known = list(known)
     if near := difflib.get_close_matches(name.casefold(), known, most):
         return f"did you mean {' or '.join(map(show, near))}?"

@@ -8,6 +8,7 @@ import pytest
 from commands import ROOT, call, in_python
 
 from grailbench.bench.plan import Config
+from grailbench.reachability.index import CHOICES
 from grailbench.runs import axes
 from grailbench.runs.axes import label
 
@@ -85,6 +86,10 @@ def test_every_axis_is_a_field_of_plans_with_its_usual_value():
     block = {"datasets": ["kegg"], "implementations": ["parallel"]}
     experiment = Config.model_validate({"experiment": [block]}).experiment[0]
     assert {axis.name: getattr(experiment, axis.name) for axis in axes.AXES} == {a.name: [a.usual] for a in axes.AXES}
+
+
+def test_names_that_options_offer_are_those_that_reachability_takes():
+    assert {axis.name: axis.values for axis in axes.AXES if axis.values} == CHOICES
 
 
 def test_run_help_says_every_axis_and_its_usual_value(capsys):

@@ -35,10 +35,11 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
     """
     from grailbench.bench.ab import ab
     from grailbench.cli.views import compare as compare_view
+    from grailbench.cli.views import note
     from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
-    runs = ab((rev_a, rev_b), options.fields(flags), rounds, compare_view.note, out=out, fetch=not no_fetch)
+    runs = ab((rev_a, rev_b), options.fields(flags), rounds, note, out=out, fetch=not no_fetch)
     found = compare.of_runs(*runs, gate)
     compare_view.put(found, "json" if as_json else form, everything)
     found.check()

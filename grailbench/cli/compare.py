@@ -11,17 +11,10 @@ from grailbench.cli import complete, options
 @click.argument("base", type=complete.RUN)
 @click.argument("new", type=complete.RUN)
 @options.comparison
-@click.option(
-    "--reference",
-    type=complete.IMPLEMENTATION,
-    metavar="IMPL",
-    help="Whose times of the same run are the unit across machines.",
-)
-@click.option(
-    "--times",
-    type=click.Choice(("auto", "reference", "none")),
-    help="ms on one machine and by reference across, always by reference, or counters alone. [default: auto]",
-)
+@click.option("--reference", type=complete.IMPLEMENTATION, metavar="IMPL",
+              help="Whose times of the same run are the unit across machines.")  # fmt: skip
+@click.option("--times", type=click.Choice(("auto", "reference", "none")), help="ms on one machine and by reference "
+              "across, always by reference, or counters alone. [default: auto]")  # fmt: skip
 @options.as_json
 def command(base, new, gate_file, form, reference, metric, times, everything, require_all, as_json):
     """Compare the run NEW with the run BASE and fail on a regression.

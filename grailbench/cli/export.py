@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from grailbench.cli import complete
@@ -36,11 +34,12 @@ def command(name, path, closure, format, as_json):
       grailbench export custom-200-0.05 closure.tuwien --closure --json
       grailbench export custom-200-0.05 closure.txt --closure --format edges
     """
+    from grailbench.cli.views import put_json
     from grailbench.closure.export import export
 
     record = export(name, path, closure, format)
     if as_json:
-        click.echo(json.dumps(record))
+        put_json([record])
         return
     click.echo(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
     for note in record["notes"]:

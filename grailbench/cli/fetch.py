@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from grailbench.cli import complete
@@ -38,6 +36,7 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
     from rich.console import Console
 
     from grailbench.cli.views import datasets as view
+    from grailbench.cli.views import note, put_json
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.locate import choose
     from grailbench.screen import put
@@ -46,10 +45,9 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars)
     found = view.rows(results)
     if as_json:
-        for row in found:
-            click.echo(json.dumps(row))
+        put_json(found)
     else:
         put(view.show(found))
     for line in view.complaints(found):
-        click.echo(line, err=True)
+        note(line)
     view.verdict(found)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import complete, options
 
 
 @click.command("generate")
@@ -20,13 +19,10 @@ from grailbench.cli import complete
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
-    "--measure",
-    type=complete.GRAPH,
-    metavar="GRAPH",
-    help="Write the profile of a fetched or imported graph instead.",
+    "--measure", type=complete.GRAPH, metavar="GRAPH", help="Write the profile of a fetched or imported graph instead."
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@options.as_json
 def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, as_json):
     """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store
     them for runs.
@@ -48,21 +44,24 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.cli.views import generate as view
+    from grailbench.cli.views import put_json
     from grailbench.datasets import generating
     from grailbench.screen import put
 
     if listed:
         if as_json:
-            for record in generating.listing():
-                click.echo(json.dumps(record))
+            put_json(generating.listing())
         else:
             put([view.listing_table()])
     elif measure:
-        path = generating.profile_file(measure, out)
-        click.echo(json.dumps({"name": measure, "path": str(path)}) if as_json else str(path))
+        path = str(generating.profile_file(measure, out))
+        if as_json:
+            put_json([{"name": measure, "path": path}])
+        else:
+            click.echo(path)
     else:
         for record in generating.records(names, seed, vertices, degree, window, name, compared):
             if as_json:
-                click.echo(json.dumps(record))
+                put_json([record])
             else:
                 put(view.account(record))

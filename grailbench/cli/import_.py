@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 FORMATS = ("gra", "edges", "adjlist", "mtx", "metis", "tuwien", "npz")
@@ -43,6 +41,7 @@ def command(path, name, format, vertices, renumber, replace, as_json):
       grailbench import web-Google.txt.gz --name web-google --json
       sort edges.txt | grailbench import - --name sorted --renumber
     """
+    from grailbench.cli.views import put_json
     from grailbench.cli.views.imported import show
     from grailbench.datasets.imported import import_graph
     from grailbench.screen import put
@@ -51,6 +50,6 @@ def command(path, name, format, vertices, renumber, replace, as_json):
         raise click.UsageError("--vertices and --renumber: one of them")
     result = import_graph(path, name, format, replace, vertices, renumber)
     if as_json:
-        click.echo(json.dumps(result.record()))
+        put_json([result.record()])
     else:
         put(show(result))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from grailbench.cli import complete
@@ -22,13 +20,14 @@ def command(name, as_json):
       grailbench info kegg
       grailbench info parallel --json
     """
-    from grailbench.cli.views import inventory
+    from grailbench.cli.views import inventory, put_json
     from grailbench.screen import console
 
-    for i, record in enumerate(inventory.info(name)):
-        if as_json:
-            click.echo(json.dumps(record))
-            continue
+    found = inventory.info(name)
+    if as_json:
+        put_json(found)
+        return
+    for i, record in enumerate(found):
         if i:
             click.echo()
         for line in inventory.sheet(record, console().width):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -38,27 +37,26 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --simulate
     """
     from grailbench.cli.views import limits as view
+    from grailbench.cli.views import note, put_json
     from grailbench.limits import ceilings, scale
+    from grailbench.report.render.terminal import terminal
+    from grailbench.screen import put
 
     document = ceilings.measure(
         parts=(only,) if only else None,
         scale=scale.QUICK if quick else scale.FULL,
         again=again,
         simulate=simulate,
-        note=view.note,
+        note=note,
     )
     if as_json:
-        for row in ceilings.rows(document):
-            click.echo(json.dumps(row))
+        put_json(ceilings.rows(document))
     else:
-        from grailbench.report.render.terminal import terminal
-        from grailbench.screen import put
-
         for table in view.tables(document):
             put(terminal(table))
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
-            click.echo(f"written: {path}", err=True)
+            note(f"written: {path}")
     if not simulate:
         for doubt in ceilings.doubts(document):
-            click.echo(f"warning: {doubt}; measure again on an idle machine", err=True)
+            note(f"warning: {doubt}; measure again on an idle machine")

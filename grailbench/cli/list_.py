@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from grailbench.cli import options
 
 KINDS = ("datasets", "implementations", "configs", "runs")
 
 
 @click.command("list")
 @click.argument("kind", type=click.Choice(KINDS), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@options.as_json
 def command(kind, as_json):
     """List datasets, implementations, configs or runs; without KIND all four.
 
@@ -24,15 +24,11 @@ def command(kind, as_json):
       grailbench list datasets
       grailbench list implementations --json
     """
-    from grailbench.cli.views import inventory
-
-    kinds = (kind,) if kind else KINDS
-    if as_json:
-        for each in kinds:
-            for record in inventory.records(each):
-                click.echo(json.dumps(record))
-        return
+    from grailbench.cli.views import inventory, put_json
     from grailbench.screen import put
 
-    for each in kinds:
-        put(inventory.show(each))
+    for each in (kind,) if kind else KINDS:
+        if as_json:
+            put_json(inventory.records(each))
+        else:
+            put(inventory.show(each))

@@ -1,164 +1,113 @@
-"""Bundles of options that several commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import click
 
 from grailbench.cli import complete
-from grailbench.contract import PROBLEMS, USUAL
 from grailbench.runs import axes
 
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
 
 
+class _ProblemOption(click.Option):
+    """The option --problem. Its help names the problems and imports the contract only when it is shown: the list of
+    all commands does without."""
+
+    @property
+    def help(self) -> str:
+        from grailbench.contract import PROBLEMS, USUAL
+
+        return f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"
+
+    @help.setter
+    def help(self, text: str | None) -> None:
+        """click sets the help that it was given, which is none."""
+
+
 def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = None, text: str = ""):
+    """An option that may be given several times."""
     name = flag.lstrip("-")
     return click.option(flag, "set_" if name == "set" else name, multiple=True, type=kind, metavar=metavar, help=text)
 
 
-#: what the values of axes of names are; those of other axes are numbers
-_KINDS = {
-    "search": click.Choice(["dfs", "bfs"]), "order": click.Choice(["lexicographic", "random"]),
-    "filters": complete.FILTERS,
-}  # fmt: skip
-
-
 def _axis(axis: axes.Axis):
-    kind = click.IntRange(axis.least) if axis.number else _KINDS.get(axis.name)
+    """The option of an axis."""
+    kind = complete.FILTERS if axis.name == "filters" else None
+    if axis.number:
+        kind = click.IntRange(axis.least)
+    elif axis.values:
+        kind = click.Choice(axis.values)
     return _many(f"--{axis.name}", kind, axis.metavar, f"{axis.help}; may repeat. [default: {axis.usual}]")
 
 
-_MATRIX = (
-    click.option(
-        "--config",
-        type=complete.CONFIG,
-        metavar="NAME-or-FILE",
-        help="A shipped config, or a TOML file; flags replace its keys.",
-    ),
-    click.option(
-        "--problem",
-        type=complete.PROBLEM,
-        metavar="NAME",
-        help=f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]",
-    ),
+def _bundle(*options):
+    """A decorator that adds these options to a command, in this order."""
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+#: what to measure: graphs, implementations and axes, from flags or a config
+matrix = _bundle(
+    click.option("--config", type=complete.CONFIG, metavar="NAME-or-FILE",
+                 help="A shipped config, or a TOML file; flags replace its keys."),
+    click.option("--problem", type=complete.PROBLEM, metavar="NAME", cls=_ProblemOption),
     _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
     _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
-    _many(
-        "--impl",
-        complete.IMPLEMENTATION,
-        "NAME",
-        "An implementation; may repeat. [default: sequential, parallel, or the like]",
-    ),
+    _many("--impl", complete.IMPLEMENTATION, "NAME",
+          "An implementation; may repeat. [default: sequential, parallel, or the like]"),
     *(_axis(axis) for axis in axes.shown()),
-    _many(
-        "--queries",
-        complete.QUERIES,
-        "KIND",
-        "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]",
-    ),
-    click.option(
-        "--count", type=click.IntRange(1), metavar="N", help="Query pairs [default: 100000] or sources [default: 16]."
-    ),
-    click.option(
-        "--seed", type=click.IntRange(0), metavar="N", help="Of queries, child orders, trial orders. [default: 1]"
-    ),
+    _many("--queries", complete.QUERIES, "KIND",
+          "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"),
+    click.option("--count", type=click.IntRange(1), metavar="N",
+                 help="Query pairs [default: 100000] or sources [default: 16]."),
+    click.option("--seed", type=click.IntRange(0), metavar="N",
+                 help="Of queries, child orders, trial orders. [default: 1]"),
     click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
-    click.option(
-        "--process",
-        type=click.Choice(["shared", "own"]),
-        help="'own': a process for each cell, so that its peak memory is measured and it can be stopped. "
-        "[default: own for peers, else shared]",
-    ),
-)
-_TIMING = (
+    click.option("--process", type=click.Choice(["shared", "own"]),
+                 help="'own': a process for each cell, so that its peak memory is measured and it can be stopped. "
+                      "[default: own for peers, else shared]"),
+)  # fmt: skip
+#: how often to measure it
+timing = _bundle(
     click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of every cell. [default: 20]"),
     click.option("--warmup", type=click.IntRange(0), metavar="N", help="Untimed passes before them. [default: 1]"),
     click.option("--from-edges/--no-from-edges", default=None, help="Time the whole way too, from edges in memory."),
 )
-_CHECKS = (
-    click.option(
-        "--simulate",
-        is_flag=True,
-        help="Run GPU kernels in numba's simulator: checks answers, records no time; slow, so give a small --count.",
-    ),
-    click.option(
-        "--sample",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Check that many queries only on graphs of more than 50,000 vertices; their times are called sampled. "
-        "[default: all]",
-    ),
-    click.option(
-        "--oracle-seconds",
-        type=click.FloatRange(0),
-        metavar="SECONDS",
-        help="The most that the oracle may take for a graph's queries; where it had to leave some, times are called "
-        "sampled. [default: no limit]",
-    ),
-    click.option(
-        "--jobs",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Cells in processes of their own that are verified at once, but for those on a GPU; none is timed then.",
-    ),
+#: how to check answers and get graphs
+checks = _bundle(
+    click.option("--simulate", is_flag=True, help="Run GPU kernels in numba's simulator: checks answers, records no "
+                 "time; slow, so give a small --count."),
+    click.option("--sample", type=click.IntRange(1), metavar="N", help="Check that many queries only on graphs of more "
+                 "than 50,000 vertices; their times are called sampled. [default: all]"),
+    click.option("--oracle-seconds", type=click.FloatRange(0), metavar="SECONDS", help="The most that the oracle may "
+                 "take for a graph's queries; where it had to leave some, times are called sampled. "
+                 "[default: no limit]"),
+    click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Cells in processes "
+                 "of their own that are verified at once, but for those on a GPU; none is timed then."),
     click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing."),
-)
-_COMPARISON = (
-    click.option(
-        "--gate", "gate_file", type=complete.FILE, metavar="FILE", help="A TOML file that says what is allowed."
-    ),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "markdown", "json"]),
-        default="table",
-        show_default=True,
-        help="For people, for a pull request, or one JSON object a line.",
-    ),
-    _many(
-        "--metric", complete.METRIC, "PHASE", "label, query, ready, solve, label/NAME; repeats. [default: the gate's]"
-    ),
+)  # fmt: skip
+#: what a comparison allows, and how it is shown
+comparison = _bundle(
+    click.option("--gate", "gate_file", type=complete.FILE, metavar="FILE",
+                 help="A TOML file that says what is allowed."),
+    click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table",
+                 show_default=True, help="For people, for a pull request, or one JSON object a line."),
+    _many("--metric", complete.METRIC, "PHASE",
+          "label, query, ready, solve, label/NAME; repeats. [default: the gate's]"),
     click.option("--all", "everything", is_flag=True, help="Show the times that are the same too, and every graph."),
-    click.option(
-        "--require-all", is_flag=True, help="A cell or counter that only one of the runs has is a regression."
-    ),
-)
-
-
-def _apply(command, bundle):
-    for option in reversed(bundle):
-        command = option(command)
-    return command
-
-
-def matrix(command):
-    """What to measure: graphs, implementations and axes, from flags or a config."""
-    return _apply(command, _MATRIX)
-
-
-def timing(command):
-    """How often to measure it."""
-    return _apply(command, _TIMING)
-
-
-def checks(command):
-    """How to check answers and get graphs."""
-    return _apply(command, _CHECKS)
-
-
-def comparison(command):
-    """What a comparison allows, and how it is shown."""
-    return _apply(command, _COMPARISON)
-
-
-def as_json(command):
-    """One JSON object a line on stdout."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")(command)
+    click.option("--require-all", is_flag=True,
+                 help="A cell or counter that only one of the runs has is a regression."),
+)  # fmt: skip
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 
 
 def fields(flags: dict) -> dict:
-    """The matrix and timing flags under the names of an experiment's fields."""
+    """The flags of `matrix` and `timing` under the names of an experiment's fields."""
     return {_FIELDS.get(name, name): value for name, value in flags.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from grailbench.cli import options
@@ -23,12 +21,12 @@ def command(as_json, **flags):
     """
     from grailbench.bench.provide import missing
     from grailbench.bench.resume import plan_of
+    from grailbench.cli.views import put_json
     from grailbench.cli.views.run import plan_table
     from grailbench.screen import put
 
     plan, _ = plan_of(options.fields(flags))
     if as_json:
-        for cell in plan.cells:
-            click.echo(json.dumps(cell.record()))
+        put_json(cell.record() for cell in plan.cells)
     else:
         put([plan_table(plan, missing(plan))])

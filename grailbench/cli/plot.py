@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -46,7 +45,11 @@ def command(run, names, out, form, reference, phase, profile, as_json):
       grailbench plot --figure speedup --reference dfs --phase query --format svg
       grailbench plot results/runs/2025-01-31-quickstart --figure phases --figure edges --out figures
     """
+    from grailbench.cli.views import put_json
     from grailbench.report import plots
 
     for path in plots.write(run, names, out, form, reference, phase, profile):
-        click.echo(json.dumps({"path": str(path)}) if as_json else str(path))
+        if as_json:
+            put_json([{"path": str(path)}])
+        else:
+            click.echo(path)

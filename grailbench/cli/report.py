@@ -12,55 +12,33 @@ from grailbench.cli import complete
 @click.command("report")
 @click.argument("run", required=False, type=complete.RUN)
 @click.option(
-    "--table",
-    "tables",
-    type=complete.TABLE,
-    multiple=True,
-    metavar="NUMBER",
+    "--table", "tables", type=complete.TABLE, multiple=True, metavar="NUMBER",
     help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, or closure, ...); may repeat.",
-)
+)  # fmt: skip
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["markdown", "csv", "both", "latex"]),
-    default="both",
-    show_default=True,
+    "--format", "form", type=click.Choice(["markdown", "csv", "both", "latex"]), default="both", show_default=True,
     help="Files to write beside the run.",
-)
+)  # fmt: skip
 @click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the files. [default: report in the run's folder; none of a recorded run]",
-)
+)  # fmt: skip
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
 @click.option(
-    "--html",
-    "page",
-    is_flag=False,
-    flag_value="",
-    metavar="[=FILE]",
+    "--html", "page", is_flag=False, flag_value="", metavar="[=FILE]",
     help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
-)
+)  # fmt: skip
 @click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")
 @click.option(
-    "--limit",
-    "ceilings",
-    is_flag=False,
-    flag_value="",
-    metavar="[=FILE]",
+    "--limit", "ceilings", is_flag=False, flag_value="", metavar="[=FILE]",
     help="Add each time as a multiple of the least its counters allow. [default: this machine's 'grailbench limits']",
-)
+)  # fmt: skip
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
 @click.option(
-    "--into",
-    "pages",
-    multiple=True,
-    metavar="PAGE",
-    type=click.Path(path_type=Path),
+    "--into", "pages", multiple=True, metavar="PAGE", type=click.Path(path_type=Path),
     help="Renew the marked tables and sentences of this Markdown page, from the runs that it names; may repeat.",
-)
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="Of --into: write nothing, fail when a page is not what its runs say.")
 def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json, pages, check):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
@@ -110,8 +88,10 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --into results/baselines/h200/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
+    from grailbench.cli.views import note
     from grailbench.report import document, floors
     from grailbench.report.answer import next_steps
+    from grailbench.report.places import WHY
     from grailbench.report.render.json import json
     from grailbench.report.render.terminal import terminal
     from grailbench.screen import put
@@ -132,21 +112,24 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
 
         files.append(of_run(report, page, reference, out))
     if as_json:
-        for table in [*report.shown, *added]:
-            for line in json(table):
-                click.echo(line)
+        for line in (line for table in [*report.shown, *added] for line in json(table)):
+            click.echo(line)
     else:
         put(document.show(report, details))
         for table in added:
             put(terminal(table))
         if report.whole:
             put(next_steps(folder))
-        _say(files, folder)
+        for path in files:
+            note(f"written: {path}")
+        if not files:
+            note(f"no file written: {folder} is {WHY} (--out DIR writes them)")
     document.check_measured(report)
 
 
 def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None:
-    """Renew pages, or check that it would change nothing."""
+    """Renew pages; if `check`, write nothing and raise CheckFailed when a page is not current."""
+    from grailbench.cli.views import note
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report.pages import Page
 
@@ -159,13 +142,4 @@ def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None
     if check and changed:
         raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")
     for page in pages:
-        click.echo(f"{'written' if page.write() else 'unchanged'}: {page.path}", err=True)
-
-
-def _say(files: list[Path], run: Path) -> None:
-    from grailbench.report.places import WHY
-
-    for path in files:
-        click.echo(f"written: {path}", err=True)
-    if not files:
-        click.echo(f"no file written: {run} is {WHY} (--out DIR writes them)", err=True)
+        note(f"{'written' if page.write() else 'unchanged'}: {page.path}")

@@ -13,14 +13,8 @@ from grailbench.cli import complete, options
 @options.timing
 @options.checks
 @click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
-@click.option(
-    "--resume",
-    type=complete.RUN,
-    is_flag=False,
-    flag_value="",
-    metavar="[=RUN]",
-    help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.",
-)
+@click.option("--resume", type=complete.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
+              help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
 @options.as_json
 def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.

@@ -23,6 +23,7 @@ class Axis:
     help     of the option, and `metavar` of its value
     usual    the value of a config that says nothing
     least    the least number; None where values are names
+    values   the names that it may have; empty where they cannot be listed
     words    a value in a label
     long     a value in the label that stands alone in tables, where that says more; as `words` unless given
     unsaid   values that go without saying in labels
@@ -44,6 +45,7 @@ class Axis:
     unsaid: tuple = (None,)
     hidden: tuple = ()
     blank: Any = None
+    values: tuple[str, ...] = ()
     machine: bool = False
     summary: bool = False
     late: bool = False
@@ -66,13 +68,14 @@ class Axis:
 #: in the order in which plans are expanded and rows are keyed
 AXES = (
     Axis("dim", "d", "Label pairs", 2, "D", least=1, words=lambda d: f"d={d}", summary=True),
-    Axis("search", "search", "Search order", "dfs", unsaid=(None, ""), hidden=(None, "dfs"), summary=True),
+    Axis("search", "search", "Search order", "dfs", unsaid=(None, ""), hidden=(None, "dfs"), summary=True,
+         values=("dfs", "bfs")),
     Axis("filters", "filters", "'level,tree,hubs', some of them, or 'none'", "none", "LIST",
          long=lambda names: f"filters {names}", unsaid=(None, "", "none"), blank="", summary=True),
     Axis("threads", "threads", "Worker threads, 0 for all cores", 0, "T", least=0, words=lambda n: count(n, "thread"),
          unsaid=(None, 0), blank=0, machine=True, summary=True),
     Axis("order", "order", "Child order", "random", long=lambda name: f"{name} order", unsaid=(None, "random"),
-         hidden=(None, "random")),
+         hidden=(None, "random"), values=("lexicographic", "random")),
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
 )  # fmt: skip

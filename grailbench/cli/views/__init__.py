@@ -1,1 +1,19 @@
-"""What commands show on a screen."""
+"""What commands show on a screen, and what all of them print alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import click
+
+
+def put_json(records: Iterable[dict]) -> None:
+    """Print one JSON object a line."""
+    for record in records:
+        click.echo(json.dumps(record))
+
+
+def note(text: str) -> None:
+    """Print a line for people on stderr, where it does not mix with results."""
+    click.echo(text, err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from dataclasses import asdict
 import click
 
 from grailbench import screen
+from grailbench.cli.views import put_json
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.render.markdown import content
 from grailbench.report.render.terminal import terminal
@@ -187,16 +187,10 @@ def _counter_line(each: CounterChange) -> list[str]:
     return [each.dataset, each.label, each.counter, *values, change, word]
 
 
-def note(text: str) -> None:
-    """A line for people on stderr."""
-    click.echo(text, err=True)
-
-
 def put(found: Comparison, form: str = "table", everything: bool = False) -> None:
     """Print a comparison on stdout in one of `FORMATS`."""
     if form == "json":
-        for record in records(found):
-            click.echo(json.dumps(record))
+        put_json(records(found))
     elif form == "markdown":
         click.echo(markdown(found), nl=False)
     else:

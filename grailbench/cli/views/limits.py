@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import click
-
 from grailbench.limits.ceilings import PARTS
 from grailbench.report.table import Table, numbers
 from grailbench.words import brief, size
 
 _NOISY = 1.5  # most over least, from which a figure is marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}
-
-
-def note(text: str) -> None:
-    """A line on stderr about what is being measured."""
-    click.echo(text, err=True)
 
 
 def tables(document: dict) -> list[Table]:
