@@ -13,9 +13,9 @@ from grailbench.closure import bits as packed
 from grailbench.closure import check
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu import sweep, warshall
-from grailbench.closure.index import Closed, NoTimer, Params, Relation, implementations
+from grailbench.closure.index import Closed, NoTimer, Params, Relation
 from grailbench.closure.problem import Closure, checksum
-from grailbench.contract import Attempt
+from grailbench.contract import Attempt, implementations
 from grailbench.device import gateway
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.graph.generate.shapes import parse_shape

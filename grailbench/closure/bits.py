@@ -1,7 +1,7 @@
-"""Relations over vertices as packed bits: row u, bit v of a matrix says whether (u, v) is in it.
+"""Relations over vertices as packed bit matrices: bit v of row u is set if the pair (u, v) is in the relation.
 
-A matrix of n vertices is uint64[n, words(n)], bit v of a row being bit v % 64 of word v // 64; bits beyond n are clear.
-The diagonal of a closure is clear too: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
+The matrix of n vertices is uint64[n, words(n)]. Bit v of a row is bit v % 64 of its word v // 64; bits beyond n are 0.
+The diagonal of a closure is 0 too: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ WORD = 64
 
 
 def words(vertices: int) -> int:
-    """Words of a row."""
+    """Returns the number of 64-bit words in a row."""
     return -(-vertices // WORD)
 
 
 def pack_graph(graph: Graph) -> np.ndarray:
-    """uint64[n, words]: the edges of a graph, self-loops dropped."""
+    """Returns the edges of a graph as uint64[n, words], without self-loops."""
     bits = np.zeros((graph.vertices, words(graph.vertices)), np.uint64)
     _set_edges(graph.sources, graph.targets, bits)
     return bits
 
 
 def matrix_of(graph: Graph) -> np.ndarray:
-    """int32[n, n]: the adjacency matrix of a graph, 0 and 1, self-loops dropped."""
+    """Returns the adjacency matrix of a graph, int32[n, n] of 0 and 1, without self-loops."""
     matrix = np.zeros((graph.vertices, graph.vertices), np.int32)
     matrix[graph.sources, graph.targets] = 1
     np.fill_diagonal(matrix, 0)
@@ -44,7 +44,7 @@ def _set_edges(sources, targets, bits):
 
 @njit(cache=True)
 def pack_matrix(matrix):
-    """uint64[n, words] of an integer matrix [n, at least n], nonzero being in; the diagonal is left out."""
+    """Returns the nonzero entries of an integer matrix [n, at least n] as uint64[n, words], without the diagonal."""
     n = matrix.shape[0]
     bits = np.zeros((n, (n + 63) >> 6), np.uint64)
     for u in range(n):
@@ -56,14 +56,14 @@ def pack_matrix(matrix):
 
 @njit(cache=True)
 def clear_diagonal(bits):
-    """Take (v, v) out for every v."""
+    """Clears the bit (v, v) of every v."""
     for v in range(bits.shape[0]):
         bits[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
 
 
 @njit(cache=True, inline="always")
 def popcount(x):
-    """Number of set bits of a uint64, by adding in fields (Warren, Hacker's Delight, figure 5-2)."""
+    """Returns the number of set bits of a uint64, summed in bit fields (Warren, Hacker's Delight, figure 5-2)."""
     x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -72,7 +72,7 @@ def popcount(x):
 
 @njit(cache=True)
 def count(bits):
-    """Number of set bits of a matrix."""
+    """Returns the number of set bits of a matrix."""
     total = np.int64(0)
     for u in range(bits.shape[0]):
         for w in range(bits.shape[1]):
@@ -82,13 +82,13 @@ def count(bits):
 
 @njit(cache=True, inline="always")
 def lowest(x):
-    """The number of the lowest set bit of a uint64 that is not 0."""
+    """Returns the position of the lowest set bit of a uint64 other than 0."""
     return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
 
 
 @njit(cache=True)
 def transpose(bits):
-    """The reverse relation, by blocks of 64 x 64 (Warren, Hacker's Delight, figure 7-3)."""
+    """Returns the reverse relation, transposed in blocks of 64 x 64 bits (Warren, Hacker's Delight, figure 7-3)."""
     n, width = bits.shape
     out = np.zeros_like(bits)
     block = np.empty(64, np.uint64)
@@ -120,14 +120,14 @@ def transpose(bits):
 
 
 def unpack(bits: np.ndarray) -> np.ndarray:
-    """bool[n, n]: a matrix, for tests and small graphs."""
+    """Returns a matrix as bool[n, n], for tests and small graphs."""
     n = bits.shape[0]
     as_bytes = np.ascontiguousarray(bits).view(np.uint8).reshape(n, 8 * bits.shape[1])
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(bool)
 
 
 def graph_of_bits(bits: np.ndarray) -> Graph:
-    """The graph whose edges are the set bits, in strict order."""
+    """Returns the graph whose edges are the set bits, sorted by source and target."""
     n = bits.shape[0]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(_row_sizes(bits))))
     targets = np.empty(int(offsets[-1]), np.int32)

@@ -1,6 +1,7 @@
-"""The closure that all others must equal: scipy's searches on small graphs, else the oracle's, itself checked.
+"""The reference closure that every implementation must match.
 
-The oracle shares no code with any implementation of closures.
+On small graphs scipy searches from every vertex. On larger ones the oracle computes the closure, and searches by scipy
+check some of its rows. The oracle shares no code with any implementation of closures.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from grailbench.errors import CheckFailed, TooLittleMemory
 from grailbench.graph.oracle import closure_rows
 from grailbench.words import gib
 
-SCIPY_STEPS = 2 * 10**8  #: vertices times edges up to which scipy searches from every vertex
-SEARCHES = 64  #: rows of a larger closure that are searched one by one
+SCIPY_STEPS = 2 * 10**8  #: largest n (n + m) for which scipy searches from every vertex
+SEARCHES = 64  #: rows of a larger closure that scipy checks
 
 
 def scipy_suffices(relation: Relation) -> bool:
-    """Whether scipy alone is the reference."""
+    """Returns whether the graph is small enough to take the reference from scipy alone."""
     return relation.vertices * (relation.vertices + relation.graph.edges) <= SCIPY_STEPS
 
 
 def reference(relation: Relation) -> np.ndarray:
-    """uint64[n, words]: the closure, the diagonal clear.
+    """Returns the closure as uint64[n, words], with a clear diagonal.
 
-    Raises CheckFailed should a row of the oracle differ from what scipy finds from its vertex.
+    Raises CheckFailed if a row of the oracle differs from scipy's search from the same vertex.
     """
     if scipy_suffices(relation):
         found = np.zeros((relation.vertices, packed.words(relation.vertices)), np.uint64)
@@ -42,8 +43,7 @@ def reference(relation: Relation) -> np.ndarray:
 
 
 def require_memory(name: str, vertices: int) -> None:
-    """Raise TooLittleMemory unless there is room for the relation, its transpose and its closure in bits: what the
-    reference takes."""
+    """Raises TooLittleMemory unless three bit matrices fit into memory: the relation, its transpose and its closure."""
     need, free = 3 * 8 * vertices * packed.words(vertices), memory.available()
     if need > free:
         raise TooLittleMemory(
@@ -53,7 +53,7 @@ def require_memory(name: str, vertices: int) -> None:
 
 
 def _searched(relation: Relation, sources):
-    """Pairs (u, packed row of u) by scipy's breadth-first search."""
+    """Yields pairs (u, packed row of u), found by scipy's breadth-first search."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 

@@ -1,8 +1,7 @@
-"""Strong components of a packed relation, in a topological order, by two searches that never look at an edge twice.
+"""Strongly connected components of a bit matrix, in topological order, by Kosaraju's algorithm (Sharir 1981).
 
-Kosaraju's algorithm (Sharir 1981). A search keeps the unvisited vertices as bits, so that the next child of u is
-the first bit of row u and unvisited: both searches together take O(n^2 / 64 + n) words, whatever the number of
-edges.
+Both searches keep the unvisited vertices as bits. The next child of u is then the lowest bit that is set in row u and
+in the unvisited bits. Together the searches read O(n^2 / 64 + n) words, whatever the number of edges.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from grailbench.closure.bits import lowest, transpose
 
 
 class Condensed(NamedTuple):
-    """Components numbered in topological order: every edge leads to its own or to a later component.
+    """The k components, numbered in topological order: every edge stays in its component or leads to a later one.
 
-    component  int32[n]      of each vertex
+    component  int32[n]      the component of each vertex
     starts     int64[k + 1]  where the members of each component begin in `members`
-    members    int32[n]      vertices by component, ascending within it
+    members    int32[n]      the vertices by component, ascending within each
     """
 
     component: np.ndarray
@@ -34,7 +33,7 @@ class Condensed(NamedTuple):
 
 
 def condense(bits: np.ndarray) -> Condensed:
-    """The strong components of uint64[n, words]."""
+    """Returns the strongly connected components of uint64[n, words]."""
     order = _finishing_order(bits)
     component, count = _components(transpose(bits), order)
     members = np.argsort(component, kind="stable").astype(np.int32)
@@ -52,7 +51,7 @@ def _everything(n):
 
 @njit(cache=True)
 def _finishing_order(bits):
-    """int32[n]: the vertices in the order in which a depth-first search leaves them."""
+    """Returns the vertices in the order in which a depth-first search finishes them, int32[n]."""
     n, width = bits.shape
     left = _everything(n)
     order, stack, at = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.int32)
@@ -83,7 +82,10 @@ def _finishing_order(bits):
 
 @njit(cache=True)
 def _components(reverse, order):
-    """int32[n] and their number: searches of the reverse relation from the vertices left last."""
+    """Returns the component of each vertex, int32[n], and the number of components.
+
+    It searches the reverse relation, from the vertices in the reverse of `order`.
+    """
     n, width = reverse.shape
     left = _everything(n)
     component, stack = np.empty(n, np.int32), np.empty(n, np.int32)

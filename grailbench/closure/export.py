@@ -1,4 +1,4 @@
-"""A graph of the library, or its closure, written as a file."""
+"""Writes a graph of the library, or its closure, to a file."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from grailbench.graph.ids import Counted
 from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.writers import write_edges
 
-#: format -> what it is
+#: format to its description
 FORMATS = {"tuwien": "the closure report's, vertices from 0", "edges": "an edge list in the ids of the graph's file"}
 
 
 def export(name: str, path: str | os.PathLike, closure: bool = False, format: str = "tuwien") -> dict:
-    """Write the raw graph of that name, with its weights if it has any; with `closure` its transitive closure.
+    """Writes the raw graph of that name, with its weights if it has any, or, with `closure`, its transitive closure.
 
-    Returns name, path, format, vertices, edges; `weights`, whether they are in the file; `ids`, those of the graph;
-    `written_ids`, those in the file; `notes`, what else should be known, each in a few words. Raises InputError when
-    nothing has the name, the format is none or the file cannot be written, TooLittleMemory for a closure that does
-    not fit.
+    Returns a record: `name`, `path`, `format`, `vertices`, `edges`; `weights`, whether the graph has weights; `ids`,
+    the ids of the graph; `written_ids`, the ids in the file; `notes`, a list of short remarks. Raises InputError for an
+    unknown name, an unknown format or a file that cannot be written, TooLittleMemory for a closure that does not fit.
     """
     from grailbench.datasets.library import open_raw
 

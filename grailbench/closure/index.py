@@ -1,8 +1,8 @@
 """The contract of an implementation of `closure`.
 
-An implementation prepares a solver for a relation (allocates, brings the input into the form it wants on the host); the
-solver then makes the closure, from host memory to host memory. The closure has an edge (u, v) for every two different
-vertices with a path from u to v.
+An implementation prepares a solver for a relation: it allocates memory and brings the input into its own form on the
+host. The solver then computes the closure, from host memory to host memory. The closure has an edge (u, v) for every
+two different vertices with a path from u to v.
 """
 
 from __future__ import annotations
@@ -16,28 +16,17 @@ import numpy as np
 
 from grailbench import contract
 from grailbench.closure import bits as packed
-from grailbench.contract import NoTimer, Params, Timer, implementation, implementations, register
+from grailbench.contract import NoTimer, Params, Timer, register
 from grailbench.graph.csr import Graph, rows_of
 
-__all__ = [
-    "Closed",
-    "Implementation",
-    "NoTimer",
-    "Params",
-    "Relation",
-    "Solver",
-    "Timer",
-    "implementation",
-    "implementations",
-    "register",
-]
+__all__ = ["Closed", "Implementation", "NoTimer", "Params", "Relation", "Solver", "Timer", "register"]
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A raw digraph, and the forms of it that implementations start from, each made once. None may be written to.
+    """A raw digraph in the forms that implementations start from. Each form is made once and must not be written to.
 
-    timer  records what making a form takes: phase `input`, apart
+    timer  records the time to make a form, as the phase `input`, apart
     """
 
     graph: Graph
@@ -50,26 +39,26 @@ class Relation:
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """int32[n, n]: the adjacency matrix, 0 and 1, without self-loops."""
+        """The adjacency matrix, int32[n, n] of 0 and 1, without self-loops."""
         with self.timer.phase("input", apart=True):
             return packed.matrix_of(self.graph)
 
     @cached_property
     def bits(self) -> np.ndarray:
-        """uint64[n, words]: the same as packed bits (`closure.bits`)."""
+        """The adjacency matrix as packed bits (`closure.bits`), uint64[n, words]."""
         with self.timer.phase("input", apart=True):
             return packed.pack_graph(self.graph)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: the same as rows of edges, self-loops and duplicates included."""
+        """The edges in CSR form, int64[n + 1] offsets and int32[m] targets, with self-loops and duplicates."""
         with self.timer.phase("input", apart=True):
             return rows_of(self.graph)
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A closure on the host: its number of edges, and either form of it; diagonals mean nothing.
+    """A closure on the host, as a matrix or as bits, and its number of edges. Its diagonal is ignored.
 
     matrix  int32[n, n or more], nonzero where there is a path
     bits    uint64[n or more, words or more]
@@ -81,7 +70,7 @@ class Closed:
     bits: np.ndarray | None = None
 
     def packed(self) -> np.ndarray:
-        """uint64[n, words], the diagonal clear; a new array."""
+        """Returns the closure as uint64[n, words], a new array with a clear diagonal."""
         n = self.vertices
         if self.bits is None:
             return packed.pack_matrix(self.matrix[:n, :n])
@@ -91,25 +80,28 @@ class Closed:
 
 
 class Solver(ABC):
-    """What is ready to make the closure, as often as it is asked; the input stays as it was."""
+    """Computes the closure, any number of times. It does not change its input."""
 
-    #: exact work of one `solve`, by name
+    #: exact work counts of one `solve`, by name
     counters: dict[str, int] = {}
-    #: bytes held beyond the input
+    #: bytes held in addition to the input
     held_bytes: int = 0
 
     @abstractmethod
     def solve(self, timer: Timer) -> Closed:
-        """The closure. Records `host_to_device`, `kernel`, `count_edges`, `device_to_host` where there is a device,
-        `condense` where the host condenses. What is returned may be overwritten by the next call."""
+        """Returns the closure, whose arrays the next call may overwrite.
+
+        Records the phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` on a device, and `condense`
+        where the host condenses.
+        """
 
 
 class Implementation(contract.Implementation):
-    """A way to close a relation. Subclasses set the class variables and `prepare`; `@register` files them."""
+    """A way to compute closures. Subclasses set the class variables and define `prepare`; `@register` adds them."""
 
     problem: ClassVar[str] = "closure"
 
     @classmethod
     @abstractmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Make ready. Raises MachineLacks when an extra, a device or memory is missing."""
+        """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""

@@ -1,4 +1,4 @@
-"""`closure` as the harness sees it: raw graphs, one closure a trial, every bit of it checked."""
+"""The problem `closure`: raw graphs, one closure per trial, and a check of every bit of it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from grailbench.graph.ids import Ids
 
 
 class Closure(Problem):
-    """Phases: `prepare` (allocation on both sides, the input in the form that is wanted), `solve` (from host memory to
-    host memory, edges counted), and, where asked for, `ready`: from raw edges in memory to the closure on the host, in
-    the form that the implementation makes. Its parts are `input` (the matrix, bits or rows), `prepare`, `solve` and
-    what is apart."""
+    """The problem `closure`, whose trials have these phases.
+
+    prepare  allocates on host and device, and brings the input into the form of the implementation
+    solve    computes the closure from host memory to host memory, and counts its edges
+    ready    if asked for: from raw edges in memory to the closure on the host, in the form that the implementation
+             gives. Its parts are `input` (make the matrix, bits or rows), `prepare`, `solve` and the phases apart
+    """
 
     name = "closure"
     asks = "vertices"
@@ -31,51 +34,48 @@ class Closure(Problem):
     answer = "edges of the closure"
 
     def params(self, **axes) -> Params:
-        """Threads and seed; a closure has no other axis."""
+        """Returns threads and seed, the only parameters of a closure."""
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
 
     def open(self, name: str):
-        """The raw graph of that name."""
+        """Returns the raw graph of that name."""
         from grailbench.datasets.library import open_raw
 
         return open_raw(name)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """All pairs there are."""
+        """Returns the only workload: all pairs. Raises InputError for any query set but 'random'."""
         if text != "random":
             raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
         return Spec("all")
 
     def data(self, graph, spec: Spec) -> Relation:
-        """The graph, and whatever form of it somebody will ask for."""
+        """Returns the graph as a relation."""
         return Relation(graph.graph)
 
     def workload(self, spec: Spec, graph, data: Relation, checks) -> Workload:
-        """The one closure there is. Raises InputError when the graph has no vertex, TooLittleMemory when there is no
-        room to check a closure."""
+        """Returns the workload: the closure of the graph.
+
+        Raises InputError if the graph has no vertices, TooLittleMemory if a closure cannot be checked in memory.
+        """
         if data.vertices == 0:
             raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
         require_memory(graph.name, data.vertices)
         return Whole(data, graph.ids)
 
     def attempt(
-        self,
-        implementation: type[Implementation],
-        params: Params,
-        data: Relation,
-        asked: None,
-        peaks: Callable[[], dict],
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, peaks: Callable[[], dict]
     ) -> Attempt:
-        """One closure, packed, and how many edges the implementation counted."""
+        """Computes one closure; the answers are its bits and the edge count of the implementation."""
         solver = implementation.prepare(data, params, NoTimer())
         closed = solver.solve(NoTimer())
         memory = peaks()
         return Attempt((closed.packed(), closed.edges), None, int(solver.held_bytes), dict(solver.counters), memory)
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Relation, asked: None, timer, edges=None
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, timer, edges=None
     ) -> Trial:
-        """Prepare, then close, with `edges` once more from those."""
+        """Prepares and solves; with `edges` does so once more from the raw edges."""
         solver, closed = _closed(implementation, params, data, timer)
         found = checksum(closed.packed())
         if edges is not None:
@@ -94,7 +94,7 @@ def _closed(implementation: type[Implementation], params: Params, data: Relation
 
 
 class Whole(Workload):
-    """The closure of a graph, known once it was first asked for."""
+    """The closure of a graph. The reference is computed when the first answer is judged."""
 
     def __init__(self, relation: Relation, ids: Ids):
         self._relation, self._ids = relation, ids
@@ -108,16 +108,16 @@ class Whole(Workload):
 
     @property
     def method(self) -> str:
-        """How closures are checked."""
+        """How closures are checked, in words."""
         return "scipy" if scipy_suffices(self._relation) else "oracle, rows of it by searches"
 
     def describe(self) -> str:
-        """'100 vertices, 9,900 edges in the closure'."""
+        """Returns a description, such as '100 vertices, 9,900 edges in the closure'."""
         known = "" if self._right is None else f", {self._edges:,} edges in the closure"
         return f"{self.size:,} vertices{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Every bit must be that of the reference, and the implementation's own count of edges must hold."""
+        """Compares every bit with the reference, and the edge count of the implementation with the true one."""
         if self._right is None:
             self._right = reference(self._relation)
             self._edges = int(packed.count(self._right))
@@ -129,7 +129,7 @@ class Whole(Workload):
 
 
 def checksum(bits: np.ndarray) -> str:
-    """16 hex digits of uint64[n, words]."""
+    """Returns the first 16 hex digits of the sha256 of uint64[n, words]."""
     return hashlib.sha256(np.ascontiguousarray(bits).data).hexdigest()[:16]
 
 

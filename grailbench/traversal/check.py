@@ -1,9 +1,9 @@
-"""Whether distances are right, by a certificate that shares nothing with the implementations.
+"""Checks distances by a certificate, which shares no code with the implementations.
 
 Distances d from a source s over positive weights are right if and only if d[s] = 0, no edge u -> v has
-d[v] > d[u] + w, and every other vertex with a distance has an edge u -> v with d[v] = d[u] + w. (The first two give
-d <= truth; following the third back, d strictly falls and ends at s, which gives a path of that length.)
-On small networks scipy's Dijkstra is asked as well.
+d[v] > d[u] + w, and every other vertex v with a distance has an edge u -> v with d[v] = d[u] + w. The first two
+conditions give upper bounds. By the third one can walk back from v with falling d to s, which is a path of length d[v].
+On small networks the distances are also compared with scipy's Dijkstra.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.traversal.index import FAR, Network
 
-SCIPY_EDGES = 3_000_000  #: up to so many edges times sources scipy is asked as well
+SCIPY_EDGES = 3_000_000  #: largest edges times sources for which scipy is asked too
 
 
 def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
-    """What is wrong with the kind or shape of an answer."""
+    """Returns what is wrong with the type or shape of an answer, or None."""
     if not isinstance(distances, np.ndarray) or distances.dtype != np.int32:
         kind = distances.dtype if isinstance(distances, np.ndarray) else type(distances).__name__
         return f"the distances are {kind}, not an int32 array"
@@ -29,7 +29,7 @@ def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
 
 
 def fault(network: Network, source: int, distances: np.ndarray, name: Callable[[int], int | str] = int) -> str | None:
-    """Why int32[n] are not the distances from `source`; None when they are. `name` gives a vertex its name."""
+    """Returns why int32[n] are not the distances from `source`, or None; `name` gives the id of a vertex."""
     weights = network.weights if network.weights is not None else np.empty(0, np.int32)
     v, kind = _certified(network.offsets, network.targets, weights, source, distances)
     if kind == 0:
@@ -44,8 +44,10 @@ def fault(network: Network, source: int, distances: np.ndarray, name: Callable[[
 
 
 def refuse_long(distances: np.ndarray) -> None:
-    """Raise InputError where a distance (of any dtype; FAR and what is not finite: no path) comes near what 32 bits
-    hold: matrices of all pairs have half of that for 'no path'."""
+    """Raises InputError if a distance is at least FAR // 2, which matrices of all pairs use for 'no path'.
+
+    `distances` has any dtype; FAR and values that are not finite mean 'no path'.
+    """
     longest = float(np.max(distances, initial=0, where=(distances != FAR) & np.isfinite(distances)))
     if longest >= int(FAR) // 2:
         raise InputError(f"a shortest path has length {longest:,.0f}: too long for 32-bit distances")
@@ -53,7 +55,7 @@ def refuse_long(distances: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True)
 def _certified(offsets, targets, weights, source, distances):
-    """(vertex, kind): kind 0 all right, 1 the source, 2 an edge gives a shorter path, 3 no edge gives this one."""
+    """Returns (vertex, kind): 0 all is right, 1 the source is not at 0, 2 an edge is shorter, 3 no edge is as short."""
     n = offsets.shape[0] - 1
     if distances[source] != 0:
         return source, 1
@@ -77,13 +79,13 @@ def _certified(offsets, targets, weights, source, distances):
 
 
 def scipy_distances(network: Network, sources) -> np.ndarray:
-    """int32[k, n]: distances from each source by scipy's Dijkstra."""
+    """Returns the distances from each source by scipy's Dijkstra, int32[k, n]."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
     n = network.vertices
     rows = np.repeat(np.arange(n), np.diff(network.offsets))
-    first = np.ones(network.edges, np.bool_)  # scipy wants no duplicates; the lightest comes first
+    first = np.ones(network.edges, np.bool_)  # scipy takes no duplicates; the lightest edge comes first
     first[1:] = (rows[1:] != rows[:-1]) | (network.targets[1:] != network.targets[:-1])
     weights = np.ones(network.edges) if network.weights is None else network.weights.astype(np.float64)
     matrix = csr_array((weights[first], (rows[first], network.targets[first])), shape=(n, n))
@@ -93,7 +95,7 @@ def scipy_distances(network: Network, sources) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def reached(offsets, distances):
-    """(vertices that have a distance, edges that leave them). offsets int64[n + 1], distances int32[n]."""
+    """Returns how many vertices are reached, and how many edges leave them. offsets int64[n + 1], int32[n]."""
     vertices, edges = 0, np.int64(0)
     for v in range(distances.shape[0]):
         if distances[v] != FAR:
@@ -103,5 +105,5 @@ def reached(offsets, distances):
 
 
 def checksum(distances: np.ndarray) -> str:
-    """16 hex digits of the sha256 of an answer."""
+    """Returns the first 16 hex digits of the sha256 of an answer."""
     return hashlib.sha256(np.ascontiguousarray(distances)).hexdigest()[:16]

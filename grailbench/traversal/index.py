@@ -1,7 +1,7 @@
 """The contract of an implementation of `bfs`, `sssp` or `apsp`.
 
-An implementation prepares a solver for a network (uploads it, allocates); the solver is then asked, source by source,
-or, for `apsp`, once for all pairs. Graphs are raw: cycles, self-loops and duplicate edges included, not condensed.
+An implementation prepares a solver for a network: it allocates memory and uploads the network. The solver is then asked
+once per source or, for `apsp`, once for all pairs. Graphs are raw: they have cycles, self-loops and duplicate edges.
 """
 
 from __future__ import annotations
@@ -14,34 +14,23 @@ from typing import ClassVar
 import numpy as np
 
 from grailbench import contract
-from grailbench.contract import NoTimer, Params, Timer, implementation, implementations, register
+from grailbench.contract import NoTimer, Params, Timer, register
 from grailbench.graph.csr import transpose
 
-__all__ = [
-    "FAR",
-    "Implementation",
-    "Network",
-    "NoTimer",
-    "Params",
-    "Solver",
-    "Timer",
-    "implementation",
-    "implementations",
-    "register",
-]
+__all__ = ["FAR", "Implementation", "Network", "NoTimer", "Params", "Solver", "Timer", "register"]
 
-#: the distance of what is not reached; every other distance is less
+#: the distance of vertices that are not reached; every other distance is less
 FAR = np.int32(2**31 - 1)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A raw digraph as rows, with or without weights.
+    """A raw digraph in CSR form, with or without weights.
 
     offsets  int64[n + 1]  where each row begins in `targets`
-    targets  int32[m]      rows ascending, duplicates and self-loops included
-    weights  int32[m]      positive, of duplicates the least first; None for `bfs`
-    of_file  whether the weights are those of the graph's file, not drawn
+    targets  int32[m]      each row ascending, with duplicates and self-loops
+    weights  int32[m]      positive; among duplicates the least comes first; None for `bfs`
+    of_file  whether the weights come from the graph's file; otherwise they are drawn
     """
 
     offsets: np.ndarray
@@ -56,43 +45,43 @@ class Network:
 
     @property
     def edges(self) -> int:
-        """Number of edges, duplicates and self-loops counted."""
+        """Number of edges, with duplicates and self-loops."""
         return int(self.targets.shape[0])
 
     @cached_property
     def reverse(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: the rows of the edges turned round."""
+        """The reversed edges in CSR form, int64[n + 1] and int32[m]."""
         return transpose(self.offsets, self.targets)
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether every edge is there both ways, equally often: an undirected graph."""
-        offsets, sources = transpose(self.offsets, self.targets)  # not kept: where it is the same nobody needs it
+        """Whether the graph is undirected: every edge and its reverse occur equally often."""
+        offsets, sources = transpose(self.offsets, self.targets)  # not cached: an undirected graph needs no reverse
         return np.array_equal(offsets, self.offsets) and np.array_equal(sources, self.targets)
 
 
 class Solver(ABC):
-    """What is ready to be asked. The same question always gives the same distances."""
+    """Computes distances. The same question always gives the same distances."""
 
-    #: exact work done so far, by name
+    #: exact work counts so far, by name
     counters: dict[str, int] = {}
 
     @abstractmethod
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """int32[n]: the distance of every vertex from `source`, `FAR` where there is no path.
+        """Returns the distance of every vertex from `source`, int32[n], with `FAR` where there is no path.
 
-        For `apsp` the source is ignored and the result is int32[n, n], row u the distances from u. What a caller would
-        not wait for who uses the result where it was made, a copy to the host above all, is a phase apart.
+        For `apsp` the source is ignored and the result is int32[n, n], whose row u has the distances from u. Work that
+        is not needed where the result is used on the device, such as its copy to the host, is a phase apart.
         """
 
 
 class Implementation(contract.Implementation):
-    """A way to solve `problem`. Subclasses set the class variables and `prepare`; `@register` files them."""
+    """A way to solve `problem`. Subclasses set the class variables and define `prepare`; `@register` adds them."""
 
     problem: ClassVar[str]
-    rounds: ClassVar[int] = 1  #: verifying passes; more for what may be right by luck
+    rounds: ClassVar[int] = 1  #: verifying passes; more than one for implementations with races
 
     @classmethod
     @abstractmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Make ready for a network. Raises MachineLacks when an extra, a device or memory is missing."""
+        """Returns a solver for a network. Raises MachineLacks if an extra, a device or memory is missing."""

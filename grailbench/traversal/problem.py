@@ -1,7 +1,7 @@
-"""`bfs`, `sssp` and `apsp` as the harness sees them: networks, sources, checked distances, edges traversed a second.
+"""The problems `bfs`, `sssp` and `apsp`: networks, sources, checked distances, traversed edges per second.
 
-Rates are TEPS as Graph500 counts them: the edges of the part that was reached (once each, where every edge is there
-both ways) over the time of the search, and the harmonic mean over the sources.
+The rate is TEPS as in Graph500: the edges that leave the reached vertices (an undirected edge counts once) over the
+time of the search; of several sources the harmonic mean.
 """
 
 from __future__ import annotations
@@ -28,9 +28,13 @@ MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pai
 
 
 class _Traversal(Problem):
-    """Phases: `prepare` (everything before the first search), `solve` (all searches; results stay where they were
-    made), and, where asked for, `ready`: from raw edges in memory to all distances on the host. Its parts are `rows`
-    (the edges as rows), `weights` (drawn for a graph that has none), `prepare`, `solve` and what is apart."""
+    """What the three problems share. Their trials have these phases.
+
+    prepare  everything before the first search
+    solve    all searches; the results stay on the device
+    ready    if asked for: from raw edges in memory to all distances on the host. Its parts are `rows` (make the CSR
+             form), `weights` (draw them if the graph has none), `prepare`, `solve` and the phases apart
+    """
 
     modules = ("grailbench.traversal.cpu.plain", "grailbench.traversal.gpu.catalog")
     phases = ("prepare", "solve")
@@ -38,17 +42,17 @@ class _Traversal(Problem):
     weighted = True
 
     def params(self, **axes) -> Params:
-        """Threads and seed; a traversal has no other axis."""
+        """Returns threads and seed, the only parameters of a traversal."""
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
 
     def open(self, name: str):
-        """The raw graph of that name."""
+        """Returns the raw graph of that name."""
         from grailbench.datasets.library import open_raw
 
         return open_raw(name)
 
     def data(self, graph, spec: Spec) -> Network:
-        """The graph as rows; where the problem has weights with those of the file, else drawn from the seed."""
+        """Returns the graph in CSR form; if the problem has weights, with those of the file or else drawn ones."""
         if self.weighted and (rows := graph.weighted_rows) is not None:
             return Network(*rows, of_file=True)
         return self._weighted(Network(*graph.rows), spec.seed, NoTimer())
@@ -62,7 +66,7 @@ class _Traversal(Problem):
     def _ready(
         self, implementation: type[Implementation], params: Params, edges: Graph, sources: list[int], timer
     ) -> list[np.ndarray]:
-        """The distances from each source, all the way from raw edges."""
+        """Returns the distances from each source, computed from the raw edges."""
         with timer.whole("ready"):
             with timer.phase("rows"):
                 given = self.weighted and edges.weights is not None
@@ -76,12 +80,12 @@ class _Traversal(Problem):
         return found
 
     def share(self, data: Network) -> None:
-        """Turn the edges round."""
+        """Makes the reversed edges."""
         data.symmetric  # noqa: B018
 
 
 class Bfs(_Traversal):
-    """Levels of a breadth-first search from each source."""
+    """The levels of a breadth-first search from each source."""
 
     name = "bfs"
     asks = "sources"
@@ -91,24 +95,19 @@ class Bfs(_Traversal):
     weighted = False
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """'random': `count` sources."""
+        """Returns the workload of `count` random sources. Raises InputError for any query set but 'random'."""
         if text != "random":
             raise InputError(f"{self.name} has no query set {text!r}", remedy="its sources are 'random'")
         return Spec("random", count, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> Searches:
-        """Searches from random vertices that have an edge out; each is another vertex, as far as there are any."""
+        """Returns searches from different random vertices that have children."""
         return Searches(data, draw_sources(data, spec.count, spec.seed), graph.ids)
 
     def attempt(
-        self,
-        implementation: type[Implementation],
-        params: Params,
-        data: Network,
-        asked: np.ndarray,
-        peaks: Callable[[], dict],
+        self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
     ) -> Attempt:
-        """`rounds` times all searches."""
+        """Makes all searches, `rounds` times."""
         solver = implementation.prepare(data, params, NoTimer())
         found = Answers()
         for turn in range(implementation.rounds):
@@ -118,9 +117,9 @@ class Bfs(_Traversal):
         return Attempt(found, None, None, counters, peaks())
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Network, asked: np.ndarray, timer, edges=None
+        self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
     ) -> Trial:
-        """Prepare, then search from every source, with `edges` once more from those; TEPS by the time of a search."""
+        """Prepares and searches from every source; with `edges` does so once more from the raw edges."""
         with timer.phase("prepare"):
             solver = implementation.prepare(data, params, timer)
         sums, share = [], 0.0
@@ -156,7 +155,7 @@ class Apsp(_Traversal):
     usual = ("dijkstra",)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """All pairs there are; the seed is that of drawn weights."""
+        """Returns the only workload: all pairs; the seed is that of drawn weights. Raises InputError for any other."""
         if text != "random":
             raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
         return Spec("all", 0, seed)
@@ -169,7 +168,7 @@ class Apsp(_Traversal):
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
     ) -> Attempt:
-        """One pass."""
+        """Computes all distances once."""
         solver = implementation.prepare(data, params, NoTimer())
         distances = solver.solve(0, NoTimer())
         return Attempt(distances, None, None, dict(solver.counters), peaks())
@@ -177,7 +176,7 @@ class Apsp(_Traversal):
     def trial(
         self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
     ) -> Trial:
-        """Prepare, then solve all pairs, with `edges` once more from those."""
+        """Prepares and solves all pairs; with `edges` does so once more from the raw edges."""
         with timer.phase("prepare"):
             solver = implementation.prepare(data, params, timer)
         with timer.phase("solve"):
@@ -191,7 +190,7 @@ class Apsp(_Traversal):
 
 
 def draw_sources(network: Network, count: int, seed: int) -> np.ndarray:
-    """int64[k]: `count` random vertices with an edge out, fewer where there are not so many; vertex 0 without any."""
+    """Returns up to `count` different random vertices that have children, int64[k]; vertex 0 if none has."""
     if network.vertices == 0:
         raise InputError("the graph has no vertices, so there is nothing to search")
     able = np.flatnonzero(np.diff(network.offsets))
@@ -201,27 +200,27 @@ def draw_sources(network: Network, count: int, seed: int) -> np.ndarray:
 
 
 def traversed(network: Network, distances: np.ndarray) -> int:
-    """Edges of the part that a search reached, once each where every edge is there both ways."""
+    """Returns how many edges leave the reached vertices; in an undirected graph each counts once."""
     edges = check.reached(network.offsets, distances)[1]
     return edges // 2 if network.symmetric else edges
 
 
 class Answers:
-    """The distances of many searches, each array kept once: searches (turn, source) and the checksums they gave."""
+    """The distances of many searches: the checksum of each search (turn, source), and one array per checksum."""
 
     def __init__(self):
         self.sums: dict[tuple[int, int], str] = {}
         self.arrays: dict[str, np.ndarray] = {}
 
     def add(self, turn: int, source: int, distances: np.ndarray) -> None:
-        """Keep what a search gave."""
+        """Adds the distances of a search."""
         found = check.checksum(distances)
         self.sums[turn, source] = found
         self.arrays.setdefault(found, distances)
 
 
 class Searches(Workload):
-    """Searches from the same sources for every implementation. What was once certified is known by its checksum."""
+    """Searches from the same sources for every implementation. Certified answers are known by their checksums."""
 
     def __init__(self, network: Network, sources: np.ndarray, ids: Ids):
         self.network, self.asked, self.ids = network, sources, ids
@@ -236,16 +235,16 @@ class Searches(Workload):
 
     @property
     def method(self) -> str:
-        """How distances are checked."""
+        """How distances are checked, in words."""
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
-        """'16 sources, drawn weights, 1,600 vertices reached'."""
+        """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
         known = f", {sum(self._reached.values()):,} vertices reached" if len(self._right) == self.size else ""
         return f"{count(self.size, 'source')}{_weighed(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """An answer is right when its certificate holds; every search of every round must be."""
+        """Certifies the answers; every search of every round must be right."""
         found: Answers = attempt.answers
         unknown = {(source, total) for (_, source), total in found.sums.items() if self._right.get(source) != total}
         with _workers() as pool:
@@ -261,7 +260,7 @@ class Searches(Workload):
         return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
 
     def _fault(self, source: int, total: str, distances: np.ndarray) -> str | None:
-        """What is wrong with the distances from a source. The first answer that is certified settles it."""
+        """Returns what is wrong with the distances from a source, or keeps their checksum and returns None."""
         name = self.ids.label_of
         fault = check.shape_fault(distances, (self.network.vertices,))
         fault = fault or check.fault(self.network, source, distances, name)
@@ -293,16 +292,16 @@ class AllPairs(Workload):
 
     @property
     def method(self) -> str:
-        """How distances are checked."""
+        """How distances are checked, in words."""
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
-        """'16 of 25 pairs have a path, drawn weights'."""
+        """Returns a description, such as '16 of 25 pairs have a path, drawn weights'."""
         known = "" if self._reached is None else f"{self._reached:,} of "
         return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weighed(self.network)}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """The first matrix whose rows are all certified settles what is right."""
+        """Certifies every row, unless the matrix equals one that was certified before."""
         distances = attempt.answers
         fault = check.shape_fault(distances, (self.size, self.size))
         found = "" if fault else check.checksum(distances)
@@ -330,14 +329,14 @@ class AllPairs(Workload):
 
 
 def _weighed(network: Network) -> str:
-    """', weights of the file', where weights count; else nothing."""
+    """Returns a remark on the weights, such as ', weights of the file'; '' if there are none."""
     if network.weights is None:
         return ""
     return ", weights of the file" if network.of_file else ", drawn weights"
 
 
 def _workers() -> ThreadPoolExecutor:
-    """Threads to certify with: that runs outside the trials, and lets go of the interpreter."""
+    """Returns threads to certify with, outside the trials; the certificate releases the GIL."""
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 

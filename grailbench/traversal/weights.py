@@ -1,4 +1,4 @@
-"""Edge weights of graphs that have none: a pure function of seed and endpoints, whatever the order of the edges."""
+"""Edge weights for graphs that have none: a function of the seed and the endpoints, not of the order of edges."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numba import njit
 from grailbench.graph.hashing import below, draw, stream
 
 MOST = 255
-_WEIGHTS = 7  # the stream of a seed
+_WEIGHTS = 7  # number of the random stream of weights
 
 
 def drawn(offsets: np.ndarray, targets: np.ndarray, seed: int, both_ways: bool) -> np.ndarray:
-    """int32[m]: a weight of 1..`MOST` for each edge of the rows (int64[n + 1], int32[m]), uniform.
+    """Returns a uniform weight in 1..`MOST` for each edge, int32[m]. offsets int64[n + 1], targets int32[m].
 
-    Duplicates of an edge weigh the same; with `both_ways` so do an edge and its reverse.
+    Duplicates of an edge have the same weight; with `both_ways`, so do an edge and its reverse.
     """
     return _drawn(offsets, targets, stream(seed, _WEIGHTS), both_ways)
 

@@ -1,1 +1,1 @@
-"""Closures on the CPU."""
+"""Transitive closures on the CPU."""

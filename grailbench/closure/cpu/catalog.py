@@ -1,4 +1,4 @@
-"""Closures on the CPU by name."""
+"""The registered closures on the CPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Floyd(Solver):
         self.held_bytes = self._matrix.nbytes
 
     def solve(self, timer: Timer) -> Closed:
-        """On a fresh copy."""
+        """Closes a fresh copy of the input."""
         self._matrix[:] = self._given
         floyd.close(self._matrix)
         n = self._matrix.shape[0]
@@ -35,7 +35,7 @@ class Floyd(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Allocate a copy of the matrix."""
+        """Allocates a copy of the matrix."""
         return _Floyd(relation)
 
 
@@ -46,7 +46,7 @@ class _Warshall(Solver):
         self.held_bytes = self._bits.nbytes
 
     def solve(self, timer: Timer) -> Closed:
-        """On a fresh copy."""
+        """Closes a fresh copy of the input."""
         self._bits[:] = self._given
         warshall.close(self._bits, self._workers)
         packed.clear_diagonal(self._bits)
@@ -58,7 +58,7 @@ class Warshall(Implementation):
     """Warshall on packed bits, 64 pivots at a time, with tables of unions.
 
     A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
-    that one word of it names. Unions are read from tables, one for each 8 pivots, made once a step.
+    selected by one word of its bits. Unions are read from tables, one for each 8 pivots, made once per step.
     """
 
     name = "warshall-bits"
@@ -68,7 +68,7 @@ class Warshall(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Allocate a copy of the bits."""
+        """Allocates a copy of the bits."""
         return _Warshall(relation, params.workers)
 
 
@@ -77,7 +77,7 @@ class _Sweep(Solver):
         self._bits = relation.bits
 
     def solve(self, timer: Timer) -> Closed:
-        """Condense and sweep."""
+        """Condenses, then sweeps."""
         with timer.phase("condense"):
             condensed = condense(self._bits)
         with timer.phase("sweep"):
@@ -91,8 +91,8 @@ class _Sweep(Solver):
 class Sweep(Implementation):
     """Strong components, then bit sets in reverse topological order, one thread.
 
-    Two searches on packed bits find the components in topological order; from the last to the first, each one's set is
-    the union of its members' rows and of the sets of the components that they name.
+    Two searches on packed bits find the components in topological order. From the last component to the first, the set
+    of each is the union of its members' rows and of the sets of the components that these rows reach.
     """
 
     name = "condense-bits"
@@ -102,5 +102,5 @@ class Sweep(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Nothing but the bits."""
+        """Makes the bits; there is nothing else to allocate."""
         return _Sweep(relation)

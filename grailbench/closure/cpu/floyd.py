@@ -7,7 +7,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def close(matrix):
-    """Close int32[n, n] of 0 and 1 in place. Three plain loops, nothing skipped, as in the report."""
+    """Closes int32[n, n] of 0 and 1 in place, by three plain loops as in the report."""
     n = matrix.shape[0]
     for k in range(n):
         for i in range(n):
@@ -17,7 +17,7 @@ def close(matrix):
 
 @njit(cache=True)
 def count(matrix):
-    """Number of nonzero entries off the diagonal of int32[n, n]."""
+    """Returns the number of nonzero entries of int32[n, n] off the diagonal."""
     total = 0
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[0]):

@@ -1,9 +1,8 @@
-"""Condensation, then bit sets of what each component reaches, last component first.
+"""Condensation, then a bit set per component of the vertices that it reaches, from the last component to the first.
 
-Components come in topological order (`closure.condense`), so when one is swept, all that it leads to are done. Its set
-starts as the union of its members' rows. The set of a component that a bit of it names is or'ed in, unless an
-earlier one held that bit already (Goralcikova and Koubek 1979): what is reached through another needs no union of
-its own.
+The components are in topological order (`closure.condense`), so the components that one leads to are complete before
+it. Its set begins as the union of its members' rows. For each bit in it, the set of the component of that vertex is
+or'ed in, unless a set or'ed in before already held the bit (Goralcikova and Koubek 1979).
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from grailbench.closure.condense import Condensed
 
 
 def sweep(bits: np.ndarray, condensed: Condensed) -> np.ndarray:
-    """The closure of uint64[n, words], as a new matrix, the diagonal clear."""
+    """Returns the closure of uint64[n, words] as a new matrix with a clear diagonal."""
     reach = _reach(bits, condensed.component, condensed.starts, condensed.members)
     return _spread(reach, condensed.component)
 
 
 @njit(cache=True)
 def _reach(bits, component, starts, members):
-    """uint64[k, words]: what each component reaches, its own members included."""
+    """Returns the vertices that each component reaches, its own members included, as uint64[k, words]."""
     count, width = starts.shape[0] - 1, bits.shape[1]
     reach = np.zeros((count, width), np.uint64)
     done = np.empty(width, np.uint64)
@@ -50,7 +49,7 @@ def _reach(bits, component, starts, members):
 
 @njit(cache=True)
 def _spread(reach, component):
-    """uint64[n, words]: every vertex gets its component's row, less itself."""
+    """Returns the row of each vertex, uint64[n, words]: the row of its component without the vertex itself."""
     n = component.shape[0]
     out = np.empty((n, reach.shape[1]), np.uint64)
     for u in range(n):

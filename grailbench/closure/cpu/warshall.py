@@ -1,9 +1,9 @@
 """Warshall's algorithm on packed bits, 64 pivots at a time, with tables of unions (the method of the four Russians).
 
-Step K closes the paths whose inner vertices lie among the 64 pivots K, as in `closure.gpu.warshall`: the pivots' own
-rows are closed first, then every row u is or'ed with those of them that its word K names, read from tables of the 256
-unions of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970). n^3 / 512 word operations for n^3 of
-Floyd-Warshall. The tables are made by one thread; then workers take runs of rows.
+Step K closes the paths whose inner vertices lie among the 64 pivots K, as in `closure.gpu.warshall`. The rows of the
+pivots are closed first. Then every row u is or'ed with the pivots' rows that are set in its word K; their union is read
+from tables of the 256 unions of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970). This takes n^3 / 512 word
+operations, Floyd-Warshall n^3. One thread makes the tables; then each worker processes a range of rows.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from numba import njit
 
 PIVOTS, _GROUPS, _UNIONS = 64, 8, 256
-TILE = 32  #: words of a row that a tile's tables span: 512 KiB of them
-LEAST = 1024  #: rows that a worker must have to be worth its meetings with the others
+TILE = 32  #: words of a row that the tables of a tile cover; they take 512 KiB
+LEAST = 1024  #: rows per worker from which another worker pays for its synchronization
 
 
 def close(bits: np.ndarray, workers: int = 1, least: int = LEAST) -> None:
-    """Close uint64[n, words] in place; vertices on cycles get their diagonal bit. Makes no copy of the matrix.
+    """Closes uint64[n, words] in place, without a copy of the matrix; vertices on cycles get their diagonal bit.
 
-    At most `workers` threads, each with at least `least` rows; the outcome is the same for any number of them.
+    Uses at most `workers` threads, each with at least `least` rows. The result does not depend on their number.
     """
     vertices, width = bits.shape
     workers = max(1, min(workers, vertices // least))
@@ -41,7 +41,7 @@ def close(bits: np.ndarray, workers: int = 1, least: int = LEAST) -> None:
 
 @njit(cache=True, nogil=True)
 def _tabulate(bits, step, tables):
-    """The unions of the closed rows of the pivots of a step, for all tiles. tables: uint64[tiles, 8, 256, TILE]."""
+    """Fills the tables with the unions of the closed rows of a step's pivots. tables: uint64[tiles, 8, 256, TILE]."""
     n, words = bits.shape
     first = step * PIVOTS
     count = min(PIVOTS, n - first)
@@ -59,7 +59,7 @@ def _tabulate(bits, step, tables):
         for k in range(count):
             panel[k, :width] = bits[first + k, left : left + width]
         for p in range(count):
-            # own is closed, so what it names of the panel's old rows is all that the new row needs.
+            # own is closed, so the old rows that it selects are all that the new row needs.
             for k in range(count):
                 if (own[k] >> np.uint64(p)) & np.uint64(1):
                     for w in range(width):
@@ -75,14 +75,14 @@ def _tabulate(bits, step, tables):
 
 @njit(cache=True, nogil=True)
 def _apply(bits, step, first, last, tables):
-    """Or into rows first <= u < last what their words `step` name."""
+    """Ors into each row u, first <= u < last, the pivots' rows that are set in its word `step`."""
     byte = np.uint64(255)
     words = bits.shape[1]
     for tile in range(tables.shape[0]):
         table, left = tables[tile], tile * TILE
         width = min(TILE, words - left)
         for u in range(first, last):
-            # In its own tile this word grows; what it names more is in the tables' rows already.
+            # This word grows while its own tile is processed; the tables already hold the rows that it gains.
             chosen = bits[u, step]
             if chosen == 0:
                 continue

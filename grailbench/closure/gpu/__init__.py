@@ -1,1 +1,1 @@
-"""Closures on the GPU; only what is called imports the device."""
+"""Transitive closures on a GPU. `catalog` imports no CUDA module; the other modules do."""

@@ -1,7 +1,7 @@
 """The report's Floyd-Warshall kernels on matrices of 32-bit integers (Fenz et al. 2022, sections 3.3 to 3.9).
 
-Reachability needs no distances: entry (i, j) of int32[n, n] is 1 when an edge is known, and step k turns (i, j) on
-where (i, k) and (k, j) are. Entries of row and column k do not change in step k, so its threads need no order.
+Reachability needs no distances: entry (i, j) of int32[n, n] is 1 if a path is known, and step k sets (i, j) where (i,
+k) and (k, j) are set. Row k and column k do not change in step k, so its threads may run in any order.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from grailbench.device.floyd_warshall import run_tiles
 from grailbench.device.gateway import cuda, simulated
 
 THREADS = 16 if simulated else 256
-EDGE = 4 if simulated else 16  #: of the tiles and the 2-D blocks; the report's is 16
+EDGE = 4 if simulated else 16  #: edge length of the tiles and of the 2-D blocks; 16 in the report
 
 
 @cuda.jit(cache=True)
 def naive(matrix, n, k):
-    """One step. matrix: int32[n * n], a thread an entry (section 3.3)."""
+    """Runs one step on int32[n * n], one thread per entry (section 3.3)."""
     at = cuda.grid(1)
     if at < n * n:
         i, j = at // n, at % n
@@ -25,7 +25,7 @@ def naive(matrix, n, k):
 
 @cuda.jit(cache=True)
 def pitched(matrix, n, k):
-    """One step. matrix: int32[n, pitch], a thread an entry by its number, row and column computed (section 3.6)."""
+    """Runs one step on int32[n, pitch], one thread per entry, in one-dimensional blocks (section 3.6)."""
     at = cuda.grid(1)
     if at < n * n:
         i, j = at // n, at % n
@@ -35,28 +35,28 @@ def pitched(matrix, n, k):
 
 @cuda.jit(cache=True)
 def pitched_2d(matrix, n, k):
-    """One step. matrix: int32[n, pitch], two-dimensional blocks (section 3.7)."""
+    """Runs one step on int32[n, pitch], one thread per entry, in two-dimensional blocks (section 3.7)."""
     j, i = cuda.grid(2)
     if i < n and j < n and matrix[i, k] and matrix[k, j]:
         matrix[i, j] = 1
 
 
 def run_naive(matrix, n: int, kernel=naive) -> None:
-    """All n steps of `naive` or `pitched`, a launch each; does not wait."""
+    """Launches the n steps of `naive` or `pitched`; does not wait."""
     blocks = -(-n * n // THREADS)
     for k in range(n):
         kernel[blocks, THREADS](matrix, n, k)
 
 
 def run_pitched_2d(matrix, n: int) -> None:
-    """All n steps of `pitched_2d`; does not wait."""
+    """Launches the n steps of `pitched_2d`; does not wait."""
     blocks = (-(-n // EDGE), -(-n // EDGE))
     for k in range(n):
         pitched_2d[blocks, (EDGE, EDGE)](matrix, n, k)
 
 
 def tiles(n: int) -> int:
-    """Tiles along a side; `run_tiled` needs a matrix of EDGE * tiles(n) rows and columns, the rest 0."""
+    """Returns the number of tiles per side; `run_tiled` needs EDGE * tiles(n) rows and columns, padded with 0."""
     return -(-n // EDGE)
 
 
@@ -66,14 +66,16 @@ def _or_both(found, first, second):
 
 
 def run_tiled(matrix) -> int:
-    """Katz and Kider's three phases a step, tiles of EDGE x EDGE in shared memory (section 3.8); does not wait. Returns
-    the launches."""
+    """Runs Katz and Kider's three phases per step on tiles in shared memory (section 3.8); does not wait.
+
+    Returns the number of launches.
+    """
     return run_tiles(_or_both, matrix, EDGE)
 
 
 @cuda.jit(cache=True)
 def count_entries(matrix, pitch, n, total):
-    """Add the number of nonzero entries off the diagonal to total, int64[1]. matrix: int32[rows * pitch], rows >= n."""
+    """Adds the number of nonzero entries off the diagonal to total, int64[1]. matrix: int32[n or more * pitch]."""
     found = 0
     for at in range(cuda.grid(1), n * n, cuda.gridsize(1)):
         i, j = at // n, at % n

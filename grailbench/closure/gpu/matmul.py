@@ -10,9 +10,9 @@ from grailbench.device.gateway import cuda
 
 @cuda.jit(cache=True)
 def _multiply(adjacency, power, following, result, flag):
-    """following = adjacency times power, or'ed into result; flag[0] = 1 where it differs from power.
+    """Computes following = adjacency times power, ors it into result, and sets flag[0] if it differs from power.
 
-    All int32[n, n], a thread an entry; int32[1].
+    All matrices are int32[n, n], flag is int32[1]; one thread per entry.
     """
     j, i = cuda.grid(2)
     n = adjacency.shape[0]
@@ -28,10 +28,10 @@ def _multiply(adjacency, power, following, result, flag):
 
 
 def run_powers(adjacency, power, following, result) -> int:
-    """From three copies of the adjacency matrix and room for one more; returns how many products were made.
+    """Multiplies until a power equals the one before it, and returns the number of products.
 
-    A path to another vertex has at most n - 1 edges, so n - 2 products suffice; they end early when a power equals the
-    one before it, which the host reads back after each, as in the report.
+    `adjacency`, `power` and `result` begin as the adjacency matrix; `following` is scratch. A path to another vertex
+    has at most n - 1 edges, so n - 2 products suffice. As in the report, the host reads a flag after each product.
     """
     n = adjacency.shape[0]
     blocks = (-(-n // EDGE), -(-n // EDGE))

@@ -1,6 +1,6 @@
-"""From host memory to host memory: what each closure on a GPU allocates, copies, launches and counts.
+"""The solvers of the closures on a GPU: what each allocates, copies, launches and counts.
 
-Device times are events (`device.timers`): `host_to_device`, `kernel`, `count_edges`, `device_to_host`.
+The phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` are timed by events (`device.timers`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class _Total:
 
 
 class _OnMatrix(Solver):
-    """Floyd-Warshall's kind: a matrix of 32-bit integers goes to the device, is closed there, and comes back."""
+    """Copies a matrix of 32-bit integers to the device, closes it there, by `naive` unless a subclass says otherwise,
+    and copies it back."""
 
     def __init__(self, relation: Relation):
         self.vertices = relation.vertices
@@ -52,7 +53,7 @@ class _OnMatrix(Solver):
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
-        """Copy in, close, count, copy out."""
+        """Copies in, closes, counts, copies out."""
         phases, n = Phases(), self.vertices
         with phases.phase("host_to_device"):
             self._upload()
@@ -75,8 +76,9 @@ class _OnMatrix(Solver):
     @abstractmethod
     def _upload(self) -> None: ...
 
-    @abstractmethod
-    def _close(self) -> None: ...
+    def _close(self) -> None:
+        floyd.run_naive(self._counted(), self.vertices)
+        self.counters = {"launches": self.vertices}
 
     @abstractmethod
     def _counted(self):
@@ -90,7 +92,7 @@ class _OnMatrix(Solver):
 
 
 class _Plain(_OnMatrix):
-    """An array of numba's, pageable memory on the host."""
+    """A device array of numba, and pageable memory on the host."""
 
     def _allocate(self) -> None:
         self._host = self._input = np.ascontiguousarray(self._given)
@@ -99,10 +101,6 @@ class _Plain(_OnMatrix):
 
     def _upload(self) -> None:
         self._device.copy_to_device(self._input)
-
-    def _close(self) -> None:
-        floyd.run_naive(self._counted(), self.vertices)
-        self.counters = {"launches": self.vertices}
 
     def _counted(self):
         return self._device.reshape(self._device.size)
@@ -120,7 +118,7 @@ class _Pinned(_Plain):
 
 
 class _ZeroCopy(_OnMatrix):
-    """The kernel works on the host's memory: nothing is copied, and what was the input becomes the closure."""
+    """The kernel works on host memory: nothing is copied, and the closure overwrites the input."""
 
     def _device_bytes(self) -> int:
         return 0
@@ -129,17 +127,13 @@ class _ZeroCopy(_OnMatrix):
         self._mapped = Mapped(self._given.size, np.int32)
 
     def solve(self, timer: Timer) -> Closed:
-        """Puts the input back first: in the report the program reads the graph into this memory."""
+        """Restores the input first, apart: in the report the program reads the graph into this memory."""
         with timer.phase("refill", apart=True):
             self._mapped.host[:] = self._given.ravel()
         return super().solve(timer)
 
     def _upload(self) -> None:
         pass
-
-    def _close(self) -> None:
-        floyd.run_naive(self._mapped.array, self.vertices)
-        self.counters = {"launches": self.vertices}
 
     def _counted(self):
         return self._mapped.array
@@ -181,19 +175,16 @@ class _Pitched2d(_Pitched):
 
 
 class _Tiled(_Plain):
-    """The host pads the matrix to whole tiles."""
+    """The matrix padded to whole tiles by the host."""
 
     def _pitch(self) -> int:
-        return self._side()
-
-    def _side(self) -> int:
         return floyd.EDGE * floyd.tiles(self.vertices)
 
     def _device_bytes(self) -> int:
-        return 4 * self._side() ** 2
+        return 4 * self._pitch() ** 2
 
     def _allocate(self) -> None:
-        n, side = self.vertices, self._side()
+        n, side = self.vertices, self._pitch()
         self._input = np.zeros((side, side), np.int32)
         self._input[:n, :n] = self._given
         self._device = cuda.device_array((side, side), np.int32)
@@ -210,10 +201,6 @@ class _Managed(_OnMatrix):
 
     def _upload(self) -> None:
         self._device.upload(self._given.ravel())
-
-    def _close(self) -> None:
-        floyd.run_naive(self._device.array, self.vertices)
-        self.counters = {"launches": self.vertices}
 
     def _counted(self):
         return self._device.array
@@ -246,7 +233,7 @@ class _Matmul(_Plain):
 
 
 class _SsspEach(Solver):
-    """A search from every vertex; each row goes to the host when it is made."""
+    """Searches from every vertex, and copies each row to the host when it is complete."""
 
     def __init__(self, relation: Relation):
         self.vertices = relation.vertices
@@ -260,7 +247,7 @@ class _SsspEach(Solver):
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
-        """Copy the edges in, then search and copy out in turns. Those two are timed by the host: each waits."""
+        """Copies the edges in, then searches and copies out in turns, both timed by the host's clock."""
         phases, searches = Phases(), self._searches
         with phases.phase("host_to_device"):
             for device, host in zip(self._device, self._rows, strict=True):
@@ -277,7 +264,7 @@ class _SsspEach(Solver):
 
 
 class _WarshallBits(Solver):
-    """Packed rows, padded to whole tiles, from and to pinned memory."""
+    """Packed rows, padded to whole tiles, copied from and to pinned memory."""
 
     def __init__(self, relation: Relation):
         self.vertices = n = relation.vertices
@@ -292,7 +279,7 @@ class _WarshallBits(Solver):
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
-        """Copy in, close, count, copy out."""
+        """Copies in, closes, counts, copies out."""
         phases = Phases()
         with phases.phase("host_to_device"):
             self._device.copy_to_device(self._input)
@@ -308,7 +295,7 @@ class _WarshallBits(Solver):
 
 
 class _CondenseBits(Solver):
-    """The host condenses; the device gets the components' graph and gives the closure back."""
+    """The host condenses; the device computes the closure from the graph of the components."""
 
     def __init__(self, relation: Relation):
         self.vertices = n = relation.vertices
@@ -321,7 +308,7 @@ class _CondenseBits(Solver):
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
-        """Condense, copy in, sweep and count, copy out."""
+        """Condenses, copies in, sweeps and counts, copies out."""
         phases, width = Phases(), self._bits.shape[1]
         with timer.phase("condense"):
             condensed = condense(self._bits)
@@ -346,7 +333,7 @@ class _CondenseBits(Solver):
         return Closed(self.vertices, self._total.read(), bits=self._found)
 
 
-#: what `catalog` calls by name
+#: the solver of each implementation in `catalog`
 SOLVERS = {
     "matmul": _Matmul,
     "naive": _Plain,

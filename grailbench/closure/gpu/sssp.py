@@ -1,9 +1,9 @@
 """A search from every vertex, one after the other (Fenz et al. 2022, sections 2.3 and 3.10, after Harish and
 Narayanan).
 
-Vector E of the report is `targets`, E_idx `offsets`, C `found`, M `mask`. Only reachability is asked, so one kernel
-does, which updates `found` in place. The device holds O(|V| + |E|): a row of the closure goes to the host as soon
-as it is made.
+The report's vector E is `targets` here, E_idx is `offsets`, C is `found` and M is `mask`. Reachability needs only one
+kernel, which updates `found` in place. The device holds O(n + m): each row of the closure is copied to the host as soon
+as it is complete.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from grailbench.device.gateway import cuda
 
 @cuda.jit(cache=True)
 def _start(found, mask, source):
-    """found, mask: int32[n]; both get 1 at the source and 0 elsewhere."""
+    """Sets found and mask, int32[n], to 1 at the source and 0 elsewhere."""
     v = cuda.grid(1)
     if v < found.shape[0]:
         found[v] = mask[v] = 1 if v == source else 0
@@ -24,10 +24,10 @@ def _start(found, mask, source):
 
 @cuda.jit(cache=True)
 def _relax(offsets, targets, found, mask, flag):
-    """A thread a vertex: one that is marked is unmarked, and marks what it finds first; int32[1] flag says 'some'.
+    """Unmarks each marked vertex, and marks and finds its new children; one thread per vertex. Sets flag, int32[1].
 
-    Two threads may mark one vertex; both write the same. A vertex marked in this launch may be taken in it or in
-    the next, so how many launches a search takes is not the same each time.
+    Two threads may mark the same vertex; both write the same values. A vertex marked in this launch may be processed in
+    it or in the next one, so the number of launches per search varies.
     """
     u = cuda.grid(1)
     if u < found.shape[0] and mask[u]:
@@ -41,9 +41,9 @@ def _relax(offsets, targets, found, mask, flag):
 
 
 class Searches:
-    """Arrays of the device and the host for searches from every vertex.
+    """The arrays on device and host for searches from every vertex.
 
-    offsets: int64[n + 1], targets: int32[m], on the device; `row` is int32[n] on the host, the last row made.
+    offsets: int64[n + 1] and targets: int32[m], on the device.
     """
 
     def __init__(self, offsets, targets, vertices: int):
@@ -54,7 +54,7 @@ class Searches:
         self._blocks = -(-vertices // THREADS)
 
     def search(self, source: int) -> None:
-        """Mark what `source` reaches, itself included; has waited when it returns."""
+        """Finds what `source` reaches, itself included, and waits for the device."""
         _start[self._blocks, THREADS](self._found, self._mask, source)
         self._host[0] = 1
         while self._host[0]:
@@ -63,5 +63,5 @@ class Searches:
             self._flag.copy_to_host(self._host)
 
     def fetch(self, row) -> None:
-        """Copy what the last search found to int32[n] of the host."""
+        """Copies the result of the last search to int32[n] on the host."""
         self._found.copy_to_host(row)

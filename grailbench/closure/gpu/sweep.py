@@ -1,7 +1,8 @@
-"""Bit sets of what each component reaches, by levels from the sinks up, in one cooperative launch.
+"""A bit set per component of the vertices that it reaches, by levels from the sinks up, in one cooperative launch.
 
-The host condenses (`closure.condense`) and lists each component's children once. Components of level 0 lead nowhere;
-one of level l leads to level l - 1 and below. A thread has one word of one component's set.
+The host condenses (`closure.condense`) and lists the children of each component without duplicates. Components of level
+0 have no children; those of level l have children on level l - 1 and on lower ones. A thread computes one word of the
+set of one component.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ THREADS = 32 if simulated else 512
 
 
 class Levels(NamedTuple):
-    """The components' own graph: children of each, once each, and the components by level.
+    """The graph of the k components, without duplicate edges, and the components by level.
 
-    starts   int64[k + 1]      where each component's children begin in `children`, int32
-    order    int32[k]          components by level
-    bounds   int64[levels + 1] where each level begins in `order`
+    starts    int64[k + 1]       where the children of each component begin in `children`
+    children  int32              the children of all components
+    order     int32[k]           the components by level
+    bounds    int64[levels + 1]  where each level begins in `order`
     """
 
     starts: np.ndarray
@@ -34,7 +36,7 @@ class Levels(NamedTuple):
 
 
 def levels(bits: np.ndarray, condensed: Condensed) -> Levels:
-    """Children and levels of the components of uint64[n, words]."""
+    """Returns the children and levels of the components of uint64[n, words]."""
     starts, children, level = _children(bits, condensed.component, condensed.starts, condensed.members)
     order = np.argsort(level, kind="stable").astype(np.int32)
     bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(level)))).astype(np.int64)
@@ -76,7 +78,7 @@ def _children(bits, component, starts, members):
                     children[total] = other
                     total += 1
         sizes[c] = total - first
-    # Components were gone through from the last: their runs of children are turned round into ascending order.
+    # The loop went from the last component to the first, so the lists of children are put into ascending order.
     offsets = np.zeros(count + 1, np.int64)
     for c in range(count):
         offsets[c + 1] = offsets[c] + sizes[c]
@@ -90,10 +92,9 @@ def _children(bits, component, starts, members):
 
 @cuda.jit(cache=True)
 def _sweep(component, starts, children, order, bounds, reach, closure, total):
-    """reach: uint64[k, words], scratch; closure: uint64[n, words], filled; total: int64[1], the closure's edges are
-    added.
+    """Fills closure, uint64[n, words], and adds the number of its edges to total, int64[1]. Cooperative launch.
 
-    component: int32[n]; the rest as in `Levels`. Cooperative.
+    component: int32[n]; reach: uint64[k, words], scratch; the other arrays as in `Levels`.
     """
     grid = cuda.cg.this_grid()
     thread, threads = cuda.grid(1), cuda.gridsize(1)
@@ -126,5 +127,5 @@ def _sweep(component, starts, children, order, bounds, reach, closure, total):
 
 
 def sweep(arrays: tuple) -> None:
-    """Launch the sweep on its eight device arrays; does not wait."""
+    """Launches the sweep on its eight device arrays; does not wait."""
     launch_cooperative(_sweep, arrays, THREADS)

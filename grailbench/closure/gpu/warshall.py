@@ -1,14 +1,13 @@
-"""Warshall's algorithm on packed bits, 64 pivots at a time, in one cooperative launch with one barrier a step.
+"""Warshall's algorithm on packed bits, 64 pivots at a time, in one cooperative launch with one barrier per step.
 
-Step K closes the paths whose inner vertices lie among the 64 pivots K. With D the closure of the pivots' own 64 x 64
-bits (paths of no edge included) and R' = D R_K the pivots' rows after the step, every row u becomes R_u or'ed with
-the rows of R' that the word (u, K) of the matrix names. That product is read from tables (Arlazarov, Dinic, Kronrod and
-Faradzev, 1970): for each 4 of the 64 pivots the 16 unions of their rows, so 16 reads of shared memory stand for 64.
+Step K closes the paths whose inner vertices lie among the 64 pivots K. Let D be the reflexive closure of the pivots'
+own 64 x 64 bits, and R' = D R_K the pivots' rows after the step. Every row u becomes R_u or'ed with the rows of R' that
+are set in the word (u, K) of the matrix. Their union is read from tables (Arlazarov, Dinic, Kronrod and Faradzev,
+1970), which hold the 16 unions of the rows of each 4 pivots: 16 reads of shared memory replace 64.
 
-Each block makes D, R' and the tables of its columns itself. Meanwhile others write the same rows and words; but
-whatever a block then reads lies between the value before the step and the one after it, and both give the same
-result, since D R' = R' and A' R' = A R' for A' = A D. So no second barrier is needed, and the outcome does not
-depend on who is first.
+Each block computes D, R' and the tables of its columns itself, while other blocks may write the same rows and words. A
+block then reads a value between those before and after the step. Any of them gives the same result, since D R' = R' and
+A' R' = A R' for A' = A D. So no second barrier is needed, and the result does not depend on the order of blocks.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import launch_cooperative
 
 PIVOTS = 64
-_AHEAD = 4  #: rows that a thread reads at once
+_AHEAD = 4  #: rows that a thread loads together
 _GROUPS, _UNIONS = 16, 16  # of 4 pivots each
-TILE = 2 if simulated else 16  #: words of a row that a block's tables span
+TILE = 2 if simulated else 16  #: words of a row that the tables of a block cover
 THREADS = 32 if simulated else 512
-REGISTERS = 128  #: what a block of 512 threads on a multiprocessor may have
+REGISTERS = 128  #: registers per thread, for one block of 512 threads per multiprocessor
 
 
 def padded(vertices: int) -> tuple[int, int]:
-    """Rows and words of a row that `close` needs for so many vertices."""
+    """Returns the numbers of rows and of words per row that `close` needs for so many vertices."""
     rows = -(-max(vertices, 1) // PIVOTS) * PIVOTS
     return rows, -(-(rows // 64) // TILE) * TILE
 
 
 def device_bytes(vertices: int) -> int:
-    """Bytes of the matrix on the device."""
+    """Returns the bytes of the matrix on the device."""
     rows, width = padded(vertices)
     return 8 * rows * width
 
 
 def close(matrix) -> None:
-    """Close a device matrix uint64[`padded`], the diagonal of vertices on cycles getting set; does not wait."""
+    """Closes a device matrix uint64[`padded`]; vertices on cycles get their diagonal bit. Does not wait."""
     launch_cooperative(_kernel(TILE), (matrix,), THREADS)
 
 
 @cuda.jit(device=True)
 def _close_pivots(matrix, step, pivots, parts):
-    """pivots: shared uint64[64], gets the reflexive closure of the pivots' own bits, by squaring.
+    """Computes the reflexive closure of the pivots' own bits into pivots, shared uint64[64], by squaring.
 
-    parts: shared uint64[8 * 64], scratch: a row's union is made by 8 threads, of 8 pivots each.
+    parts: shared uint64[8 * 64], scratch: 8 threads make the union of a row, of 8 pivots each.
     """
     thread = cuda.threadIdx.x
     for k in range(thread, PIVOTS, cuda.blockDim.x):
@@ -61,7 +60,7 @@ def _close_pivots(matrix, step, pivots, parts):
             chosen = pivots[at % PIVOTS] >> uint64(at // PIVOTS * 8)
             found = uint64(0)
             for k in range(8):
-                reached = pivots[at // PIVOTS * 8 + k]  # read before it is asked for: no read waits for a branch
+                reached = pivots[at // PIVOTS * 8 + k]  # read before the branch, so that loads do not wait for it
                 if (chosen >> uint64(k)) & uint64(1):
                     found |= reached
             parts[at] = found
@@ -85,19 +84,19 @@ def _kernel(tile: int, registers: int = REGISTERS):
 
     @cuda.jit(device=True)
     def tabulate(table, panel):
-        """The unions of each 4 rows of the panel. table: uint64[16 * 16 * tile], panel: uint64[64 * tile]; shared."""
+        """Fills table, uint64[16 * 16 * tile], with the unions of each 4 rows of panel, uint64[64 * tile]; shared."""
         for at in range(cuda.threadIdx.x, columns, cuda.blockDim.x):
             word, group = at % tile, at // tile
             to = group * _UNIONS * tile + word
             table[to] = 0
             for k in range(4):
                 row = panel[(group * 4 + k) * tile + word]
-                for entry in range(1 << k):  # what is in the table so far, with this row and without
+                for entry in range(1 << k):  # the entries so far, each once more with this row
                     table[to + ((1 << k) + entry) * tile] = table[to + entry * tile] | row
 
     @cuda.jit(device=True)
     def union_of(table, chosen, word):
-        """The union of the panel's rows that the 64 bits `chosen` name, in one word."""
+        """Returns one word of the union of the panel's rows that are set in the 64 bits `chosen`."""
         found = uint64(0)
         for group in range(_GROUPS):
             entry = int64((chosen >> uint64(4 * group)) & uint64(15))
@@ -106,14 +105,14 @@ def _kernel(tile: int, registers: int = REGISTERS):
 
     @cuda.jit(device=True)
     def load(panel, matrix, step, strip):
-        """The pivots' rows in the words of a strip."""
+        """Loads the words of a strip of the pivots' rows."""
         lane = cuda.threadIdx.x % tile
         for k in range(cuda.threadIdx.x // tile, PIVOTS, cuda.blockDim.x // tile):
             panel[k * tile + lane] = matrix[step * PIVOTS + k, strip * tile + lane]
 
     @cuda.jit(device=True)
     def prepare_tables(table, panel, pivots):
-        """Tables of the pivots' rows after the step, R', from the panel of those before it."""
+        """Makes the tables of the pivots' rows after the step, R', from the panel of the rows before it."""
         lane, row, rows = cuda.threadIdx.x % tile, cuda.threadIdx.x // tile, cuda.blockDim.x // tile
         tabulate(table, panel)
         cuda.syncthreads()
@@ -125,13 +124,13 @@ def _kernel(tile: int, registers: int = REGISTERS):
 
     @cuda.jit(device=True)
     def apply_tables(matrix, step, word, rows, table):
-        """Or into rows rows[0]..rows[1] - 1 of the matrix, in one word, what their words `step` name."""
+        """Ors the pivots' rows that are set in word `step` into one word of the matrix rows rows[0]..rows[1] - 1."""
         chosen, before = cuda.local.array(_AHEAD, uint64), cuda.local.array(_AHEAD, uint64)
         lane, stride = cuda.threadIdx.x % tile, cuda.blockDim.x // tile
         u, stop = rows
         u += cuda.threadIdx.x // tile
         while u < stop:
-            for k in range(_AHEAD):  # all are asked for before the first is used, so that they come at once
+            for k in range(_AHEAD):  # load all before the first is used, so that the loads overlap
                 at = u + k * stride
                 if at < stop:
                     chosen[k], before[k] = matrix[at, step], matrix[at, word]
@@ -146,7 +145,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
 
     @cuda.jit(**({} if simulated else {"max_registers": registers}))
     def close_bits(matrix):
-        """matrix: uint64[64 * steps, multiple of tile], global. Cooperative; blockDim a multiple of the tile."""
+        """Closes matrix, uint64[64 * steps, multiple of tile]. Cooperative launch, blockDim a multiple of the tile."""
         grid = cuda.cg.this_grid()
         table = cuda.shared.array(table_size, uint64)
         panel = cuda.shared.array(panel_size, uint64)
@@ -154,7 +153,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
         parts = cuda.shared.array(parts_size, uint64)
         lane = cuda.threadIdx.x % tile
         steps, tiles = matrix.shape[0] // PIVOTS, matrix.shape[1] // tile
-        # A unit is 64 rows of one tile; each block takes an equal run of them, tile after tile.
+        # A unit is 64 rows of one tile; each block processes an equal range of units, tile after tile.
         share = (steps * tiles + cuda.gridDim.x - 1) // cuda.gridDim.x
         first_unit = cuda.blockIdx.x * share
         last_unit = min(first_unit + share, steps * tiles)
@@ -181,7 +180,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
 
 @cuda.jit(cache=True)
 def count_and_clear(matrix, vertices, total):
-    """Clear the diagonal of uint64[rows, width] and add the number of set bits to total, int64[1]."""
+    """Clears the diagonal of uint64[rows, width] and adds the number of set bits to total, int64[1]."""
     found = int64(0)
     width = matrix.shape[1]
     for at in range(cuda.grid(1), vertices * width, cuda.gridsize(1)):

@@ -1,1 +1,1 @@
-"""Breadth-first search and shortest paths on the CPU: what the kernels are held against."""
+"""Breadth-first search and shortest paths on the CPU, the baselines of the GPU implementations."""

@@ -15,13 +15,13 @@ class _QueueBfs(Solver):
         self._queue = np.empty(network.vertices, np.int32)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Search from `source`."""
+        """Returns the levels of a search from `source`."""
         return _bfs(self.network.offsets, self.network.targets, source, self._queue)
 
 
 @njit(cache=True, nogil=True)
 def _bfs(offsets, targets, source, queue):
-    """int32[n] levels. offsets int64[n + 1], targets int32[m]; queue int32[n] is scratch."""
+    """Returns the levels, int32[n]. offsets int64[n + 1], targets int32[m]; queue int32[n] is scratch."""
     levels = np.full(offsets.shape[0] - 1, FAR, np.int32)
     levels[source] = 0
     queue[0] = source
@@ -42,7 +42,7 @@ def _bfs(offsets, targets, source, queue):
 class QueueBfs(Implementation):
     """Breadth-first search with a queue, on one core.
 
-    Takes the first vertex of the queue, and appends its children that were not reached with the next distance.
+    Takes the first vertex of the queue, and appends its unreached children, whose distance is one more.
     """
 
     name = "sequential"
@@ -52,7 +52,7 @@ class QueueBfs(Implementation):
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Nothing but a queue."""
+        """Allocates a queue."""
         return _QueueBfs(network)
 
 
@@ -66,7 +66,7 @@ class _Dijkstra(Solver):
         self._may_be_long = n * int(network.weights.max(initial=0)) >= int(FAR) // 2
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Distances from `source`, or of all pairs."""
+        """Returns the distances from `source`, or of all pairs."""
         from scipy.sparse.csgraph import dijkstra
 
         found = dijkstra(self._matrix, directed=True, indices=None if self._everywhere else source)
@@ -80,7 +80,7 @@ class _Dijkstra(Solver):
 class Dijkstra(Implementation):
     """scipy's Dijkstra (Fibonacci heap), on one core.
 
-    Settles vertices in order of their distance; a heap holds those that were reached and are not settled.
+    Settles vertices in order of their distance; a heap holds the vertices that are reached but not settled.
     """
 
     name = "dijkstra"
@@ -90,7 +90,7 @@ class Dijkstra(Implementation):
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Hand the rows over to scipy."""
+        """Makes scipy's matrix of the network."""
         return _Dijkstra(network, everywhere=cls.problem == "apsp")
 
 

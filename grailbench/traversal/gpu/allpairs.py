@@ -1,7 +1,7 @@
-"""Floyd and Warshall on a matrix of all pairs: a launch a pivot, and in tiles (Pathak et al., APSP, slides 2 and 3).
+"""Floyd-Warshall on a matrix of all pairs: one launch per pivot, and in tiles (Pathak et al., APSP, slides 2 and 3).
 
-While it runs 'no path' is half of what 32 bits hold, so that two of them add up without overflow; true distances are
-shorter (the harness refuses longer ones).
+Inside the kernels 'no path' is FAR // 2, so that the sum of two such entries does not overflow. Distances are shorter:
+the harness refuses longer ones.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from grailbench.traversal.index import FAR, Network
 _FAR = int(FAR)
 _HALF = _FAR // 2
 TILE = 4 if simulated else 32
-_SIDE = 2 if simulated else 16  # of the square blocks that have no tile
+_SIDE = 2 if simulated else 16  # edge length of the square blocks of the kernels without tiles
 
 
 @cuda.jit(cache=True)
 def _none(matrix):
-    """'No path' everywhere but from a vertex to itself. matrix int32[N, N]; two-dimensional grid."""
+    """Sets the diagonal of matrix, int32[N, N], to 0 and the rest to 'no path'; two-dimensional grid."""
     i, j = cuda.grid(2)
     if i < matrix.shape[0] and j < matrix.shape[1]:
         matrix[i, j] = 0 if i == j else _HALF
@@ -29,7 +29,7 @@ def _none(matrix):
 
 @cuda.jit(cache=True)
 def _edges(starts, targets, weights, matrix):
-    """The least weight of each pair's edges; a thread a vertex."""
+    """Enters the least weight of the edges of each pair; one thread per source vertex."""
     u = cuda.grid(1)
     if u < starts.shape[0] - 1:
         for k in range(starts[u], starts[u + 1]):
@@ -38,7 +38,7 @@ def _edges(starts, targets, weights, matrix):
 
 @cuda.jit(cache=True)
 def _pivot(k, matrix):
-    """Paths through vertex k; a thread a pair, columns along x."""
+    """Takes paths through vertex k where they are shorter; one thread per pair, columns along x."""
     j, i = cuda.grid(2)
     if i < matrix.shape[0] and j < matrix.shape[1]:
         through = matrix[i, k] + matrix[k, j]
@@ -48,7 +48,7 @@ def _pivot(k, matrix):
 
 @cuda.jit(cache=True)
 def _finish(matrix, distances):
-    """distances int32[n, n] from matrix int32[N, N], N >= n; columns along x."""
+    """Copies matrix, int32[N, N], to distances, int32[n, n] with n <= N; columns along x."""
     j, i = cuda.grid(2)
     if i < distances.shape[0] and j < distances.shape[1]:
         distances[i, j] = _FAR if matrix[i, j] >= _HALF else matrix[i, j]
@@ -60,7 +60,7 @@ def _nearer(found, first, second):
 
 
 class FloydWarshall(OnDevice):
-    """A launch a pivot, n of them."""
+    """Floyd-Warshall with one launch per pivot."""
 
     def __init__(self, network: Network, side: int = 1):
         super().__init__()
@@ -70,7 +70,7 @@ class FloydWarshall(OnDevice):
         self.distances, self._matrix = (cuda.device_array((size, size), np.int32) for size in (n, padded))
 
     def search(self, source: int) -> None:
-        """All pairs."""
+        """Computes the distances of all pairs; `source` is ignored."""
         n, padded = self.distances.shape[0], self._matrix.shape[0]
         square = (_SIDE, _SIDE)
         _none[(blocks_for(padded, _SIDE),) * 2, square](self._matrix)
@@ -88,7 +88,7 @@ class FloydWarshall(OnDevice):
 
 
 class Blocked(FloydWarshall):
-    """In tiles, three launches a tile of the diagonal. The matrix is padded with vertices that have no edge."""
+    """Floyd-Warshall in tiles, three launches per diagonal tile. Vertices without edges pad the matrix to tiles."""
 
     def __init__(self, network: Network, tile: int = TILE):
         self.tile = tile

@@ -1,4 +1,4 @@
-"""Traversals on a GPU by name. No CUDA module is imported here but in what `prepare` calls."""
+"""The registered traversals on a GPU. Importing this module imports no CUDA module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FACTORS = (1, 2, 4, 8, 16)
 
 
 class _OnGpu(Implementation):
-    """`where` names the module (in this package) and the class of the solver, `made` what else it is made with."""
+    """`where` names the module (in this package) and the class of the solver, `made` its further arguments."""
 
     needs = ("gpu",)
     where: ClassVar[tuple[str, str]]
@@ -20,14 +20,14 @@ class _OnGpu(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raise MachineLacks without a GPU, its driver or the extra; the simulator will do."""
+        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer, **made) -> Solver:
-        """Upload the network and allocate; `made` replaces what the solver is made with."""
+        """Uploads the network and allocates; `made` here overrides the class's further arguments."""
         cls.require()
         from grailbench.device.gateway import cuda
 
@@ -39,22 +39,13 @@ class _OnGpu(Implementation):
 
 
 _PATHS = "edges once for each round in which their source got nearer"  #: the work of the two-phase shortest paths
+_LEVELS, _ROUNDS = ("launches", "levels"), ("launches", "rounds")
 
 
-def _listed(
-    problem: str,
-    name: str,
-    where: tuple[str, str],
-    source: str,
-    text: str,
-    cost: str,
-    counts: tuple[str, ...] = ("launches",),
-    rounds: int = 1,
-    **made,
-) -> None:
-    """File an implementation under its name; `text` is its docstring."""
+def _listed(problem, name, where, source, cost, counts, what: str, steps: str, rounds: int = 1, **made) -> None:
+    """Registers an implementation; its docstring is `what`, a blank line, and `steps`."""
     body = {"problem": problem, "name": name, "where": where, "source": source, "cost": cost, "counts": counts}
-    body |= {"rounds": rounds, "made": made, "__doc__": text, "__module__": __name__}
+    body |= {"rounds": rounds, "made": made, "__doc__": f"{what}\n\n{steps}", "__module__": __name__}
     register(type(where[1], (_OnGpu,), body))
 
 
@@ -63,73 +54,68 @@ _listed(
     "level",
     ("levels", "ByLevel"),
     f"{REPORT}, algorithms 1-2",
-    """A thread a vertex, a launch a level.
-
-    In each launch every vertex is looked at: one whose distance is the current level gives its unreached children the
-    next. The search ends with a level that reached nobody.""",
     "O(n) a level and every edge once",
-    ("launches", "levels"),
+    _LEVELS,
+    "One thread per vertex, one launch per level.",
+    "Each launch looks at every vertex: one whose distance is the current level gives its unreached children the next "
+    "distance. The search ends with a level that reaches no vertex.",
 )
 _listed(
     "bfs",
     "queue",
     ("levels", "ByQueue"),
     f"{REPORT}, algorithms 3-4",
-    """A queue filled by atomics.
-
-    A thread a vertex of the frontier looks at its children; who claims one first, by an atomic exchange, appends it to
-    the next frontier, at a place that an atomic counter gives. A launch a level.""",
-    "every edge once, an atomic a vertex reached",
-    ("launches", "levels", "pushed"),
+    "every edge once, one atomic per vertex reached",
+    (*_LEVELS, "pushed"),
+    "A queue filled by atomics.",
+    "One thread per vertex of the frontier looks at its children. The first thread to claim a child, by an atomic "
+    "minimum, appends it to the next frontier, at a place that an atomic counter gives. One launch per level.",
 )
 _listed(
     "bfs",
     "scan",
     ("scanned", "ByScan"),
     f"{REPORT}, algorithms 5-9",
-    """A queue filled through prefix sums.
-
-    As `queue`, but places in the next frontier come from Blelloch's scan of how many children each vertex claimed,
-    instead of from a counter that all share. Four launches a level.""",
-    "every edge twice, a scan of the frontier a level",
-    ("launches", "levels", "pushed"),
+    "every edge twice, a scan of the frontier per level",
+    (*_LEVELS, "pushed"),
+    "A queue filled through prefix sums.",
+    "As `queue`, but Blelloch's scan of how many children each vertex claimed gives the places in the next frontier, "
+    "instead of one shared counter. Four launches per level.",
 )
 _listed(
     "bfs",
     "enterprise",
     ("enterprise", "ByEnterprise"),
     "Liu and Huang 2015",
-    """Three queues by degree.
-
-    The frontier is sorted into queues of few, some and many children, which a thread, a warp and a block a vertex work
-    off. It is the frontier of `gpu`.""",
     "O(n) a level and every edge once",
-    ("launches", "levels"),
+    _LEVELS,
+    "Three queues by degree.",
+    "The frontier is sorted into queues of few, some and many children. A vertex of the first is expanded by a thread, "
+    "of the second by a warp, of the third by a block. It is the frontier of `gpu`.",
 )
 _listed(
     "bfs",
     "fused",
     ("fused", "Fused"),
     "ours, after Beamer et al. 2012",
-    """Both directions, all levels in one launch.
-
-    A cooperative launch keeps a list of edge ranges of at most 128 edges, so that a hub is many. While the frontier is
-    small its edges are pushed; when it has more than a fourteenth of the unexplored edges, unreached vertices look for
-    a parent in it instead. A barrier of the whole grid ends a level, or of one block where the frontier is small.""",
-    "every edge once or less, a barrier a level",
-    ("launches", "levels", "bottom_up", "by_one_block"),
+    "every edge once or less, one barrier per level",
+    (*_LEVELS, "bottom_up", "by_one_block"),
+    "Both directions, all levels in one launch.",
+    "A cooperative launch keeps a list of ranges of at most 128 edges, into which the rows of hubs are split. While "
+    "the frontier is small its edges are pushed; when it has more than a fourteenth of the unexplored edges, "
+    "unreached vertices look for a parent in it instead. A barrier of the whole grid ends a level, or of one block "
+    "where the frontier is small.",
 )
 _listed(
     "sssp",
     "harish-racy",
     ("shortest", "TwoPhase"),
     f"{REPORT}, algorithms 10-12 as printed",
-    """Loses updates: it is verified ten times, and is right by luck.
-
-    Two launches a round, as `harish-atomic`, but to compare a new distance with the best and to write it are not one
-    step, so that of two threads the worse may write last. Where a search was wrong it has no time.""",
     _PATHS,
-    ("launches", "rounds"),
+    _ROUNDS,
+    "Loses updates: it is verified ten times, and is right by luck.",
+    "Two launches per round, as `harish-atomic`, but a new distance is compared and written in two steps, so that "
+    "of two threads the worse may write last. A search that was wrong gets no time.",
     rounds=10,
     atomic=False,
 )
@@ -138,12 +124,12 @@ _listed(
     "harish-atomic",
     ("shortest", "TwoPhase"),
     f"{REPORT}, algorithms 10-12, corrected",
-    """Two launches a round, with an atomic minimum.
-
-    A thread a vertex that got nearer in the last round offers its children the way through it, by an atomic minimum on
-    a second array of distances; a second launch takes over what became less and marks it for the next round.""",
     _PATHS,
-    ("launches", "rounds"),
+    _ROUNDS,
+    "Two launches per round, with an atomic minimum.",
+    "One thread per vertex that got nearer in the last round offers its children the path through it, by an atomic "
+    "minimum on a second array of distances. A second launch copies the distances that became less and marks their "
+    "vertices for the next round.",
 )
 for _factor in FACTORS:
     _listed(
@@ -151,11 +137,10 @@ for _factor in FACTORS:
         f"coarsened-{_factor}",
         ("shortest", "TwoPhase"),
         f"{REPORT}, thread coarsening",
-        f"""harish-atomic with {_factor} {"vertex" if _factor == 1 else "vertices"} a thread.
-
-    Fewer threads with more work each; everything else is as in `harish-atomic`.""",
         _PATHS,
-        ("launches", "rounds"),
+        _ROUNDS,
+        f"harish-atomic with {_factor} {'vertex' if _factor == 1 else 'vertices'} per thread.",
+        "Fewer threads with more work each; everything else is as in `harish-atomic`.",
         factor=_factor,
     )
 _listed(
@@ -163,43 +148,41 @@ _listed(
     "near-far",
     ("nearfar", "NearFar"),
     "ours, after Davidson et al. 2014",
-    """Near and far piles, one launch.
-
-    Distances are settled in bands: vertices nearer than the band's end are worked off round by round, others wait on
-    the far pile, from which the next band is dealt. One cooperative launch, with the list of edge ranges of the BFS
-    `fused`; a band is 32 mean weights over the mean degree.""",
-    "every edge a few times, a barrier a round",
-    ("launches", "rounds", "bands", "by_one_block"),
+    "every edge a few times, one barrier per round",
+    (*_ROUNDS, "bands", "by_one_block"),
+    "Near and far piles, one launch.",
+    "Distances are settled in bands: vertices nearer than the band's end are expanded round by round, others wait "
+    "on the far pile, from which the next band is taken. One cooperative launch, with the list of edge ranges of "
+    "the BFS `fused`; the width of a band is 32 mean weights over the mean degree.",
 )
 _listed(
     "apsp",
     "sssp-each",
     ("shortest", "FromEach"),
     f"{REPORT}, algorithm 13",
-    """harish-atomic from every vertex.
-
-    One search after the other; the rows of the matrix are filled on the device.""",
     f"n searches of `harish-atomic`: {_PATHS}",
-    ("launches", "rounds"),
+    _ROUNDS,
+    "harish-atomic from every vertex.",
+    "One search after the other; the rows of the matrix are filled on the device.",
 )
 _listed(
     "apsp",
     "floyd-warshall",
     ("allpairs", "FloydWarshall"),
     f"{REPORT}, Floyd-Warshall",
-    """A thread a pair, a launch a pivot.
-
-    For each pivot k every pair (i, j) takes the way i, k, j where that is shorter.""",
     "O(n^3), n launches; 4 n^2 bytes",
+    ("launches",),
+    "One thread per pair, one launch per pivot.",
+    "For each pivot k every pair (i, j) takes the path over k where that is shorter.",
 )
 _listed(
     "apsp",
     "floyd-warshall-blocked",
     ("allpairs", "Blocked"),
     f"{REPORT}, tiling",
-    """Three phases a tile.
-
-    As `floyd-warshall`, 32 pivots at a time: the tile on the diagonal by itself, then those in its row and column, then
-    all others, each in shared memory. Three launches a tile of the diagonal.""",
     "O(n^3), 3 n / 32 launches; 4 n^2 bytes",
+    ("launches",),
+    "Three phases per tile.",
+    "As `floyd-warshall`, 32 pivots at a time: the tile on the diagonal by itself, then those in its row and column, "
+    "then all others, each in shared memory. Three launches per diagonal tile.",
 )

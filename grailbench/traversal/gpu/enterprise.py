@@ -1,4 +1,4 @@
-"""BFS with the frontiers of Enterprise (Liu and Huang 2015): a status array sorted into three queues by degree."""
+"""BFS with the frontiers of Enterprise (Liu and Huang 2015): a status array, sorted into three queues by degree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAR = int(FAR)
 
 
 class _Found(NamedTuple):
-    """distances int32[n]; status uint8[n]: who is in the next frontier."""
+    """The results: distances int32[n]; status uint8[n], 1 for the vertices of the next frontier."""
 
     distances: object
     status: object
@@ -27,7 +27,7 @@ class _Found(NamedTuple):
 @cuda.jit(device=True)
 def _visit(edge, own, found, level):
     v = edge[1]
-    if found.distances[v] == _FAR:  # whoever comes first writes the same as whoever comes next
+    if found.distances[v] == _FAR:  # all threads that find v write the same values
         found.distances[v] = level + 1
         found.status[v] = 1
 
@@ -36,7 +36,7 @@ _EXPAND = by_edges(_visit)
 
 
 class ByEnterprise(OnDevice):
-    """Four launches to make a frontier, up to three to expand it."""
+    """Makes each frontier by four launches, and expands it by up to three."""
 
     def __init__(self, network: Network, shape: Enterprise | None = None):
         super().__init__()
@@ -51,7 +51,7 @@ class ByEnterprise(OnDevice):
         self._frontier = Frontier(n, self.shape)
 
     def search(self, source: int) -> None:
-        """Until the status array is empty."""
+        """Expands frontiers until the status array is empty."""
         threads = usual_threads()
         fill[blocks_for(self.distances.shape[0], threads), threads](self.distances, _FAR)
         self.distances[source] = 0

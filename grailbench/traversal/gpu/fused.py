@@ -1,9 +1,9 @@
 """Direction-optimising BFS in one cooperative launch (after Beamer, Asanovic and Patterson 2012).
 
-A level is expanded top-down from a work list, or bottom-up: every vertex not found yet looks among its parents for one
-of the last level. Bottom-up begins when the frontier's edges are more than a share of those not yet explored and ends
-when the frontier is a small share of the vertices. While a frontier is small one block goes on by itself, with barriers
-of a block, which cost a twentieth of the grid's: thousands of levels of a road network cost little then.
+A level is expanded top-down from a work list, or bottom-up: every vertex that is not found yet looks for a parent on
+the last level. Bottom-up begins when the frontier has more than a given share of the unexplored edges, and ends when it
+has less than a given share of the vertices. While the frontier is small, one block goes on alone: its barriers cost a
+twentieth of those of the grid, which makes the thousands of levels of a road network cheap.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from grailbench.traversal.gpu.worklist import FOUND, LISTED, SLOT, SLOTS
 from grailbench.traversal.index import FAR, Network
 
 _FAR = int(FAR)
-ALPHA, BETA = 14, 24  # Beamer's: bottom-up when edges of the frontier > unexplored / ALPHA, until vertices < n / BETA
-ALONE = 512  # edges of a frontier up to which one block goes on by itself
-BIG = 256  # parents from which a block looks for one together
+ALPHA, BETA = 14, 24  # Beamer's: bottom-up from frontier edges > unexplored / ALPHA until vertices < n / BETA
+ALONE = 512  # most edges of a frontier for one block to go on alone
+BIG = 256  # most parents that one thread looks through; beyond, a block does
 
-LEVELS, BOTTOM_UP, BY_ONE_BLOCK = 0, 1, 2  # what `counted` counts
-_LEVEL, _UNEXPLORED = 3, 4  # and what block 0 hands to the others when it has gone on alone
+LEVELS, BOTTOM_UP, BY_ONE_BLOCK = 0, 1, 2  # positions in `counted`
+_LEVEL, _UNEXPLORED = 3, 4  # where block 0 tells the others how far it has gone on alone
 
 
 class Rule(NamedTuple):
-    """Most edges of a range; most parents that one thread looks through; most edges of a frontier for one block;
-    Beamer's alpha and beta."""
+    """chunk: most edges of a range; large: most parents that one thread looks through; alone: most edges of a frontier
+    for one block; alpha and beta: those of Beamer."""
 
     chunk: int = worklist.CHUNK
     large: int = BIG
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a search reads and writes.
+    """The arrays of a search on the device.
 
     distances int32[n]; queues int32[2, most, 3]: the work lists; big int32[b]: vertices of more than `rule.large`
     parents, -1 for none; counters int64[6] (`worklist`); counted int32[5]
@@ -55,9 +55,9 @@ class State(NamedTuple):
 
 @cuda.jit(device=True, inline=True)
 def _visit(u, k, v, claim):
-    """Top-down: claim a vertex. claim: level, starts, distances, queue, counters, place in them, chunk."""
+    """Top-down: claims a vertex. claim: level, starts, distances, queue, counters, place in them, chunk."""
     level, starts, distances, queue, counters, at, chunk = claim
-    before, begin, end = distances[v], starts[v], starts[v + 1]  # three loads at once rather than one after another
+    before, begin, end = distances[v], starts[v], starts[v + 1]  # load all three before any is used
     if before == _FAR and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
         worklist.push(v, begin, end, chunk, queue, counters, at)
 
@@ -67,7 +67,7 @@ _expand = worklist.expander(_visit)
 
 @cuda.jit(device=True)
 def _top_down(workers, level, count, edges, search):
-    """Expand the level's list, of `count` ranges and so many edges. search: rows, state, rule."""
+    """Expands the list of the level, of `count` ranges and `edges` edges. search: rows, state, rule."""
     rows, of, rule = search
     thread, threads = workers
     side, at = level & 1, worklist.slot(level + 1)
@@ -83,7 +83,7 @@ _go_on_alone = worklist.alone(_top_down)
 
 @cuda.jit(device=True)
 def _bottom_up(workers, level, rows, back, of, large):
-    """Look for parents of the last level: a thread a vertex with up to `large` parents, a block the others."""
+    """Looks for parents on the last level: one thread for a vertex of up to `large` parents, else one block."""
     thread, threads = workers
     distances, at = of.distances, worklist.slot(level + 1)
     if thread == 0:
@@ -113,7 +113,7 @@ def _bottom_up(workers, level, rows, back, of, large):
 
 @cuda.jit(device=True)
 def _list_level(workers, level, rows, of, chunk):
-    """Put all vertices of a level into its list, which bottom-up steps do not write."""
+    """Adds all vertices of a level to its list, which bottom-up steps do not write."""
     thread, threads = workers
     queue, at = of.queues[level & 1], worklist.slot(level)
     for v in range(thread, of.distances.shape[0], threads):
@@ -123,7 +123,7 @@ def _list_level(workers, level, rows, of, chunk):
 
 @cuda.jit(device=True)
 def _begin(workers, source, rows, of, chunk):
-    """Nothing is found but the source, which is the first level."""
+    """Begins with the source as the first level; no other vertex is found."""
     thread, threads = workers
     for v in range(thread, of.distances.shape[0], threads):
         of.distances[v] = 0 if v == source else _FAR
@@ -133,7 +133,7 @@ def _begin(workers, source, rows, of, chunk):
 
 @cuda.jit(cache=True)
 def _search(asked, rows, back, of, rule):
-    """All levels. asked int32[1]: the source; rows, back: `resident.Rows` of the edges and of the edges turned round;
+    """The whole search. asked int32[1]: the source; rows, back: `resident.Rows` of the edges and the reversed edges;
     of: `State`; rule: `Rule`. Cooperative, any grid.
     """
     grid = cuda.cg.this_grid()
@@ -151,10 +151,10 @@ def _search(asked, rows, back, of, rule):
         unexplored -= edges
         if bottom and counters[now + FOUND] < n // rule.beta:
             bottom = False
-            grid.sync()  # until all have read the word of counters that is now added to
+            grid.sync()  # all threads must have read this word of counters before it changes
             _list_level(workers, level, rows, of, rule.chunk)
             grid.sync()
-            count = worklist.ranges(counters[now + LISTED])  # the edges are in it twice now
+            count = worklist.ranges(counters[now + LISTED])  # the word now counts the edges twice
         elif not bottom and edges > unexplored // rule.alpha and edges > rule.alone:
             bottom = True
         if bottom:
@@ -180,7 +180,7 @@ def _search(asked, rows, back, of, rule):
 
 
 class Fused(OneLaunch):
-    """One launch a search. `rule`: the values of a `Rule`."""
+    """Direction-optimising BFS, one launch per search. `rule`: the first values of a `Rule`."""
 
     counts = {"levels": LEVELS, "bottom_up": BOTTOM_UP, "by_one_block": BY_ONE_BLOCK}
 

@@ -1,7 +1,6 @@
-"""BFS by levels: a thread a vertex (Pathak et al., algorithms 1-2), and a queue filled by atomics (3-4).
+"""BFS by levels: one thread per vertex (Pathak et al., algorithms 1-2), and a queue filled by atomics (3-4).
 
-Algorithm 1 also makes a parent array that algorithm 2 never writes; it is left out. Distances of what is not reached
-are `FAR`.
+The parent array of algorithm 1 is left out: algorithm 2 never writes it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _FAR = int(FAR)
 
 @cuda.jit(cache=True)
 def _level(level, starts, targets, distances, flag):
-    """Algorithm 2. starts int32[n + 1], targets int32[m], distances int32[n], flag int32[1]; a thread a vertex."""
+    """Algorithm 2, one thread per vertex. starts int32[n + 1], targets int32[m], distances int32[n], flag int32[1]."""
     u = cuda.grid(1)
     if u >= distances.shape[0] or distances[u] != level:
         return
@@ -47,7 +46,7 @@ class ByLevel(OnDevice):
         self._flag = cuda.mapped_array(1, np.int32)
 
     def search(self, source: int) -> None:
-        """A launch a level until none finds anything."""
+        """Launches once per level, until a level finds no vertex."""
         grid = (self.blocks, self.threads)
         fill[grid](self.distances, _FAR)
         self.distances[source] = 0
@@ -61,7 +60,7 @@ class ByLevel(OnDevice):
 
 
 class _Found(NamedTuple):
-    """distances, parents int32[n]; count int32[1]: vertices in the next queue."""
+    """The results: distances and parents int32[n]; count int32[1], the number of vertices in the next queue."""
 
     distances: object
     parents: object
@@ -70,8 +69,7 @@ class _Found(NamedTuple):
 
 @cuda.jit(cache=True)
 def _queue(level, rows, found, current, size, following):
-    """Algorithm 4. rows: `resident.Rows`; found: `_Found`; current, following int32[n]; a thread a vertex of the
-    queue."""
+    """Algorithm 4, one thread per vertex of the queue. rows: `resident.Rows`; found: `_Found`; queues int32[n]."""
     i = cuda.grid(1)
     if i >= size:
         return
@@ -97,7 +95,7 @@ class ByQueue(OnDevice):
         self._given = typed(self.rows), typed(_Found(self.distances, self.parents, self._count))
 
     def search(self, source: int) -> None:
-        """A launch a level until the queue is empty."""
+        """Launches once per level, until the queue is empty."""
         grid = (blocks_for(self.distances.shape[0], self.threads), self.threads)
         fill[grid](self.distances, _FAR)
         fill[grid](self.parents, -1)

@@ -1,8 +1,9 @@
 """Shortest paths from a source with a near and a far pile, in one cooperative launch (Davidson et al. 2014).
 
-Vertices that come nearer than a threshold are expanded round by round; the others wait in the far pile. When nothing is
-near any more the threshold rises, and the pile is dealt anew: what lies below is near, what was settled meanwhile is
-dropped. While little is near one block goes on by itself (see `fused`). A vertex is at most once in each list.
+Vertices nearer than a threshold are expanded round by round; the others wait in the far pile. When no near vertices are
+left, the threshold rises and the pile is divided: vertices below the new threshold become near, those settled in the
+meantime are dropped. While few edges are near, one block goes on alone (see `fused`). Each list holds a vertex at most
+once.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from grailbench.traversal.gpu.worklist import LISTED, SLOT, SLOTS
 from grailbench.traversal.index import FAR, Network
 
 _FAR = int(FAR)
-ALONE = 512  #: edges of a round up to which one block goes on by itself
-#: width of a band in mean weights by degree: so much work is near at once, on the whole (Davidson et al.: 32, a warp)
+ALONE = 512  #: most edges of a round for one block to go on alone
+#: width of a band of distances, in mean weights over the mean degree (Davidson et al. use 32, the size of a warp)
 WIDTH = 32
 
-ROUNDS, BANDS, BY_ONE_BLOCK = 0, 1, 2  # what `counted` counts
-_TURN = 3  # what block 0 hands to the others when it has gone on alone
-# counters of the two far piles: their sizes, and their least distances
+ROUNDS, BANDS, BY_ONE_BLOCK = 0, 1, 2  # positions in `counted`
+_TURN = 3  # position in `counted` where block 0 tells the others the round after it has gone on alone
+# positions in `piles`: the sizes of the two far piles, and their least distances
 _SIZE, _LEAST = 0, 2
 
 
 class Rule(NamedTuple):
-    """Most edges of a range; the width of a band of distances, 0 for one that suits weights and degrees; most edges of
-    a round for one block."""
+    """chunk: most edges of a range; width: of a band of distances, 0 to choose it by weights and degrees; alone: most
+    edges of a round for one block."""
 
     chunk: int = worklist.CHUNK
     width: int = 0
@@ -39,9 +40,9 @@ class Rule(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a search reads and writes.
+    """The arrays of a search on the device.
 
-    distances, marks, waiting int32[n]: the distance, the last round that a vertex was listed for, and whether it is in
+    distances, marks, waiting int32[n]: the distance, the last round for which a vertex was listed, and whether it is in
     a far pile; queues int32[2, most, 3]: the work lists; far int32[2, n] and piles int32[4]: the far piles and their
     counters; counters int64[6] (`worklist`); counted int32[4]
     """
@@ -58,21 +59,24 @@ class State(NamedTuple):
 
 @cuda.jit(device=True, inline=True)
 def _put_far(v, pile, of):
-    """Put a vertex into a far pile."""
+    """Adds a vertex to a far pile."""
     of.far[pile, cuda.atomic.add(of.piles, _SIZE + pile, 1)] = v
 
 
 @cuda.jit(device=True, inline=True)
 def _lower_least(reached, pile, of):
-    """The least distance in a far pile is at most `reached`."""
+    """Lowers the least distance of a far pile to at most `reached`."""
     if reached < of.piles[_LEAST + pile]:
         cuda.atomic.min(of.piles, _LEAST + pile, reached)
 
 
 @cuda.jit(device=True, inline=True)
 def _visit(u, k, v, step):
-    """Lower a vertex; near or far, it is listed once. step: the queue and the place in counters of the next round, its
-    number, the threshold, the far pile, and rows, state, rule."""
+    """Lowers the distance of v, and lists it once, as near or far.
+
+    step: the queue of the next round, its place in the counters, its number, the threshold, the far pile, and rows,
+    state and rule.
+    """
     queue, at, turn, limit, pile, rows, of, rule = step
     reached = of.distances[u] + rows.weights[k]
     if reached >= of.distances[v] or cuda.atomic.min(of.distances, v, reached) <= reached:
@@ -90,7 +94,7 @@ _expand = worklist.expander(_visit)
 
 @cuda.jit(device=True)
 def _near(workers, turn, count, edges, search):
-    """Expand what is near, once. search: the threshold, the far pile, rows, state, rule."""
+    """Expands the near vertices of one round. search: the threshold, the far pile, rows, state, rule."""
     limit, pile, rows, of, rule = search
     thread, threads = workers
     side, at = turn & 1, worklist.slot(turn + 1)
@@ -106,8 +110,7 @@ _go_on_alone = worklist.alone(_near)
 
 @cuda.jit(device=True)
 def _deal(workers, turn, below, search):
-    """Deal a far pile anew: what lies between `below` and the threshold is near, what lies beyond goes to the other
-    pile."""
+    """Divides a far pile: vertices between `below` and the threshold become near, those beyond go to the other pile."""
     limit, pile, rows, of, rule = search
     thread, threads = workers
     at, other = worklist.slot(turn), 1 - pile
@@ -127,7 +130,7 @@ def _deal(workers, turn, below, search):
 
 @cuda.jit(device=True)
 def _begin(workers, source, rows, of, chunk):
-    """Nothing is reached but the source, which is near."""
+    """Begins with the source, which is near; no other vertex is reached."""
     thread, threads = workers
     for v in range(thread, of.distances.shape[0], threads):
         of.distances[v] = 0 if v == source else _FAR
@@ -141,7 +144,7 @@ def _begin(workers, source, rows, of, chunk):
 
 @cuda.jit(cache=True)
 def _search(asked, rows, of, rule):
-    """All of it. asked int32[1]: the source; rows: `resident.Rows`; of: `State`; rule: `Rule`. A cooperative grid."""
+    """The whole search. asked int32[1]: the source; rows: `resident.Rows`; of: `State`; rule: `Rule`. Cooperative."""
     grid = cuda.cg.this_grid()
     workers = (cuda.grid(1), cuda.gridsize(1))
     piles, counters, counted = of.piles, of.counters, of.counted
@@ -156,7 +159,7 @@ def _search(asked, rows, of, rule):
                 break
             below, least = limit, piles[_LEAST + pile]
             limit = max(limit, least) + rule.width
-            turn += 1  # its slot is clear: nothing was counted there yet
+            turn += 1  # its slot is clear: this round has counted nothing
             _deal(workers, turn, below, (limit, pile, rows, of, rule))
             grid.sync()
             if workers[0] == 0:
@@ -184,7 +187,7 @@ def _search(asked, rows, of, rule):
 
 
 class NearFar(OneLaunch):
-    """One launch a search. `rule`: the values of a `Rule`."""
+    """Near-far shortest paths, one launch per search. `rule`: the first values of a `Rule`."""
 
     counts = {"rounds": ROUNDS, "bands": BANDS, "by_one_block": BY_ONE_BLOCK}
 
@@ -210,7 +213,7 @@ class NearFar(OneLaunch):
 
 
 def band_width(network: Network) -> int:
-    """`WIDTH` mean weights over the mean degree, at least 1 and no more than half of what 32 bits hold."""
+    """Returns `WIDTH` mean weights over the mean degree, between 1 and FAR // 2."""
     if network.edges == 0:
         return 1
     mean = float(network.weights.mean())

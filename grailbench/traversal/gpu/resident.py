@@ -1,4 +1,4 @@
-"""A network on the device, and what its solvers share."""
+"""A network on the device, and the base classes of its solvers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_EDGES = 2**31 - 1
 
 
 class Rows(NamedTuple):
-    """starts int32[n + 1], targets int32[m], weights int32[m] (or one element where there are none), on the device."""
+    """Arrays on the device: starts int32[n + 1], targets int32[m], weights int32[m], or one element without weights."""
 
     starts: object
     targets: object
@@ -24,9 +24,9 @@ class Rows(NamedTuple):
 
 
 def upload(network: Network, more: int = 0) -> Rows:
-    """Copy a network to the device. `more`: bytes that the solver will take besides.
+    """Copies a network to the device. `more` is the number of bytes that the solver will take in addition.
 
-    Raises MachineLacks when it does not fit, or has more edges than 32-bit row starts can count.
+    Raises MachineLacks if the network does not fit, or has more edges than 32-bit row starts can count.
     """
     if network.edges > MOST_EDGES:
         raise MachineLacks(f"{network.edges:,} edges are more than 32-bit row starts can count")
@@ -34,37 +34,37 @@ def upload(network: Network, more: int = 0) -> Rows:
     require_memory(4 * (network.vertices + 1) + 4 * (arrays - 1) * network.edges + more, "the network and its search")
     return Rows(
         cuda.to_device(network.offsets.astype(np.int32)),
-        _there(network.targets),
-        _there(np.empty(0, np.int32) if network.weights is None else network.weights),
+        _to_device(network.targets),
+        _to_device(np.empty(0, np.int32) if network.weights is None else network.weights),
     )
 
 
 def turned(network: Network, rows: Rows) -> Rows:
-    """The rows of the edges turned round; the same arrays where every edge is there both ways."""
+    """Returns the reversed edges; these are the same arrays if the graph is undirected."""
     if network.symmetric:
         return rows
     offsets, sources = network.reverse
-    return Rows(cuda.to_device(offsets.astype(np.int32)), _there(sources), rows.weights)
+    return Rows(cuda.to_device(offsets.astype(np.int32)), _to_device(sources), rows.weights)
 
 
-def _there(values: np.ndarray):
-    return cuda.to_device(values if values.size else np.zeros(1, values.dtype))  # no empty arrays on the device
+def _to_device(values: np.ndarray):
+    return cuda.to_device(values if values.size else np.zeros(1, values.dtype))  # numba copies no empty arrays
 
 
 def usual_threads() -> int:
-    """Threads of a block; a simulated thread is a Python thread: few of them."""
+    """Returns the threads per block; few in the simulator, where each is a Python thread."""
     return 4 if simulated else 256
 
 
 def blocks_for(items: int, threads: int) -> int:
-    """Blocks that give each of `items` a thread."""
+    """Returns the blocks that give each of `items` one thread, at least 1."""
     return max(1, -(-items // threads))
 
 
 class OnDevice(Solver):
-    """Leaves the distances on the device, where `solve` fetches them from in a phase apart.
+    """Computes distances on the device; `solve` copies them to the host in a phase apart.
 
-    Subclasses set `distances` (int32 on the device) and `search`, which waits until the device has done.
+    Subclasses set `distances` (int32 on the device) and define `search`, which waits for the device.
     """
 
     distances: object
@@ -73,25 +73,26 @@ class OnDevice(Solver):
         self.counters: dict[str, int] = {}
 
     def search(self, source: int) -> None:
-        """Fill `distances`."""
+        """Fills `distances`."""
         raise NotImplementedError
 
     def count(self, **more: int) -> None:
-        """Add to the counters."""
+        """Adds to the counters."""
         for name, value in more.items():
             self.counters[name] = self.counters.get(name, 0) + int(value)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Search; copying the distances to the host is phase `transfer`."""
+        """Searches; the copy of the distances to the host is phase `transfer`."""
         self.search(source)
         with timer.phase("transfer", apart=True):
             return self.distances.copy_to_host()
 
 
 class OneLaunch(OnDevice):
-    """One prepared launch a search; what its kernel counts is read when the distances are.
+    """Makes one prepared launch per search; the counts of its kernel are read after the distances.
 
-    Subclasses set `counts`, the places of each count in `_counted`, and `_launch`, which reads the source in `_asked`.
+    Subclasses set `counts`, the position of each count in `_counted`, and `_launch`, which reads the source in
+    `_asked`.
     """
 
     counts: dict[str, int]
@@ -104,14 +105,14 @@ class OneLaunch(OnDevice):
         self._counted = cuda.to_device(np.zeros(counted, np.int32))
 
     def search(self, source: int) -> None:
-        """One launch."""
+        """Searches by one launch."""
         self._asked[0] = source
         self._launch.launch()
         cuda.synchronize()
         self.count(launches=1)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Search; what it did is read when the distances are."""
+        """Searches, and then reads the counts."""
         found = super().solve(source, timer)
         counted = self._counted.copy_to_host()
         self.count(**{name: counted[place] for name, place in self.counts.items()})
@@ -120,6 +121,6 @@ class OneLaunch(OnDevice):
 
 @cuda.jit(cache=True)
 def fill(values, value):
-    """values[...] = value; values int32[n]."""
+    """Sets all of values, int32[n], to value."""
     for i in range(cuda.grid(1), values.shape[0], cuda.gridsize(1)):
         values[i] = value

@@ -1,8 +1,8 @@
 """BFS whose queue is filled through prefix sums (Pathak et al., algorithms 5-9), with Blelloch's scan.
 
-Read as it must be meant: `P_a[v]` holds the edge by which v was last claimed, not the vertex, since algorithms 7 and 9
-compare it with `E_a.index(v)`; so of all edges that found v in a level exactly one counts it and queues it. The indices
-of the up-sweep and down-sweep in algorithm 8 are Blelloch's (1990).
+Here `P_a[v]` holds the edge that last claimed v, not a vertex: algorithms 7 and 9 compare it with `E_a.index(v)`. So
+exactly one of the edges that find v on a level counts it and queues it. The indices of the up-sweep and down-sweep in
+algorithm 8 are those of Blelloch (1990).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAR = int(FAR)
 
 @cuda.jit(cache=True)
 def _next_layer(level, starts, targets, claims, distances, queue, size):
-    """Algorithm 6: claim what is not nearer yet. claims int32[n]: the claiming edge."""
+    """Algorithm 6: claims the children that are not reached yet. claims int32[n]: the claiming edge."""
     i = cuda.grid(1)
     if i < size:
         u = queue[i]
@@ -33,7 +33,7 @@ def _next_layer(level, starts, targets, claims, distances, queue, size):
 
 @cuda.jit(cache=True)
 def _count_degrees(starts, targets, claims, queue, size, degrees):
-    """Algorithm 7: how many vertices each vertex of the queue has claimed."""
+    """Algorithm 7: counts the vertices that each vertex of the queue has claimed."""
     i = cuda.grid(1)
     if i < size:
         u, found = queue[i], 0
@@ -45,9 +45,9 @@ def _count_degrees(starts, targets, claims, queue, size, degrees):
 
 @cuda.jit(cache=True)
 def scan_degrees(size, degrees, totals):
-    """Algorithm 8: within each block inclusive sums in place, by up-sweep and down-sweep; totals[b + 1] of block b.
+    """Algorithm 8: computes inclusive sums within each block in place, and the total of block b into totals[b + 1].
 
-    degrees int32[n], totals int32[blocks + 1]. The block is a power of two of threads, at most 1,024.
+    degrees int32[n], totals int32[blocks + 1]. A block has a power of two of threads, at most 1,024.
     """
     sums = cuda.shared.array(MOST, int32)
     m, i, threads = cuda.threadIdx.x, cuda.grid(1), cuda.blockDim.x
@@ -81,7 +81,7 @@ def scan_degrees(size, degrees, totals):
 
 @cuda.jit(cache=True)
 def _populate(starts, targets, claims, queue, size, following, degrees, totals):
-    """Algorithm 9: each vertex of the queue writes what it has claimed to its place in the next queue."""
+    """Algorithm 9: each vertex of the queue writes the vertices that it has claimed to the next queue."""
     i = cuda.grid(1)
     if i < size:
         u = queue[i]
@@ -96,7 +96,7 @@ def _populate(starts, targets, claims, queue, size, following, degrees, totals):
 
 
 class ByScan(OnDevice):
-    """Algorithm 5: four launches and a host sum of the blocks' totals a level."""
+    """Algorithm 5: per level four launches, and a sum of the blocks' totals on the host."""
 
     def __init__(self, network: Network, threads: int | None = None):
         super().__init__()
@@ -108,7 +108,7 @@ class ByScan(OnDevice):
         self._totals = cuda.device_array(blocks_for(n, self.threads) + 1, np.int32)
 
     def search(self, source: int) -> None:
-        """Until the queue is empty."""
+        """Expands levels until the queue is empty."""
         starts, targets, _ = self.rows
         grid = (blocks_for(self.distances.shape[0], self.threads), self.threads)
         fill[grid](self.distances, _FAR)

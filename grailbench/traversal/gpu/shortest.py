@@ -1,9 +1,9 @@
 """Shortest paths from a source in two phases (Harish and Narayanan 2007; Pathak et al., algorithms 10-12).
 
-As printed, phase 1 compares and writes U without an atomic, and of two threads that lower one vertex at once the larger
-value may stay: distances that are too long. Martin, Torres and Gavilanes pointed it out; with an atomic minimum it is
-right. Thread coarsening gives each thread `factor` consecutive vertices, in both phases. Algorithm 11 writes the weight
-as W_a[nid]; it is that of the edge.
+As printed, phase 1 compares and writes U without an atomic. If two threads lower the same vertex at once, the larger
+value may stay, and distances become too long, as Martin, Torres and Gavilanes pointed out. An atomic minimum corrects
+this. Thread coarsening gives each thread `factor` consecutive vertices, in both phases. Algorithm 11 writes the weight
+as W_a[nid], but means the weight of the edge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAR = int(FAR)
 
 @cuda.jit(cache=True)
 def _begin(asked, costs, updating, mask):
-    """Lines 2-7 of algorithm 10; a thread a vertex."""
+    """Lines 2-7 of algorithm 10, one thread per vertex."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
         is_source = v == asked[0]
         costs[v] = updating[v] = 0 if is_source else _FAR
@@ -55,7 +55,7 @@ def _phase_1(lower):
 
 @cuda.jit(cache=True)
 def _phase_2(costs, updating, mask, flag, factor):
-    """Algorithm 12. flag int32[1]: set when anything changed."""
+    """Algorithm 12. flag int32[1] is set if any distance changed."""
     first = cuda.grid(1) * factor
     for v in range(first, min(first + factor, costs.shape[0])):
         if costs[v] > updating[v]:
@@ -90,7 +90,7 @@ class TwoPhase(OnDevice):
         ]
 
     def search(self, source: int) -> None:
-        """Both phases, until the second finds nothing new."""
+        """Runs both phases until no distance changes."""
         self._asked[0] = source
         self._begin.launch()
         self._flag[0], rounds = 1, 0
@@ -104,7 +104,7 @@ class TwoPhase(OnDevice):
 
 
 class FromEach(TwoPhase):
-    """All pairs by a search from every vertex (algorithm 13)."""
+    """All pairs, by a search from every vertex (algorithm 13)."""
 
     def __init__(self, network: Network, threads: int | None = None):
         super().__init__(network, threads=threads)
@@ -114,15 +114,15 @@ class FromEach(TwoPhase):
         self._keep = Prepared(_keep, (self._asked, costs, self.distances), shape)
 
     def search(self, source: int) -> None:
-        """A search from each vertex; its distances become a row."""
+        """Searches from each vertex and copies its distances into a row."""
         for each in range(self._costs.shape[0]):
             super().search(each)
             self._keep.launch()
-            cuda.synchronize()  # it reads which source that was from the host's memory
+            cuda.synchronize()  # the kernel reads `_asked` in host memory, which the next search changes
 
 
 @cuda.jit(cache=True)
 def _keep(asked, costs, matrix):
-    """matrix[asked[0]] = costs."""
+    """Copies costs, int32[n], to row asked[0] of matrix, int32[n, n]."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
         matrix[asked[0], v] = costs[v]

@@ -1,13 +1,13 @@
-"""A work list inside one cooperative launch: who expands what, and the counters that make one barrier a round enough.
+"""A work list inside one cooperative launch, with counters that need only one barrier per round.
 
-A list holds ranges of edges, (begin, end, vertex), at most `chunk` edges each: a row of many edges is several ranges,
-so that no hub stalls a thread. Ranges are expanded by teams of 1 to 32 threads. That a range says where its edges lie
-saves the expansion of a level one of the loads that wait for each other, and these are what a level costs.
+A list holds ranges of edges, (begin, end, vertex), of at most `chunk` edges each. A long row is split into several
+ranges, so that a hub does not stall one thread. Teams of 1 to 32 threads expand the ranges. A range stores the position
+of its edges, which saves one of the dependent loads that dominate the time of a level.
 
-Ranges and their edges are counted in the two halves of one word, by one atomic that also says where a range goes. The
-counters of a round are a slot of three: while round r is expanded from slot r mod 3, what it finds is counted in the
-next one, and the one after that is cleared; so between two rounds one barrier does. Every decision is taken by every
-thread from the same counters, so that all agree.
+The number of ranges and the number of their edges are the two halves of one word. One atomic add updates both, and its
+result is the position of the new range. The counters of a round are one of three slots: while round r is expanded from
+slot r mod 3, its findings are counted in the next slot, and the slot after that is cleared. So one barrier between two
+rounds is enough. Every thread takes every decision from the same counters, so all decide the same.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _HALF = 32
 _LOW = 2**_HALF - 1
 MOST_BITS = 5  #: a team has at most 2**5 threads
 CHUNK = 128
-THIN = 6  #: edges a vertex below which a network counts as thin
+THIN = 6  #: edges per vertex below which a network counts as thin
 
 
 @cuda.jit(device=True, inline=True)
 def slot(turn):
-    """Where the counters of a round begin."""
+    """Returns where the counters of a round begin."""
     return (turn % SLOTS) * SLOT
 
 
 @cuda.jit(device=True, inline=True)
 def ranges(listed):
-    """The number of ranges in a word of counters."""
+    """Returns the number of ranges in a word of counters."""
     return int32(listed >> _HALF)
 
 
 @cuda.jit(device=True, inline=True)
 def edges_of(listed):
-    """The number of edges in a word of counters."""
+    """Returns the number of edges in a word of counters."""
     return int32(listed & _LOW)
 
 
 @cuda.jit(device=True, inline=True)
 def clear(counters, turn):
-    """Clear the slot after next; one thread, while round `turn` is expanded."""
+    """Clears the slot after the next one, by one thread, while round `turn` is expanded."""
     at = slot(turn + 2)
     for i in range(SLOT):
         counters[at + i] = 0
@@ -57,7 +57,7 @@ def clear(counters, turn):
 
 @cuda.jit(device=True, inline=True)
 def push(v, begin, end, chunk, queue, counters, at):
-    """Put the edges begin..end of a vertex into a list whose counters begin at `at`."""
+    """Adds the edges begin..end - 1 of a vertex to a list whose counters begin at `at`."""
     degree = int64(end - begin)
     if degree > chunk:
         count = (degree + chunk - 1) // chunk
@@ -75,8 +75,10 @@ def push(v, begin, end, chunk, queue, counters, at):
 
 @cuda.jit(device=True, inline=True)
 def team_bits(count, edges, threads):
-    """Logarithm of the threads a range: more while threads would be idle or ranges are longer than that on the whole,
-    fewer than twice the mean range has edges."""
+    """Returns the binary logarithm of the threads per range.
+
+    It grows while threads would be idle or the mean range has more edges, but not beyond twice the mean range.
+    """
     bits = 0
     while bits < MOST_BITS and count << bits < max(edges, min(threads, 2 * edges)) and 2 << bits <= threads:
         bits += 1
@@ -85,7 +87,7 @@ def team_bits(count, edges, threads):
 
 @cuda.jit(device=True, inline=True)
 def tally(counters, at, edges, found):
-    """Add what the threads of a warp counted each, edges without ranges; all of them arrive."""
+    """Adds the counts of the threads of a warp to the counters, edges without ranges; all its threads must call it."""
     edges, found = int32(edges), int32(found)
     distance = shuffle.WARP // 2
     for _ in range(shuffle.STEPS):
@@ -101,7 +103,7 @@ def tally(counters, at, edges, found):
 
 @cuda.jit(device=True, inline=True)
 def begin(source, starts, chunk, queue, counters, counted):
-    """Clear both counters; the first round's list holds the source. By one thread."""
+    """Clears the counters and lists the source for the first round; by one thread."""
     for i in range(SLOT * SLOTS):
         counters[i] = 0
     for i in range(counted.shape[0]):
@@ -110,11 +112,12 @@ def begin(source, starts, chunk, queue, counters, counted):
 
 
 def alone(expand):
-    """A device function by which one block goes on, with its own barriers, while rounds have at most `most` edges.
+    """Returns a device function by which one block runs rounds, with its own barriers, while they have few edges.
 
-    It takes (turn, count, edges, counters, most, state): the round, its ranges and edges; each is expanded by
-    `expand(workers, turn, count, edges, state)`, workers being this thread's number, of how many. Returns the round
-    where it stops, and the edges of those that it expanded after the first.
+    It takes (turn, count, edges, counters, most, state): the round, its numbers of ranges and edges, and the most edges
+    of a round to go on. It expands each round by `expand(workers, turn, count, edges, state)`, where workers is the
+    number of this thread and the number of threads. It returns the round where it stops, and the number of edges of the
+    rounds that it expanded after the first.
     """
 
     @cuda.jit(device=True)
@@ -133,10 +136,10 @@ def alone(expand):
 
 
 def expander(visit):
-    """A device function that calls `visit(u, k, v, state)` for every edge of a list.
+    """Returns a device function that calls `visit(u, k, v, state)` for every edge of a list.
 
-    Its arguments: this thread's number of how many, the list and its number of ranges, the logarithm of the team,
-    targets, and the state that `visit` gets.
+    Its arguments are the number of this thread, the number of threads, the list, its number of ranges, the binary
+    logarithm of the threads per range, the targets, and the state for `visit`.
     """
 
     @cuda.jit(device=True, inline=True)
@@ -151,11 +154,10 @@ def expander(visit):
 
 
 def usual_threads(network: Network) -> int:
-    """Threads of a block: fewer where degrees are low, for frontiers are thin then and the barrier of fewer warps is
-    cheaper."""
+    """Returns the threads per block: fewer for low degrees, where frontiers are thin and small barriers are cheaper."""
     return 256 if network.edges < THIN * network.vertices else 512
 
 
 def most_ranges(offsets: np.ndarray, chunk: int) -> int:
-    """Ranges that a list can have at once, when every vertex is in it; at least 1."""
+    """Returns the most ranges that a list can hold, when every vertex is in it; at least 1."""
     return max(1, int((-(-np.diff(offsets) // chunk)).sum()))
