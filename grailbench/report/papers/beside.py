@@ -1,5 +1,5 @@
-"""Printed tables filled with what was measured: each graph has a line of measured values, one of printed ones, and one
-of their ratio or difference."""
+"""Printed tables filled with measured values: for each graph a line of measured values, a line of printed values, and
+a line of their ratios or differences."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")
 class Entry:
     """One column of one row.
 
-    `measured` is None when there is no value, and `status` then says why in a word ('missing', 'failed',
-    ...). `printed` is None outside the published rows. `ratio` is measured / printed, or measured - printed
-    in the tables of counts, and None when either is missing or the two cannot be compared. `cell` is the cell
-    it came from. `reason` says why the ratio is far from 1, where that is known.
+    measured  the value, or None; then `status` gives the reason in a word ('missing', 'failed', ...)
+    printed   as printed; None outside the published rows
+    ratio     measured / printed, in tables of counts measured - printed; None if the two cannot be compared
+    reason    the known reason for a ratio far from 1
+    cell      the cell that was measured
     """
 
     measured: float | None = None
@@ -39,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """A graph: canonical name, name as shown, and its entries by column."""
+    """A graph: its canonical name, its name as shown, and its entries by column."""
 
     dataset: str
     title: str
@@ -48,9 +49,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Filled:
-    """A printed table filled with what was measured, or one in its columns.
+    """A printed table filled with measured values, or a table of other graphs with the same columns.
 
-    `third` names the third line of a row: 'ratio', 'difference', or '' without print.
+    `third` names the third line of a row: 'ratio' or 'difference', or '' where nothing was printed.
     """
 
     name: str
@@ -62,15 +63,15 @@ class Filled:
 
 
 def heading(filled: Filled) -> str:
-    """'Table 2.4: Sparse tests (all times in ms)'; other tables have their caption alone."""
+    """'Table 2.4: Sparse tests (all times in ms)'; the caption alone for a table that was not printed."""
     if filled.name in PAPER_TABLES:
         return f"Computation 2020, table {filled.name[-1]}: {filled.caption}"
     return f"Table {filled.name}: {filled.caption}" if filled.name[0].isdigit() else filled.caption
 
 
 def table(filled: Filled) -> Table:
-    """The table to show. Columns that print has not are blank in its lines; records are one a cell, and the CSV has one
-    line a graph: `measured`, `printed`, `ratio` (or `difference`) and `status` of each column."""
+    """The table to show: records have one entry per row and column, the CSV has one line per graph with `measured`,
+    `printed`, `ratio` (or `difference`) and `status` of each column."""
     foot = Footnotes()
     first, *columns = filled.columns
     lines: list[list[str]] = []
@@ -86,7 +87,7 @@ def table(filled: Filled) -> Table:
         ]
         side = ["measured"] if filled.third else []
         group = [[name, *side, *measured]]
-        if filled.third and any(e.printed for e in entries):  # else a look-alike among published rows
+        if filled.third and any(e.printed for e in entries):  # False for look-alikes among published rows
             group.append(["", "printed", *(f"{e.printed or ''}{foot.mark(e.printed_notes)}" for e in entries)])
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
@@ -105,7 +106,7 @@ def table(filled: Filled) -> Table:
 
 
 def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
-    """The one note that explains why a whole row is blank, else ()."""
+    """The only note of a row without any measured value, which explains the whole row; else ()."""
     notes = {e.measured_notes for e in entries}
     return notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
 
@@ -130,25 +131,20 @@ def _data(filled: Filled):
         line = {"dataset": row.dataset, filled.columns[0]: row.title}
         for column in filled.columns[1:]:
             entry = row.entries[column]
-            both = {"measured": entry.measured, "printed": entry.printed, filled.third: entry.ratio}
-            line |= {f"{column} {side}": both[side] for side in sides} | {f"{column} status": entry.status}
+            values = {"measured": entry.measured, "printed": entry.printed, filled.third: entry.ratio}
+            line |= {f"{column} {side}": values[side] for side in sides} | {f"{column} status": entry.status}
         rows.append(line)
-    return pandas.DataFrame(rows, dtype=object)  # counts stay whole numbers beside missing ones
+    return pandas.DataFrame(rows, dtype=object)  # with float64, counts in a column with gaps would become floats
 
 
 def _records(filled: Filled) -> Iterator[dict]:
     for row in filled.rows:
         for column in filled.columns[1:]:
             entry, cell = row.entries[column], row.entries[column].cell
-            record = {
-                "dataset": row.dataset,
-                "title": row.title,
-                "column": column,
-                "measured": entry.measured,
-                "printed": None if entry.printed is None else float(entry.printed),
-                filled.third or "ratio": entry.ratio,
-                "status": entry.status,
-                "notes": [*entry.measured_notes, *entry.printed_notes],
-            }
             source = {} if filled.name in COUNT_TABLES else {name: getattr(cell, name, None) for name in _SOURCE}
-            yield {**record, **source}
+            yield {
+                "dataset": row.dataset, "title": row.title, "column": column, "measured": entry.measured,
+                "printed": None if entry.printed is None else float(entry.printed),
+                filled.third or "ratio": entry.ratio, "status": entry.status,
+                "notes": [*entry.measured_notes, *entry.printed_notes], **source,
+            }  # fmt: skip

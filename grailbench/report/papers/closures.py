@@ -1,7 +1,4 @@
-"""Runs of `--problem closure` as the closure report's tables have them, ours beside.
-
-The graphs are those that `grailbench.graph.generate.shapes` makes from their names, or others.
-"""
+"""Runs of `--problem closure` in the form of the tables of Fenz et al. 2022, with our implementations beside theirs."""
 
 from __future__ import annotations
 
@@ -27,16 +24,16 @@ _HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "s
 
 
 def series_name(impl: str) -> str:
-    """'tiled (7)', with the report's number of a kernel."""
+    """'tiled (7)': the name with the report's number of the kernel."""
     return f"{impl} ({KERNELS.index(impl)})" if impl in KERNELS else impl
 
 
 def cells(found: Iterable[Cell]) -> pandas.DataFrame:
-    """A line a cell and phase ('solve', 'kernel', 'ready', ...), but for the parts of `ready`: `_HEAD`, threads, phase,
-    trials, their statistics, edges of the closure.
+    """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: `_HEAD`, threads,
+    phase, reason, the number of trials and their statistics (ms), and the number of edges of the closure.
 
-    A cell without a sound time has one line, its phase ''. `density` is None where the kind has none, `kind` '' for a
-    graph of another making.
+    A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
+    `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
     """
     import pandas
 
@@ -44,42 +41,32 @@ def cells(found: Iterable[Cell]) -> pandas.DataFrame:
     for cell in ordered(found):
         shape = parse_shape(cell.dataset)
         head = {
-            "dataset": cell.dataset,
-            "kind": shape.kind if shape else "",
-            "density": shape.density if shape else None,
-            "vertices": cell.vertices,
-            "edges": cell.edges,
-            "impl": cell.impl,
-            "number": KERNELS.index(cell.impl) if cell.impl in KERNELS else None,
-            "status": cell.status,
-            "threads": cell.threads or None,
-            "reason": cell.reason,
-        }
-        phases = _timed(cell)
-        lines += [] if phases else [head | {"phase": ""}]
-        for phase, s in phases.items():
-            lines.append(head | {
-                "phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
-                "median": s.median, "closure": cell.positives,
-            })  # fmt: skip
+            "dataset": cell.dataset, "kind": shape.kind if shape else "", "density": shape.density if shape else None,
+            "vertices": cell.vertices, "edges": cell.edges, "impl": cell.impl,
+            "number": KERNELS.index(cell.impl) if cell.impl in KERNELS else None, "status": cell.status,
+            "threads": cell.threads or None, "reason": cell.reason,
+        }  # fmt: skip
+        timed = [{"phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
+                  "median": s.median, "closure": cell.positives} for phase, s in _timed(cell).items()]  # fmt: skip
+        lines += [head | each for each in timed or [{"phase": ""}]]
     columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]
     return pandas.DataFrame(lines, columns=columns)
 
 
 def _timed(cell: Cell) -> dict[str, Stats]:
-    """The statistics of a sound cell's phases, but for the parts of `ready`."""
+    """The statistics of a sound cell's phases without the parts of `ready`; empty if the cell is not sound."""
     return {phase: s for (under, phase), s in cell.phases.items() if under != "ready"} if cell.sound else {}
 
 
 def ordered(found: Iterable[Cell]) -> list[Cell]:
-    """The cells of the problem graph by graph, in the order in which the graphs came, implementations in `order`."""
+    """The cells of the problem, by graph in the order in which the graphs appear, then by implementation in `order`."""
     own = [cell for cell in found if cell.problem == PROBLEM]
     datasets, impls = list(dict.fromkeys(cell.dataset for cell in own)), order(cell.impl for cell in own)
     return sorted(own, key=lambda cell: (datasets.index(cell.dataset), impls.index(cell.impl)))
 
 
 def order(impls: Iterable[str]) -> list[str]:
-    """Implementations in the order of the report, ours last, then others."""
+    """Implementations, each once: those of the report in its order, then ours, then any others by name."""
     known = [*KERNELS, *OURS]
     return sorted(set(impls), key=lambda impl: (known.index(impl) if impl in known else len(known), impl))
 
@@ -92,8 +79,7 @@ HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' '
 
 
 def table(measurements: Iterable[Cell]) -> Table:
-    """Medians of every cell, graphs in the order of the run, implementations in `order`; records and rows of the CSV
-    are those of `cells`."""
+    """A line of medians per cell, in the order of `ordered`; records and CSV are those of `cells`."""
     own = ordered(measurements)
     medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
     tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}

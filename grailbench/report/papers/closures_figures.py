@@ -1,7 +1,7 @@
-"""Figures 5 to 8 of the closure report with ours beside, and the device time of the closure itself.
+"""Figures 5 to 8 of Fenz et al. 2022 with our implementations beside theirs, and a figure of device times.
 
-The graphs are those that `grailbench.graph.generate.shapes` makes from their names. Marks are means over the trials of
-a cell, their bands 95 % bootstrap intervals of the mean.
+The figures show graphs that `grailbench.graph.generate.shapes` generates from their names. A mark is the mean over the
+trials of a cell, and its band the 95 % bootstrap interval of the mean.
 """
 
 from __future__ import annotations
@@ -17,30 +17,25 @@ from grailbench.words import short
 if TYPE_CHECKING:
     import pandas
 
-SMALL = 1000  #: vertices up to which figures 5 and 6 go
-FAST = ("tiled", "managed", "sssp-each", *closures.OURS)  #: what figure 8 shows
-TITLES = {
-    "custom": "custom graph",
-    "erdos-renyi": "Erdős-Rényi graph",
-    "random-tree": "random tree",
-    "scale-free": "scale-free graph",
-}
+SMALL = 1000  #: the most vertices of a graph in figures 5 and 6, and the fewest in figures 7 and 8
+FAST = ("tiled", "managed", "sssp-each", *closures.OURS)  #: the implementations in figure 8
+TITLES = {"custom": "custom graph", "erdos-renyi": "Erdős-Rényi graph", "random-tree": "random tree",
+          "scale-free": "scale-free graph"}  # fmt: skip
 _COPIES = {"host_to_device": "host to device", "device_to_host": "device to host"}
 
 
 def figures(measured: Iterable[Cell]) -> dict[str, Figure]:
-    """Every figure of a run by name; one without data has an empty form."""
+    """Every figure of a run by name; a figure without data has an empty form."""
     measured = closures.ordered(measured)
     found = closures.cells(measured)
     solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
     copied = found[found.phase.isin(list(_COPIES)) & (found.kind != "")]
     renyi = solved[solved.kind == "erdos-renyi"]
-    large = set(solved.vertices[solved.vertices > SMALL])
     frames = {
         "closure-5": solved[solved.vertices <= SMALL],
         "closure-6": _copies(copied[copied.vertices <= SMALL]),
         "closure-7": renyi[renyi.impl.isin(["floyd-warshall", *FAST]) & (renyi.vertices >= SMALL)],
-        "closure-8": solved[solved.impl.isin(FAST) & (solved.vertices >= SMALL)] if large else solved[:0],
+        "closure-8": solved[solved.impl.isin(FAST) & (solved.vertices >= SMALL) & (solved.vertices > SMALL).any()],
         "closure-kernels": found[(found.phase == "kernel") & found.kind.isin(list(TITLES))],
     }
     bounds = _bounds(measured)
@@ -48,21 +43,19 @@ def figures(measured: Iterable[Cell]) -> dict[str, Figure]:
 
 
 def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Over the kinds of graph of one size."""
+    """One row per phase, implementation and number of vertices: the times over all kinds of graphs."""
     import pandas
 
     lines = []
     for (phase, impl, vertices), own in frame.groupby(["phase", "impl", "vertices"], sort=False):
-        lines.append({
-            "kind": "", "density": None, "vertices": vertices, "impl": impl, "phase": phase, "trials": own.trials.sum(),
-            "mean": own["mean"].mean(), "least": own.least.min(), "most": own.most.max(),
-        })  # fmt: skip
+        lines.append(("", None, vertices, impl, phase, own.trials.sum(), own["mean"].mean(), own.least.min(),
+                      own.most.max()))  # fmt: skip
     columns = ["kind", "density", "vertices", "impl", "phase", "trials", "mean", "least", "most"]
     return pandas.DataFrame(lines, columns=columns)
 
 
 def _bounds(measured: Iterable[Cell]) -> dict[tuple, tuple[float, float]]:
-    """The 95 % interval of the mean of the drawn phases by dataset, implementation, threads and phase."""
+    """The 95 % intervals of the means of the drawn phases, by dataset, implementation, threads and phase."""
     return {
         (cell.dataset, cell.impl, cell.threads or None, phase): (stats.low, stats.high)
         for cell in measured
@@ -73,7 +66,7 @@ def _bounds(measured: Iterable[Cell]) -> dict[tuple, tuple[float, float]]:
 
 
 def _marks(name: str, frame: pandas.DataFrame, bounds: dict[tuple, tuple[float, float]]) -> Marks:
-    """A panel a kind of graph, or a direction of copying; a line an implementation."""
+    """A panel per kind of graph (in figure 6 per direction of copying), with a line per implementation."""
     copies = name == "closure-6"
     names, panels = closures.order(frame.impl), {}
     for row in frame[frame["mean"] > 0].itertuples():
@@ -93,6 +86,6 @@ def _marks(name: str, frame: pandas.DataFrame, bounds: dict[tuple, tuple[float, 
 
 
 def _panel_name(row) -> str:
-    """What a panel of figures 5, 7, 8 is called: 'custom graph, density 0.1'."""
+    """The title of a panel of figures 5, 7 and 8: 'custom graph, density 0.1'."""
     density = "" if row.density is None or row.density != row.density else f", density {row.density:g}"
     return f"{TITLES.get(row.kind, row.kind)}{density}"

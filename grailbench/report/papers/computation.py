@@ -1,8 +1,8 @@
-"""Computation 2020 from a run: the times and memory of figures 4 to 7, and the paper's claims beside ours.
+"""Computation 2020 from a run: the cells that belong in its figures 4 to 7, and its claims beside our results.
 
-The paper has two sets of graphs, each in a row of panels: the benchmark (table 1) and the home-made DAGs (table 2).
-Its home-made DAGs were never published; ours are generated with the printed counts, and look-alikes stand for benchmark
-graphs that are not to be had. All are marked as generated, and no average mixes them with real ones.
+The paper has two sets of graphs: the benchmark (table 1) and the home-made DAGs (table 2). Its home-made DAGs were
+never published, so ours are generated with the printed numbers of vertices and edges. Look-alikes replace benchmark
+graphs that cannot be downloaded. All of these are marked as generated, and no average mixes them with real graphs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from grailbench.report import published
 from grailbench.report.papers.feeds import Series
@@ -20,21 +19,19 @@ from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.words import BLANK, count
 
-if TYPE_CHECKING:
-    pass
-
 LIKE = "-like"
 TITLE = "Claims of Computation 2020"
-PAPER = "gpu-path"  #: the paper's pipeline
+PAPER = "gpu-path"  #: the implementation of the paper's pipeline
 REFERENCE = "sequential"
 SETS = {"benchmark": "computation-1", "home-made": "computation-2"}
-#: phases apart that are no part of labeling
-_NOT_LABELING = ("query", "ready", "label")
+#: phases at the top of a trial that do not count as transfer or allocation of the labeling
+_NOT_APART = ("query", "ready", "label")
 
 
 @cache
 def place(dataset: str) -> tuple[str, int] | None:
-    """The set of a graph, or of the graph it looks like, and its position in the paper's table; None elsewhere."""
+    """The set of a graph (or of the graph that it looks like) and its row in the paper's table; None if it is in
+    neither table."""
     base = dataset.removesuffix(LIKE)
     for name, table in SETS.items():
         rows = list(published.table(table).rows)
@@ -44,7 +41,7 @@ def place(dataset: str) -> tuple[str, int] | None:
 
 
 def of_paper(cells: Iterable[Cell]) -> bool:
-    """True for a run that takes up the paper: its pipeline, or one of its home-made DAGs, has a cell."""
+    """True for a run that repeats the paper's experiments: its pipeline or one of its home-made DAGs has a cell."""
     return any(
         (found := place(cell.dataset)) is not None and (cell.impl == PAPER or found[0] == "home-made") for cell in cells
     )
@@ -52,11 +49,9 @@ def of_paper(cells: Iterable[Cell]) -> bool:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of the evaluation: an implementation (`series`) with d label pairs on a graph of the paper.
+    """A cell of the evaluation: a configuration (`series`) with d label pairs on a graph of the paper.
 
-    Times are means in ms, of labeling without (`label_ms`) and with (`labeling_ms`) the phases apart: transfer,
-    allocation; and of the whole way from edges (`ready_ms`). None without a sound time; `status` and `reason` then say
-    why. Peaks in bytes.
+    Times are means in ms, None where the cell has no sound time.
     """
 
     set: str
@@ -67,34 +62,34 @@ class Point:
 
     @property
     def label_ms(self) -> float | None:
-        """Mean of the phase `label`."""
+        """Labeling without transfer and allocation."""
         return self._mean("label")
 
     @property
     def ready_ms(self) -> float | None:
-        """Mean of the phase `ready`."""
+        """From edges in memory to an index that answers queries."""
         return self._mean("ready")
 
     @property
     def query_ms(self) -> float | None:
-        """Mean of a batch of queries."""
+        """A batch of queries."""
         return self._mean("query")
 
     @property
     def labeling_ms(self) -> float | None:
-        """Labeling with the phases apart."""
+        """Labeling with transfer and allocation."""
         label = self.label_ms
         return None if label is None else label + sum(self.apart.values())
 
     @property
     def apart(self) -> dict[str, float]:
-        """Means of the phases apart, by name."""
+        """The phases that are timed separately from `label`, such as transfer and allocation, by name."""
         phases = self.cell.phases.items() if self.cell.sound else ()
-        return {name: s.mean for (under, name), s in phases if not under and name not in _NOT_LABELING}
+        return {name: s.mean for (under, name), s in phases if not under and name not in _NOT_APART}
 
     @property
     def steps(self) -> dict[str, float]:
-        """Means of the phases within `label`, and what they leave."""
+        """The phases within `label` by name, and the `rest` of its time if that is over 0.1 %."""
         if self.label_ms is None:
             return {}
         found = {name: s.mean for (under, name), s in self.cell.phases.items() if under == "label"}
@@ -107,8 +102,8 @@ class Point:
 
 
 def points(cells: Iterable[Cell]) -> list[Point]:
-    """The cells that belong in the paper's figures, ordered by set, graph, series and d: GRAIL of ours on random
-    queries, searching depth-first where that can be chosen."""
+    """The cells that belong in the paper's figures, ordered by set, graph, series and d: our GRAIL implementations on
+    random queries, depth-first where the search order can be chosen."""
     found = []
     for cell in cells:
         where = place(cell.dataset)
@@ -122,29 +117,27 @@ def points(cells: Iterable[Cell]) -> list[Point]:
 
 
 def chosen(found: Iterable[Point]) -> list[Point]:
-    """One point a graph, series and d, for what does not depend on the queries: of the cells that `together` takes a
-    sound one, of the largest batch."""
+    """One point per graph, series and d, for values that do not depend on the queries: a sound one if there is one,
+    with random child order, with the largest batch."""
     graphs: dict[str, list[Cell]] = {}
     for point in found:
         graphs.setdefault(point.dataset, []).append(point.cell)
     best: dict[tuple, Point] = {}
     for point in points(cell for own in graphs.values() for cell in together(own)):
         key = (point.dataset, point.series, point.d)
-        if key not in best or _worth(point) > _worth(best[key]):
+        if key not in best or _preference(point) > _preference(best[key]):
             best[key] = point
     return list(best.values())
 
 
-def _worth(point: Point) -> tuple:
+def _preference(point: Point) -> tuple:
     return point.cell.sound, point.cell.order in (None, "random"), point.cell.batch or 0
 
 
 def series_of(found: Iterable[Point]) -> list[Series]:
-    """The series of some points, once each: sequential, parallel, the paper's pipeline, others."""
-    first = (REFERENCE, "parallel", PAPER)
-    rank = {name: i for i, name in enumerate(first)}
-    each = dict.fromkeys(point.series for point in found)
-    return sorted(each, key=lambda s: (rank.get(s.impl, len(rank)), s.impl, s.filters, s.threads, s.devices))
+    """The series of some points, each once: sequential, parallel, the paper's pipeline, then the others."""
+    first = {REFERENCE: 0, "parallel": 1, PAPER: 2}
+    return sorted({point.series for point in found}, key=lambda s: (first.get(s.impl, len(first)), *s.rank))
 
 
 # ------------------------------------------------------------------ claims
@@ -152,9 +145,10 @@ def series_of(found: Iterable[Point]) -> list[Series]:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of its GPU version against the sequential one: `least` to `most` times.
+    """A claim of the paper on the ratio of its GPU version to its sequential version, from `least` to `most`.
 
-    what   'labeling', 'query': sequential over GPU, more is better; 'memory': GPU over sequential, less is better
+    what   'labeling' or 'query': sequential time / GPU time, more is better; 'memory': GPU peak / sequential peak, less
+           is better
     """
 
     what: str
@@ -174,7 +168,7 @@ CLAIMS = (
 )
 FEWER = "other batches of queries"
 WHOLE = "from edges"
-#: how a claim can be read, by what it is of: name to the ms or bytes of a point
+#: the ways to read a claim on labeling, query or memory: name to the ms or bytes of a point
 _READINGS = {
     "labeling": {
         "with transfer and allocation": lambda p: p.labeling_ms,
@@ -184,25 +178,27 @@ _READINGS = {
     "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.query_ms),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
-        "host and device peaks": lambda p: _both(p.cell) if p.cell.sound else None,
+        "host and device peaks": lambda p: _both_peaks(p.cell) if p.cell.sound else None,
     },
 }
 
 
-def _both(cell: Cell) -> int | None:
-    host, device = cell.host_peak_bytes, cell.device_peak_bytes
-    return None if host is None or device is None else host + device
+def _both_peaks(cell: Cell) -> int | None:
+    peaks = cell.host_peak_bytes, cell.device_peak_bytes
+    return None if None in peaks else sum(peaks)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A claim beside ours: one series, one reading, real or generated graphs.
+    """A claim beside our result for one series and one reading, on real or on generated graphs.
 
-    ours      geometric mean of the ratio over graphs and d; None when nothing can be compared
-    graphs    how many graphs are in it; cells: how many ratios, lost ones counted
-    lost      cells that only `sequential` managed, each counted as `runs.statistics.geometric_mean` says
-    sampled   how many ratios have a time in them that is sampled
-    unmatched cells that only the GPU managed, or that `sequential` did not run: in no mean
+    ours       geometric mean of the ratio over graphs and d; None when nothing can be compared
+    graphs     the number of graphs in the mean
+    cells      the number of ratios in the mean, lost ones included
+    lost       the number of cells in which only `sequential` succeeded; `runs.statistics.geometric_mean` documents how
+               they count
+    unmatched  the number of cells in which only the GPU succeeded, or that `sequential` did not run; in no mean
+    sampled    the number of ratios of which a time was sampled
     """
 
     claim: Claim
@@ -225,7 +221,7 @@ class Check:
         return "met" if met else "not met"
 
     def record(self) -> dict:
-        """As plain values."""
+        """The check as plain values."""
         return {
             "claim": self.claim.what, "set": self.claim.set, "printed": self.claim.printed, "series": self.series,
             "reading": self.reading, "graphs": "generated" if self.generated else "real", "ours": self.ours,
@@ -235,7 +231,8 @@ class Check:
 
 
 def checks(cells: Iterable[Cell]) -> list[Check]:
-    """The paper's claims beside what the run has of them, for each GPU series; [] for a run of other things."""
+    """The paper's claims beside our results, for each GPU series of a run; empty if the run does not repeat the
+    paper's experiments."""
     cells = list(cells)
     if not of_paper(cells):
         return []
@@ -247,25 +244,26 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
             for generated in (False, True):
                 for reading in _READINGS[claim.what]:
                     group = [p for p in own if p.cell.generated == generated and _asked(p, reading)]
-                    out += _check(claim, series, generated, group, reading)
+                    if any(p.series == series for p in group):
+                        out.append(_check(claim, series, generated, group, reading))
     return out
 
 
 def _asked(point: Point, reading: str) -> bool:
-    """Whether a point's batch is one that a reading is of; readings of labels and memory take any."""
+    """Whether a reading includes the point's batch of queries; readings of labels and memory include all."""
     if not reading.endswith("queries"):
         return True
     return (point.cell.batch == PRINTED_QUERIES) == (reading != FEWER)
 
 
-def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> list[Check]:
-    """The check of one series, if it has a cell in the group."""
+def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> Check:
+    """The check of one series, which has a cell in the group."""
     value = _READINGS[claim.what][reading]
     reference = (lambda p: p.cell.host_peak_bytes if p.cell.sound else None) if claim.what == "memory" else value
     base = {_key(p, claim): p for p in group if p.series == Series(REFERENCE)}
-    worse: list[float | None] = []  # GPU over sequential
-    graphs, unmatched, sampled, own = set(), 0, 0, [p for p in group if p.series == series]
-    for point in own:
+    slowdowns: list[float | None] = []  # GPU / sequential
+    graphs, unmatched, sampled = set(), 0, 0
+    for point in (p for p in group if p.series == series):
         other = base.get(_key(point, claim))
         theirs = None if other is None else reference(other)
         ours = value(point)
@@ -273,22 +271,21 @@ def _check(claim: Claim, series: Series, generated: bool, group: list[Point], re
             unmatched += ours is not None
         elif ours or not point.cell.sound:
             graphs.add(point.dataset)
-            worse.append(ours / theirs if ours else None)
+            slowdowns.append(ours / theirs if ours else None)
             sampled += claim.what != "memory" and "sampled" in (point.cell.status, other.cell.status)
-    mean = statistics.geometric_mean(worse)
+    mean = statistics.geometric_mean(slowdowns)
     ratio = None if mean is None else mean.value if claim.what == "memory" else 1 / mean.value
-    lost = sum(each is None for each in worse)
-    check = Check(claim, series.name, reading, generated, ratio, len(graphs), len(worse), lost, unmatched, sampled)
-    return [check] if own else []
+    lost = slowdowns.count(None)
+    return Check(claim, series.name, reading, generated, ratio, len(graphs), len(slowdowns), lost, unmatched, sampled)
 
 
 def _key(point: Point, claim: Claim) -> tuple:
-    order = point.cell.order or "random"  # the pipelines that have no child order to choose stand beside the usual one
+    order = point.cell.order or "random"  # a pipeline without a choice of child order is compared with the usual order
     return point.dataset, point.d, order, point.cell.query_set if claim.what == "query" else None
 
 
 def claims_table(found: list[Check]) -> Table:
-    """The claims: a line, a record and a row of the CSV each."""
+    """The table of claims, with a line, a record and a row of the CSV for each check."""
     import pandas
 
     headers = ["Claim", "of", "implementation", "graphs", "theirs", "ours", "over", "verdict"]

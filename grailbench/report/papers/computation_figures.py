@@ -1,4 +1,4 @@
-"""Figures 4 to 8 of Computation 2020, and the frames that they are drawn from: times, memory, shares and stalls."""
+"""Figures 4 to 8 of Computation 2020 and their data: times, memory, shares of phases, and stalls."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _Bounds = list[tuple[float | None, float | None]]
 
 
 def figures(cells: Iterable[Cell], sampled: str = "", profile: Path | None = None) -> list[Figure]:
-    """The figures of a run; all empty, without a note, for a run of other things. `profile`: a CSV of Nsight Compute;
-    `sampled`: a sentence on sampled times.
+    """The figures of a run; all are empty if the run does not repeat the paper's experiments.
+
+    sampled  a sentence on sampled times
+    profile  a CSV file of Nsight Compute
 
     Raises InputError for a profile that cannot be read.
     """
@@ -39,28 +41,24 @@ def figures(cells: Iterable[Cell], sampled: str = "", profile: Path | None = Non
     untimed = "Unavailable: no GPU implementation of the run has timed phases."
     unread = "" if steps.empty or "read" in set(steps.part) else "Reading was not timed in this run."
     unprofiled = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
-    times = {"computation-4": (labeling(once), "mean s", [_labeling_bounds(point) for point in once]),
-             "computation-5": (peaks, "MiB", [(None, None)] * len(peaks)),
-             "computation-6": (queries(found), "mean ms", [_query_bounds(point) for point in found])}  # fmt: skip
-    notes = {"computation-5": "" if not taken or peaks.value.notna().any() else apart}
-    made = [
-        _by_d(name, frame, unit, bounds, notes.get(name, ""), "" if name == "computation-5" else sampled)
-        for name, (frame, unit, bounds) in times.items()
-    ]
     noted = " ".join(text for text in (unread, "" if steps.empty else sampled) if text)
     return [
-        *made,
+        _by_d("computation-4", labeling(once), "mean s", [_labeling_bounds(point) for point in once], sampled=sampled),
+        _by_d("computation-5", peaks, "MiB", [(None, None)] * len(peaks),
+              note="" if not taken or peaks.value.notna().any() else apart),
+        _by_d("computation-6", queries(found), "mean ms", [_query_bounds(point) for point in found], sampled=sampled),
         Figure("computation-7", steps, _bars(steps), untimed if taken and steps.empty else noted),
         Figure("computation-8", stalled, _stalls(stalled), unprofiled if taken and profile is None else ""),
-    ]
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------ figures 4, 5 and 6
 
 
-def _by_d(name: str, frame: pandas.DataFrame, unit: str, bounds: _Bounds, note: str, sampled: str) -> Figure:
-    """A panel a set and series, a line a graph, a mark a number of label pairs on an axis that the panels of a set
-    share; batches of queries that are not the paper's in panels of their own, after the others."""
+def _by_d(name: str, frame: pandas.DataFrame, unit: str, bounds: _Bounds, note: str = "", sampled: str = "") -> Figure:
+    """A panel per set and series, with a line per graph and a mark per number of label pairs. The panels of a set have
+    the same range of values. Batches of queries of another size than the paper's have panels of their own at the end.
+    """
     kinds = ["set", "series", *(["memory"] if "memory" in frame else [])]
     limits = dict(zip(frame.index, bounds, strict=True))
     panels = []
@@ -91,7 +89,7 @@ _WORDS = {"out of memory": "OOM"}
 
 
 def _labeling_bounds(point: Point) -> tuple[float | None, float | None]:
-    """Seconds: the bounds of `label` and of the phases apart, summed, which are no narrower than those of the sum."""
+    """Bounds of `Point.labeling_ms` in seconds: sums of the bounds of its phases, at least as wide as exact ones."""
     if point.labeling_ms is None:
         return None, None
     parts = [point.cell.phases["", name] for name in ("label", *point.apart)]
@@ -99,7 +97,7 @@ def _labeling_bounds(point: Point) -> tuple[float | None, float | None]:
 
 
 def _query_bounds(point: Point) -> tuple[float | None, float | None]:
-    """Milliseconds: the bounds of the mean of a batch."""
+    """Bounds of the mean of a batch in milliseconds."""
     return (None, None) if point.query_ms is None else (point.cell.stats("query").low, point.cell.stats("query").high)
 
 
@@ -120,30 +118,29 @@ def _frame(rows: list[dict], *columns: str) -> pandas.DataFrame:
 
 
 def labeling(found: list[Point]) -> pandas.DataFrame:
-    """Figure 4, one row a cell: `HEAD`, trials, mean seconds of labeling with the phases apart (`value`), and of
-    `label` alone."""
-    rows = [
-        _head(p) | {"trials": p.cell.trials, "value": _times(p.labeling_ms, 1e-3), "label_s": _times(p.label_ms, 1e-3)}
-        for p in found
-    ]
+    """Figure 4, one row per cell: `HEAD`, trials, mean seconds of labeling with (`value`) and without (`label_s`)
+    transfer and allocation."""
+    rows = []
+    for p in found:
+        times = {"value": _scaled(p.labeling_ms, 1e-3), "label_s": _scaled(p.label_ms, 1e-3)}
+        rows.append(_head(p) | {"trials": p.cell.trials} | times)
     return _frame(rows, "trials", "value", "label_s")
 
 
 def memory(found: list[Point]) -> pandas.DataFrame:
-    """Figure 5, one row a cell and memory ('host' or 'device'): `HEAD`, memory, peak in MiB (`value`)."""
+    """Figure 5, one row per cell and memory ('host', on GPUs also 'device'): `HEAD`, memory, peak in MiB (`value`)."""
     rows = []
     for p in found:
-        peaks = {"host": p.cell.host_peak_bytes, "device": p.cell.device_peak_bytes}
-        if not p.series.impl.startswith("gpu"):
-            del peaks["device"]
+        peaks = {"host": p.cell.host_peak_bytes}
+        peaks |= {"device": p.cell.device_peak_bytes} if p.series.impl.startswith("gpu") else {}
         for name, peak in peaks.items():
-            rows.append(_head(p) | {"memory": name, "value": _times(peak if p.cell.sound else None, 1 / MIB)})
+            rows.append(_head(p) | {"memory": name, "value": _scaled(peak if p.cell.sound else None, 1 / MIB)})
     return _frame(rows, "memory", "value")
 
 
 def queries(found: list[Point]) -> pandas.DataFrame:
-    """Figure 6, one row a cell: `HEAD`, trials, queries (asked, or to be asked), positives, ms of the batch (`value`, a
-    mean). A graph has as many batches as the run."""
+    """Figure 6, one row per cell: `HEAD`, trials, number of queries in the batch, positive queries, mean ms of the
+    batch (`value`)."""
     rows = []
     for p in found:
         counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
@@ -153,54 +150,55 @@ def queries(found: list[Point]) -> pandas.DataFrame:
 
 
 def batch_label(row) -> str:
-    """The graph of a row of a frame, and its batch where that is known and not the paper's."""
+    """The graph of a row of a frame, and the size of its batch of queries if it differs from the paper's."""
     return row.dataset if _printed(batch := getattr(row, "queries", None)) else f"{row.dataset}, {batch:,}"
 
 
 def by_batch(frame: pandas.DataFrame) -> list[pandas.DataFrame]:
-    """A frame of figures 4 to 6 in the parts to draw apart: the paper's batch of queries first, then others."""
+    """The rows of figures 4 to 6 that are drawn in separate panels: first those with the paper's batch of queries."""
     if "queries" not in frame:
         return [frame]
-    papers = frame.queries.map(_printed, na_action=None).astype(bool)
-    return [part for part in (frame[papers], frame[~papers]) if not part.empty]
+    printed = frame.queries.map(_printed, na_action=None).astype(bool)
+    return [part for part in (frame[printed], frame[~printed]) if not part.empty]
 
 
 def _printed(batch: int | None) -> bool:
-    """Whether a batch is as large as the paper's, or not known, None or pandas' NA."""
+    """True for a batch of the paper's size, and for one of unknown size (None or pandas' NA)."""
     return not isinstance(batch, Integral) or batch == PRINTED_QUERIES
 
 
 def lost(frame: pandas.DataFrame) -> str:
-    """What the cells of a frame that have no value came to: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
+    """The cells of a frame without a sound time, and why: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
     groups: dict[tuple, dict[int, None]] = {}
     for row in frame[~frame.status.isin(SOUND)].itertuples():
         groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
-    said = [
+    return "; ".join(
         f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"
         for (series, graph, status, reason), d in groups.items()
-    ]
-    return "; ".join(said)
+    )
 
 
 # ------------------------------------------------------------------ figures 7 and 8
 
 
 def _bars(frame: pandas.DataFrame) -> Bars:
-    """A panel a series: a bar of the steps and one of everything, for each set; real and generated graphs apart."""
+    """A panel per series: for each set a bar of the steps of labeling and a bar with reading, allocation and transfer;
+    real and generated graphs have separate bars."""
     panels = []
     for series, group in frame.groupby("series", sort=False):
         bars = []
         for (name, generated, of), own in group.groupby(["set", "generated", "of"], sort=False):
             label = f"{name}{', generated' if generated else ''}: {of} ({count(own.cells.iloc[0], 'cell')})"
-            hints = [f"{series}, {label}, {row.part}: {row.share:.0%}" for row in own.itertuples()]
-            parts = [Part(row.part, row.share, hint) for row, hint in zip(own.itertuples(), hints, strict=True)]
+            parts = (
+                Part(row.part, row.share, f"{series}, {label}, {row.part}: {row.share:.0%}") for row in own.itertuples()
+            )
             bars.append(Bar(label, tuple(parts)))
         panels.append(Panel(str(series), tuple(bars)))
     return Bars(tuple(panels), tuple(dict.fromkeys(frame.part)), whole=True, across=1)
 
 
 def _stalls(frame: pandas.DataFrame) -> Bars:
-    """A bar of the paper's words, and one a stall reason."""
+    """A bar with a part for each of the paper's kinds of stalls, and a bar for each stall reason."""
     if frame.empty:
         return Bars((), ())
     words = frame.groupby("word", sort=False).share.sum().sort_values(ascending=False, kind="stable")
@@ -215,10 +213,10 @@ def _stalls(frame: pandas.DataFrame) -> Bars:
 
 
 def shares(found: list[Point]) -> pandas.DataFrame:
-    """Figure 7: series, set, generated, of ('steps': the labeling; 'all': with reading, allocation and transfer),
-    cells, part, share: the mean over cells of a part's share.
+    """Figure 7: series, set, generated, of ('steps': the labeling; 'all': also reading, allocation and transfer),
+    number of cells, part, and the mean over the cells of the part's share.
 
-    Reading is from the graph in the cache; it is in 'all' only where each of the cells has it.
+    Reading is the time to load the graph from the cache; it is in 'all' only if all of the cells have it.
     """
     import pandas
 
@@ -238,11 +236,12 @@ def shares(found: list[Point]) -> pandas.DataFrame:
 
 
 def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
+    """The parts of a point's time by name, in ms."""
     if of == "steps":
         return point.steps
     read = {"read": point.cell.read_ms or 0.0} if reading else {}
     return {**read, **point.apart, **point.steps}
 
 
-def _times(value: float | None, factor: float) -> float | None:
+def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor

@@ -1,22 +1,28 @@
-"""Which cell of a run fills which column of a printed table."""
+"""Which cells of a run fill which columns of the printed tables, and which cells share a column of our own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell, Stats
 
-#: the implementation whose columns tables 6.1-6.6 print
+#: the implementation that fills the printed columns of tables 6.1-6.6
 THESIS_GPU = "gpu"
+#: axes on which a printed column takes any value unless its feed names one
+_FREE = ("dim", "search", "threads", "order")
 
 
 @dataclass(frozen=True)
 class Feed:
-    """Which cell fills a printed column: implementation, label pairs, search (None: any), and its value.
+    """The cells that fill a printed column, and the value that the column shows.
 
-    `value` is a phase, whose mean is shown as the thesis shows it ('query', or 'query/cpu_filter' for one within),
-    'positives', or 'counter/NAME'.
+    impl         the implementation
+    value        a phase, of which the mean is shown: 'query', or 'query/cpu_filter' for a phase within another; or a
+                 count: 'positives' or 'counter/NAME'
+    dim, search  the number of label pairs and the search order; None for any
     """
 
     impl: str
@@ -25,14 +31,13 @@ class Feed:
     search: str | None = None
 
     def takes(self, cell: Cell) -> bool:
-        """True when the cell is of this configuration, without filters, on random queries."""
+        """True for a cell of this configuration, without filters, on one device, on uniform random queries."""
+        chosen = {"dim": self.dim, "search": self.search}
         return (
             cell.impl == self.impl
-            and (self.dim is None or cell.dim == self.dim)
-            and (self.search is None or cell.search == self.search)
-            and not cell.filters
-            and (cell.devices or 1) == 1
             and cell.random
+            and all(value in (None, cell.axes[name]) for name, value in chosen.items())
+            and all(cell.axes[axis.name] in axis.unsaid for axis in axes.AXES if axis.name not in _FREE)
         )
 
     @property
@@ -46,23 +51,21 @@ class Feed:
         return cell.phases.get((under, phase))
 
     def count(self, cell: Cell) -> int | None:
-        """The count that `value` names; None when it names a phase, or the cell has not counted."""
+        """The count that `value` names, or None if `value` names a phase or the cell has no such count."""
         if self.value == "positives":
             return cell.positives
-        kind, _, name = self.value.partition("/")
-        return (cell.counters or {}).get(name) if kind == "counter" else None
+        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else None
 
     @property
     def counts(self) -> bool:
-        """True when the value is a count and no time."""
+        """True when the value is a count, False when it is a time."""
         return self.value == "positives" or self.value.startswith("counter/")
 
     def __str__(self) -> str:
-        parts = (self.impl, self.dim and f"d={self.dim}", self.search)
-        return " ".join(part for part in parts if part)
+        return axes.label(self.impl, vars(self))
 
 
-#: the columns of tables 2.4-2.6; the thesis shows two label pairs
+#: the columns of tables 2.4-2.6; the thesis uses two label pairs there
 CPU = {
     "Positive Queries": Feed("sequential", "positives", 2, "dfs"),
     "Pure DFS": Feed("dfs", "query"),
@@ -72,7 +75,7 @@ CPU = {
     "Sequential BFS": Feed("sequential", "query", 2, "bfs"),
     "Parallel BFS": Feed("parallel", "query", 2, "bfs"),
 }
-#: the phases of the thesis's labeling as its tables and rows call them, in order
+#: the phases of the thesis's labeling in order: their names in its tables and in rows
 WEIGHTS = {
     "Subsizes DAG": "subsizes_dag",
     "Parent SSSP": "parent_sssp",
@@ -88,14 +91,14 @@ GPU_LABELS = {
     "Total": Feed(THESIS_GPU, "label", 1),
     "CPU ICT": Feed("sequential", "label", 1),
 }
-#: the columns of tables 6.4-6.6: two label pairs, as their sequential times are those of tables 2.4-2.6
+#: the columns of tables 6.4-6.6: two label pairs, because their sequential times are those of tables 2.4-2.6
 GPU_SEARCH = {
     "CPU Filter": Feed(THESIS_GPU, "query/cpu_filter", 2),
     "GPU Search": Feed(THESIS_GPU, "query/gpu_search", 2),
     "Queries on GPU": Feed(THESIS_GPU, "counter/queries_on_gpu", 2),
     "Positive Queries": Feed(THESIS_GPU, "counter/positives", 2),
-    "Sequential DFS": Feed("sequential", "query", 2, "dfs"),
-    "Sequential BFS": Feed("sequential", "query", 2, "bfs"),
+    "Sequential DFS": CPU["Sequential DFS"],
+    "Sequential BFS": CPU["Sequential BFS"],
 }
 FEEDS = {
     **dict.fromkeys(("2.4", "2.5", "2.6"), CPU),
@@ -106,24 +109,37 @@ FEEDS = {
 
 @dataclass(frozen=True)
 class Series:
-    """An implementation that print does not have, as columns beside print: its name, and what tells it from others.
+    """A configuration that has columns, or a panel, of its own beside the printed ones.
 
-    Its filters are part of it: no two indexes are taken for one. `dim` is None where it has the table's label pairs.
+    impl    the implementation
+    values  names and values of the axes that labels show, so that indexes with different filters are different series;
+            without the child order, of which the usual one is preferred, and without the label pairs
+    dim     the number of label pairs; None for that of the table
     """
 
     impl: str
-    filters: str = ""
-    search: str | None = None
-    threads: int = 0
-    devices: int = 1
+    values: tuple[tuple[str, Any], ...] = ()
     dim: int | None = None
 
     @classmethod
     def of(cls, cell: Cell, searching: bool) -> Series:
-        """The series of a cell; labels do not depend on the search."""
-        return cls(cell.impl, cell.filters, cell.search if searching else None, cell.threads, cell.devices or 1)
+        """The series of a cell. Labels do not depend on the search order, so only tables of searches keep it."""
+        left_out = ("dim", "order") if searching else ("dim", "order", "search")
+        values = {axis.name: cell.axes[axis.name] for axis in axes.AXES if axis.name not in left_out
+                  and cell.axes[axis.name] not in axis.unsaid}  # fmt: skip
+        return cls(cell.impl, tuple(values.items()))
+
+    @property
+    def chosen(self) -> Mapping[str, Any]:
+        """The values by axis; an axis that labels do not show is absent."""
+        return dict(self.values) | {"dim": self.dim}
 
     @property
     def name(self) -> str:
         """'parallel dfs, 16 threads', 'gpu-fused level,tree'."""
-        return axes.label(self.impl, vars(self), between=", ")
+        return axes.label(self.impl, self.chosen, between=", ")
+
+    @property
+    def rank(self) -> tuple:
+        """Orders series by implementation, then by axis."""
+        return self.impl, *(axis.rank(self.chosen.get(axis.name)) for axis in axes.AXES)

@@ -1,19 +1,20 @@
-"""Ours against other people's indexes: the same graphs, queries and machine, one interleaved run."""
+"""Our index against indexes by other authors, on the same graphs, queries and machine in one interleaved run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.report.measured import median
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell, Stats
+from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import geometric_mean
 from grailbench.words import count, ms, ratio, some
 
 PREFIX = "peer:"
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
-USUAL_DIM = 2  #: label pairs of ours beside a peer that has no such choice
+USUAL_DIM = 2  #: our label pairs in a comparison with a peer that has no label pairs
 NOTE = (
     "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
     "compare 'ready' (edges in memory to ready index) for like with like."
@@ -22,7 +23,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Pair:
-    """One graph: median ms of ours and of the peer by phase; None where a side has no sound value."""
+    """One graph: our medians and those of the peer in ms by phase, None where a side has no sound time."""
 
     dataset: str
     ours: dict[str, float | None]
@@ -30,16 +31,16 @@ class Pair:
     status: str
 
     def ratio(self, phase: str) -> float | None:
-        """Ours / theirs, or None."""
+        """Our time / their time, or None if either is missing."""
         ours, theirs = self.ours[phase], self.theirs[phase]
         return None if ours is None or not theirs else ours / theirs
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One of our configurations against one peer on one query set, real graphs or look-alikes (never both in one mean).
+    """One of our configurations against one peer on one query set, with as many label pairs if the peer has any.
 
-    Both sides agree in the axis that both have, label pairs. Ours works on one thread, theirs on `threads`.
+    The graphs are either all real or all look-alikes (`like`). Ours runs on one thread, theirs on `threads`.
     """
 
     ours: str
@@ -50,10 +51,10 @@ class Comparison:
     threads: int = 1
 
     def geometric_mean(self, phase: str) -> tuple[float | None, int]:
-        """The geometric mean of ours / theirs over the graphs that have both, and their number.
+        """The geometric mean of the ratios, and the number of graphs with both times.
 
-        A graph that the peer managed and we did not counts against us, as `geometric_mean` says; one that
-        only we managed is left out.
+        A graph on which only the peer succeeded counts against us, as `runs.statistics.geometric_mean` documents; a
+        graph on which only we succeeded is left out.
         """
         ratios = [pair.ratio(phase) for pair in self.pairs if pair.theirs[phase] and pair.ratio(phase) != 0]
         mean = geometric_mean(ratios)
@@ -61,11 +62,11 @@ class Comparison:
 
     @property
     def phases(self) -> list[str]:
-        """The phases that both sides have on some graph, in the order of `PHASES`."""
+        """The phases for which at least one graph has both times, in the order of `PHASES`; all if there are none."""
         return [phase for phase in PHASES if any(pair.ratio(phase) is not None for pair in self.pairs)] or [*PHASES]
 
     def worst(self, phase: str) -> tuple[float | None, str]:
-        """The largest ours / theirs, and its graph."""
+        """The largest ratio and its graph."""
         found = [(r, pair.dataset) for pair in self.pairs if (r := pair.ratio(phase)) is not None]
         return max(found, default=(None, ""))
 
@@ -73,9 +74,9 @@ class Comparison:
 def compare(cells: Iterable[Cell]) -> list[Comparison]:
     """Every peer of the run against `sequential` on the same graphs and queries, with and without filters.
 
-    A peer with label pairs is set against ours with as many; one without, against ours with `USUAL_DIM`, or the fewest
-    that the run has. Look-alikes and query sets are compared apart. Empty when the run has no peer rows or none of ours
-    like them: what found no counterpart is in `unpaired`.
+    A peer with label pairs is compared with our index with as many label pairs, a peer without them with ours with
+    `USUAL_DIM` or, if the run has none such, the fewest in the run. Real graphs, look-alikes and query sets are
+    separate comparisons. `unpaired` reports the cells of peers that are in no comparison.
     """
     groups: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
@@ -96,7 +97,7 @@ def compare(cells: Iterable[Cell]) -> list[Comparison]:
 
 
 def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]:
-    """The cells of peers that stand in none of these comparisons, a sentence a configuration and query set."""
+    """A sentence per configuration and query set on the cells of peers that are in none of these comparisons."""
     paired = {(each.theirs, each.query_set, pair.dataset) for each in compared for pair in each.pairs}
     left: dict[tuple[str, str, int | None], list[str]] = {}
     for cell in cells:
@@ -117,21 +118,20 @@ def _by_label(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def _pair(ours: Cell, theirs: Cell) -> Pair:
-    bad = [f"{cell.impl} {cell.status}" for cell in (ours, theirs) if cell.status != "ok"]
-    return Pair(ours.dataset, _medians(ours), _medians(theirs), "; ".join(bad) or "ok")
+    faults = [f"{cell.impl} {cell.status}" for cell in (ours, theirs) if cell.status != "ok"]
+    return Pair(ours.dataset, _medians(ours), _medians(theirs), "; ".join(faults) or "ok")
 
 
 def _medians(cell: Cell) -> dict[str, float | None]:
-    found: dict[str, Stats | None] = {phase: cell.stats(phase) if cell.sound else None for phase in PHASES}
-    return {phase: None if s is None else s.median for phase, s in found.items()}
+    return {phase: median(cell, phase) for phase in PHASES}
 
 
 # ------------------------------------------------------------------ the table
 
 
 def table(comparison: Comparison) -> Table:
-    """A line a graph: median ms of ours and theirs and the ratio, by phase; then the geometric means and the largest
-    ratios. The CSV has a line a graph and phase, the records one a phase with the means too (`dataset` null)."""
+    """A line per graph with our median, their median (ms) and the ratio of each phase; then the geometric means and the
+    largest ratios. The CSV has a line per graph and phase; the records also have the means, with `dataset` None."""
     import pandas
 
     headers = ["Data set"]
@@ -152,8 +152,7 @@ def table(comparison: Comparison) -> Table:
     records = list(_records(comparison))
     return Table(
         "peers", heading(comparison), headers, [*lines, means, largest], frozenset(headers[1:]),
-        notes=[NOTE], records=[*records, *_means(comparison)], file="peers",
-        data=pandas.DataFrame(records),
+        notes=[NOTE], records=[*records, *_means(comparison)], file="peers", data=pandas.DataFrame(records),
     )  # fmt: skip
 
 
@@ -165,18 +164,19 @@ def heading(comparison: Comparison) -> str:
     return f"Peers: {comparison.ours} against {comparison.theirs} ({how})"
 
 
+def _head(comparison: Comparison, dataset: str | None, phase: str) -> dict:
+    return {"ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set,
+            "dataset": dataset, "phase": phase}  # fmt: skip
+
+
 def _records(comparison: Comparison) -> Iterator[dict]:
     for pair in comparison.pairs:
         for phase in PHASES:
-            yield {
-                "ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set,
-                "dataset": pair.dataset, "phase": phase, "ours_ms": pair.ours[phase],
-                "theirs_ms": pair.theirs[phase], "ratio": pair.ratio(phase), "status": pair.status,
-            }  # fmt: skip
+            times = {"ours_ms": pair.ours[phase], "theirs_ms": pair.theirs[phase], "ratio": pair.ratio(phase)}
+            yield {**_head(comparison, pair.dataset, phase), **times, "status": pair.status}
 
 
 def _means(comparison: Comparison) -> Iterator[dict]:
-    base = {"ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set, "dataset": None}
     for phase in PHASES:
         mean, graphs = comparison.geometric_mean(phase)
-        yield {**base, "phase": phase, "geometric_mean": mean, "graphs": graphs}
+        yield {**_head(comparison, None, phase), "geometric_mean": mean, "graphs": graphs}

@@ -1,4 +1,4 @@
-"""The figure of runs of `--problem read`: what it takes to read a graph from its file."""
+"""The figure of runs of `--problem read`: the time to read a graph from its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLUMNS = ("dataset", "vertices", "edges", "impl", "status", "reason", "trials"
 
 
 def figures(measured: Iterable[Cell]) -> dict[str, Figure]:
-    """The figure by its name; one without data has an empty form."""
+    """The figure by its name; without data it has an empty form."""
     import pandas
 
     lines, marks = [], []

@@ -1,4 +1,4 @@
-"""The figures of any run of reachability: where its time goes, against edges, speed-up, counters."""
+"""The figures of any run of reachability: time by phase, time by number of edges, speed-up, counters."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ def of_report(
     phase: str = "query",
     profile: Path | None = None,
 ) -> dict[str, Figure]:
-    """Every figure of a run by name, in the order of `captions.CAPTIONS`; one without data has an empty form.
+    """Every figure of a run by name, in the order of `captions.CAPTIONS`; a figure without data has an empty form.
 
-    `reference` as `figures.choose_reference` takes it; `profile`: the CSV of Nsight Compute for figure 8. Raises
-    InputError for a reference that is none, or a profile that cannot be read.
+    tables     the published tables of the run
+    reference  the configuration for speed-ups, as `figures.choose_reference` takes it
+    phase      the phase for speed-ups
+    profile    the CSV file of Nsight Compute for figure 8 of Computation 2020
+
+    Raises InputError for a reference that is not exactly one configuration, or a profile that cannot be read.
     """
     cells = figures.ordered(cells)
     chosen = figures.choose_reference(cells, reference)
@@ -53,7 +57,8 @@ def of_report(
 
 
 def _sampled(cells: list[Cell]) -> str:
-    """Which graphs have sampled times, in a sentence, with the query set where others were checked; '' when none."""
+    """A sentence on the graphs with sampled times, '' if there are none. A graph of which other cells were fully
+    checked is named with the query set."""
     checked = {cell.dataset for cell in cells if cell.sound and cell.status != "sampled"}
     found = dict.fromkeys(
         f"{cell.dataset} ({cell.query_set})" if cell.dataset in checked else cell.dataset
@@ -64,20 +69,20 @@ def _sampled(cells: list[Cell]) -> str:
 
 
 def _notes(frame: pandas.DataFrame, *texts: str) -> str:
-    """The texts that there are; the last, on sampled times, where the frame has such."""
-    *some, sampled = texts
-    return " ".join(text for text in (*some, sampled if (frame.status == "sampled").any() else "") if text)
+    """The texts that are not empty, in one line; the last one, on sampled times, only if the frame has such times."""
+    *others, sampled = texts
+    return " ".join(text for text in (*others, sampled if (frame.status == "sampled").any() else "") if text)
 
 
 def _missing(frame: pandas.DataFrame) -> str:
-    """The cells of a frame without a sound time, the first in full."""
+    """A sentence on the cells of a frame without a sound time, which names the first four."""
     found = figures.absent(frame)
     more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
     return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""
 
 
 def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A panel a graph and query set with any time, a bar a configuration, its total at its end."""
+    """A panel per graph and query set with any time: a bar per configuration with the total at its end."""
     names = tuple(dict.fromkeys(frame.segment[frame.segment != ""]))
     panels = []
     for _, part in frame.groupby(["dataset", "queries"], sort=False):
@@ -101,7 +106,7 @@ def _bar(title: str, config: str, rows: list) -> Bar:
 
 
 def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A heading a graph, below it a line a cell; a column a part, the deeper in colour the larger its share."""
+    """A heading per graph with a line per cell below it; a column per part, with a deeper colour for a larger share."""
     parts = [name for name in frame.columns if name not in figures.HEAD and frame[name].notna().any()]
     lines, graph = [], None
     for shown, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True):
@@ -113,6 +118,7 @@ def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
 
 
 def _share(row, part: str, parts: list[str]) -> Tile:
+    """The tile of a part of a cell; a cell without a sound time has its status in the first column."""
     if row.status not in SOUND:
         return Tile(_word(row.status), bad=True) if part == parts[0] else Tile("")
     value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
@@ -120,12 +126,12 @@ def _share(row, part: str, parts: list[str]) -> Tile:
 
 
 def _word(status: str) -> str:
-    """A status in the room of a tile."""
+    """A status in as few letters as fit a tile."""
     return {"out of memory": "OOM", "incomplete": "INCOMPL."}.get(status, status.upper())
 
 
 def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A panel a phase; medians with their intervals."""
+    """A panel per phase with medians and their intervals."""
     shown = frame[(frame["median"] > 0) & (frame.edges > 0)]
     names = tuple(dict.fromkeys(series_label(row) for row in shown.itertuples()))
     panels = []
@@ -150,7 +156,7 @@ def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
 
 
 def counters(frame: pandas.DataFrame) -> Figure:
-    """A panel a counter that tells cells apart, a line a graph."""
+    """A panel per counter that is not the same for all cells, with a line per graph."""
     names = tuple(dict.fromkeys(series_label(row) for row in frame.itertuples()))
     panels = []
     for counter, part in frame[frame["count"] > 0].groupby("counter", sort=False):
@@ -165,14 +171,12 @@ def counters(frame: pandas.DataFrame) -> Figure:
 
 
 def _speedups(frame: pandas.DataFrame) -> Grid:
-    """A line a graph and query set, then their geometric mean; generated graphs after the others."""
+    """For each query set a line per graph, then their geometric mean; generated graphs stand after real ones."""
     if not frame.speedup.notna().any():
         return Grid((), ())
     configs = tuple(dict.fromkeys(frame.config))
     lines = []
-    for (generated, queries), group in sorted(
-        frame.groupby(["generated", "queries"], sort=False), key=lambda each: each[0]
-    ):
+    for (generated, queries), group in frame.groupby(["generated", "queries"]):
         for _, part in group.groupby("dataset", sort=False):
             own = {row.config: row for row in part.itertuples()}
             tiles = tuple(_ratio(own.get(config)) for config in configs)
@@ -188,11 +192,14 @@ def _ratio(row) -> Tile:
         return Tile("")
     if not row.speedup > 0:
         return Tile(BLANK) if row.status in SOUND else Tile(_word(row.status), bad=True)
-    return Tile(times(row.speedup), math.copysign(style.depth(row.speedup), row.speedup - 1.0))
+    return _tinted(times(row.speedup), row.speedup)
 
 
 def _mean(mean: figures.MeanSpeedup | None) -> Tile:
     if mean is None:
         return Tile(BLANK)
-    text = f"{times(mean.speedup)}\n{figures.over(mean)}".replace(", ", "\n")
-    return Tile(text, math.copysign(style.depth(mean.speedup), mean.speedup - 1.0))
+    return _tinted(f"{times(mean.speedup)}\n{figures.over(mean)}".replace(", ", "\n"), mean.speedup)
+
+
+def _tinted(text: str, speedup: float) -> Tile:
+    return Tile(text, math.copysign(style.depth(speedup), speedup - 1.0))

@@ -1,9 +1,9 @@
-"""The thesis's tables 2.1-2.6 and 6.1-6.6, and tables 1 and 2 of Computation 2020, from what was measured, cell by
-cell beside print.
+"""The thesis's tables 2.1-2.6 and 6.1-6.6, and tables 1 and 2 of Computation 2020: measured beside printed values.
 
-A published row is filled only by the graph of that canonical name. Look-alikes, generated and imported graphs have
-tables of their own (`others`); in 6.1-6.6 and the paper's tables look-alikes come as extra rows, marked. 6.1-6.6 also
-have columns that print has not: every other implementation of the run, in ms and against `sequential` of the same row.
+Only the graph with the canonical name of a published row fills that row. Look-alikes and generated and imported graphs
+have tables of their own (`others`); in 6.1-6.6 and the tables of Computation 2020, look-alikes are extra, marked rows.
+Tables 6.1-6.6 also have columns that were not printed: every other implementation of the run, in ms and as the ratio of
+`sequential` in the same row to it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,26 @@ GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
 NOT_RUN = "the graph is not in the run"
 LIKE = "-like"
-#: printed columns to the counts they show: (with the super-root); the paper counts without
+#: the counts shown in printed columns; those of the thesis include the super-root
 _COUNTS = {
-    "Vertices": "vertices", "Edges": "edges", "Avg Degree": ("vertices", "edges"),
-    "# Vertices (n)": "file_vertices", "# Edges (m)": "file_edges", "Avg. Degree": ("file_vertices", "file_edges"),
+    "Vertices": ("vertices",), "Edges": ("edges",), "Avg Degree": ("vertices", "edges"),
+    "# Vertices (n)": ("file_vertices",), "# Edges (m)": ("file_edges",),
+    "Avg. Degree": ("file_vertices", "file_edges"),
 }  # fmt: skip
-_ALONE = ", device alone"  #: what columns of `ON_DEVICE` are called
-_WHOLE = ", from edges"  #: what columns of `ready` are called
-#: columns of ours to the phases apart that print counts as overhead
+_OTHER_LABELS, _OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"  #: tables that were not printed
+_ALONE = ", device alone"  #: ends the names of columns with the part `ON_DEVICE` of a phase
+_WHOLE = ", from edges"  #: ends the names of columns with the phase `ready`
+#: columns with the phases that we time separately and that print counts as overhead
 _APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
 
 
 def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str]) -> Filled:
-    """Table `name` ('2.1' to '2.6', '6.1' to '6.6') with every printed row, measured or not.
+    """The table called `name`, one of `NAMES`, with every printed row, measured or not.
 
-    `cells` feed the tables of times. `graphs` feeds 2.1-2.3: canonical name to its `vertices` and `edges` with the
-    super-root, or to the reason (a text) why there are none. Raises InputError for other tables.
+    cells   the measurements, for the tables of times
+    graphs  for the tables of counts: canonical name to the counts of `_COUNTS`, or to the reason why there are none
+
+    Raises InputError for any other table.
     """
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
@@ -70,7 +74,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
 
 
 def _count_table(printed: published.Published, graphs: Mapping[str, Mapping | str]) -> Filled:
-    """A table of counts; in the paper's a look-alike has a row after that of its graph."""
+    """A table of counts; in those of Computation 2020 a look-alike has a row after that of its graph."""
     rows = []
     for dataset in printed.rows:
         like = f"{dataset}{LIKE}" if printed.name in PAPER_TABLES and f"{dataset}{LIKE}" in graphs else None
@@ -95,40 +99,48 @@ def _table(printed, rows: list[Row], third: str, notes: Iterable[str], more: Ite
 
 
 def _likes(printed: published.Published, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells of look-alikes of a table's graphs, in printed order."""
-    wanted = [f"{dataset}{LIKE}" for dataset in printed.rows]
-    found = {name: [cell for cell in cells if cell.dataset == name] for name in wanted}
-    return {name: own for name, own in found.items() if own}
+    """The cells of look-alikes of a table's graphs by graph, in printed order."""
+    found = _by_graph(cells)
+    return {like: found[like] for dataset in printed.rows if (like := f"{dataset}{LIKE}") in found}
+
+
+def _by_graph(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.dataset, []).append(cell)
+    return found
 
 
 def _why_not(stand_in: str | None, name: str) -> str:
-    """Why a row has no cells. `stand_in`: the look-alike run in its place."""
+    """The reason why a row has no cells. `stand_in` is the look-alike that replaced the graph in the run, if any."""
     where = "below, marked" if name in GPU_TABLES else "among the look-alikes"
     return f"not to be had; {stand_in} ran in its place and stands {where}" if stand_in else NOT_RUN
 
 
 def fits(row: Row) -> bool:
-    """True when a column of a table of times is of a cell of the run; positive queries can be had from any cell."""
+    """True when a cell of the run fits a column of a table of times other than the positive queries, which any cell
+    fills."""
     return any(entry.cell is not None for column, entry in row.entries.items() if column != "Positive Queries")
 
 
 def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
-    """A table without the rows of graphs that no cell is of."""
+    """A table without the rows of graphs that have no cell."""
     present = {cell.dataset for cell in cells}
     return replace(table, rows=[row for row in table.rows if row.dataset in present])
 
 
 def on_gpu(cells: Iterable[Cell]) -> bool:
-    """True when a cell is of one of our implementations for GPUs, whatever became of it."""
+    """True when there is a cell of one of our implementations for GPUs, with a sound time or not."""
     return any(cell.impl.startswith(THESIS_GPU) for cell in cells)
 
 
 class _Ours:
-    """The columns that tables 6.1-6.6 have beyond print: of the implementations that the run has on a table's graphs.
+    """The columns of tables 6.1-6.6 that were not printed, for the series that the run has on the table's graphs.
 
-    Each has two, ms and `sequential` / it, of as many label pairs as the table or, where it ran with none such, of the
-    fewest it has; labels have what print counts as overhead and we time apart, too, those that one GPU timed by events
-    have two more of the device alone and two of the way from edges, and those of any GPU the latter where it was timed.
+    Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
+    has none such, with the fewest. In tables of labels there are more columns: the phases in `_APART`; for a series on
+    one GPU with a time by events, the time of the device alone and the time from edges; for other series on GPUs, the
+    time from edges if it was measured.
     """
 
     def __init__(self, name: str, cells: Iterable[Cell]):
@@ -143,22 +155,22 @@ class _Ours:
             if self._fits(cell) and printed(cell):
                 series = Series.of(cell, self.searching)
                 dims.setdefault(series, set()).add(cell.dim)
-                if (self.phase, ON_DEVICE) in cell.phases and not self.searching and series.devices == 1:
+                if self.searching:
+                    continue
+                if (self.phase, ON_DEVICE) in cell.phases and cell.devices in (None, 1):
                     alone.add(series)
                     whole.add(series)
-                if cell.stats("ready") and not self.searching and on_gpu([cell]):
+                if cell.stats("ready") and on_gpu([cell]):
                     whole.add(series)
                     self.from_edges = True
         found = [s if self.dim in has else replace(s, dim=min(has)) for s, has in dims.items()]
-        self.series = sorted(
-            found, key=lambda s: (not s.impl.startswith(THESIS_GPU), s.impl, s.filters, s.threads, s.devices)
-        )
+        self.series = sorted(found, key=lambda s: (not s.impl.startswith(THESIS_GPU), *s.rank))
         self.alone, self.whole = (
             {series for series in self.series if replace(series, dim=None) in some} for some in (alone, whole)
         )
 
     def _fits(self, cell: Cell) -> bool:
-        """Labels or a search that may stand beside print's: dfs where the search can be chosen."""
+        """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
         plain = cell.impl == "sequential" and not cell.filters
         return (
             cell.dim is not None and cell.random and not plain and not cell.impl.startswith(PREFIX)
@@ -167,20 +179,14 @@ class _Ours:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Their names, in order; `gpu` has its label's total in a printed column."""
-        both = (
-            (self._ms(series, name), f"sequential / {name}")
-            for series in self.series
-            for name, *_ in self._parts(series)
-        )
+        """The names of the columns in order, without the labeling of `gpu`, which is printed as 'Total'."""
+        names = [name for series in self.series for name, *_ in self._parts(series)]
         apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
-        return (*apart, *(column for pair in both for column in pair if column))
-
-    def _ms(self, series: Series, name: str) -> str | None:
-        return None if name == THESIS_GPU and not self.searching else name
+        printed = () if self.searching else (THESIS_GPU,)
+        return (*apart, *(each for name in names for each in (name, f"sequential / {name}") if each not in printed))
 
     def _parts(self, series: Series) -> list[tuple[str, str, str]]:
-        """The names of a series' times, the phases that they are, and the phases of `sequential` that stand against."""
+        """For each time of a series: its name, its phase, and the phase of `sequential` to compare it with."""
         parts = [(series.name, self.phase, self.phase)]
         if series in self.alone:
             parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}", self.phase))
@@ -189,7 +195,7 @@ class _Ours:
         return parts
 
     def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
-        """The entries of one graph, from its cells."""
+        """The entries of one graph by column; without cells they are blank, for the reason `why`."""
         blank = Entry(status="missing", measured_notes=() if own else (why,))
         found = {
             column: _time(own, Feed(THESIS_GPU, phase, self.dim)) if own else blank for column, phase in _APART.items()
@@ -201,18 +207,12 @@ class _Ours:
                 reference = _time(own, replace(self.reference, dim=dim, value=against))
                 entry = _asked(_timed(fit, Feed(series.impl, phase, dim)), self.searching) if fit else blank
                 found[name] = entry
-                sound = entry.measured and reference.measured and _same_batch(entry, reference, self.searching)
+                sound = entry.measured and reference.measured
+                sound = sound and (not self.searching or entry.cell.query_set == reference.cell.query_set)
                 status = "sampled" if "sampled" in (entry.status, reference.status) else "ok"
                 ratio = Entry(reference.measured / entry.measured, status=status, cell=entry.cell) if sound else blank
                 found[f"sequential / {name}"] = ratio
         return {column: found[column] for column in self.columns}
-
-
-def _same_batch(one: Entry, other: Entry, searching: bool) -> bool:
-    return not searching or one.cell.query_set == other.cell.query_set
-
-
-_OTHER_LABELS, _OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"
 
 
 def _feeds(name: str) -> dict[str, Feed]:
@@ -220,8 +220,8 @@ def _feeds(name: str) -> dict[str, Feed]:
 
 
 def _in_print(name: str):
-    """Whether a cell's graph, or the graph that it looks like, has a row in table `name`; in the tables of other
-    graphs those that have none."""
+    """Makes a test of cells: True when the graph, or the one that it looks like, has a row in table `name`. For a table
+    of other graphs, True when it has a row in none of the tables of the GPU."""
     if name in GPU_TABLES:
         rows = published.table(name).rows
         return lambda cell: cell.dataset.removesuffix(LIKE) in rows
@@ -263,26 +263,19 @@ def _gpu_notes(name: str, ours: _Ours) -> list[str]:
 
 
 def others(cells: Iterable[Cell]) -> list[Filled]:
-    """The graphs that stand in no published table, in the thesis's columns and without print: real and
-    imported ones, then generated ones (look-alikes among them). Empty tables are left out."""
+    """The graphs that are in no published table, in the thesis's columns without printed values: real and imported
+    graphs, then generated ones, which include look-alikes, then the tables of the GPU. Empty tables are left out."""
     cells = list(cells)
     in_print = {d for name in ("2.4", "2.5", "2.6") for d in published.table(name).rows}
-    groups: dict[bool, dict[str, list[Cell]]] = {False: {}, True: {}}
-    for cell in cells:
-        if cell.dataset not in in_print:
-            groups[cell.generated].setdefault(cell.dataset, []).append(cell)
     out = []
-    for like, name, caption in (
+    for generated, name, caption in (
         (False, "other-graphs", "Graphs that no thesis table has (all times in ms)"),
-        (
-            True,
-            "look-alikes",
-            "Look-alikes and other generated graphs, never compared with print (all times in ms)",
-        ),
+        (True, "look-alikes", "Look-alikes and other generated graphs, never compared with print (all times in ms)"),
     ):
+        graphs = _by_graph(cell for cell in cells if cell.generated == generated and cell.dataset not in in_print)
         rows = [
             Row(dataset, dataset + asked, {column: _unprinted(part, feed) for column, feed in CPU.items()})
-            for dataset, own in groups[like].items()
+            for dataset, own in graphs.items()
             for asked, part in _batches(own, lambda part: any(feed.takes(c) for feed in CPU.values() for c in part))
         ]
         rows = [row for row in rows if fits(row)]
@@ -292,33 +285,25 @@ def others(cells: Iterable[Cell]) -> list[Filled]:
 
 
 def _gpu_others(cells: list[Cell]) -> list[Filled]:
-    """As tables 6.1-6.6, for graphs that are not in them and do not look like one of theirs."""
+    """The columns of tables 6.1-6.6 for graphs that are not in these tables and are no look-alikes of theirs."""
     out = []
     for name, caption in (
         (_OTHER_LABELS, "GPU labeling of graphs that no thesis table has (all times in ms)"),
         (_OTHER_SEARCH, "GPU search on graphs that no thesis table has (all times in ms)"),
     ):
-        fits = _in_print(name)
-        groups: dict[str, list[Cell]] = {}
-        for cell in cells:
-            if fits(cell):
-                groups.setdefault(cell.dataset, []).append(cell)
-        groups = {dataset: own for dataset, own in groups.items() if on_gpu(own)}
-        ours = _Ours(name, [cell for own in groups.values() for cell in own])
+        graphs = _by_graph(filter(_in_print(name), cells))
+        graphs = {dataset: own for dataset, own in graphs.items() if on_gpu(own)}
+        ours = _Ours(name, [cell for own in graphs.values() for cell in own])
         rows = [
             Row(
                 dataset,
                 f"{dataset} (generated){asked}" if own[0].generated else dataset + asked,
                 {**{column: _unprinted(part, feed) for column, feed in _feeds(name).items()}, **ours.entries(part)},
             )
-            for dataset, own in groups.items()
+            for dataset, own in graphs.items()
             for asked, part in (_batches(own, on_gpu) if ours.searching else [("", together(own))])
         ]
-        columns = [
-            column
-            for column in (*_feeds(name), *ours.columns)
-            if any(row.entries[column].cell is not None for row in rows)
-        ]
+        columns = [c for c in (*_feeds(name), *ours.columns) if any(row.entries[c].cell is not None for row in rows)]
         if columns:
             notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
             out.append(Filled(name, caption, ("Data set", *columns), rows, "", notes))
@@ -326,8 +311,8 @@ def _gpu_others(cells: list[Cell]) -> list[Filled]:
 
 
 def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tuple[str, list[Cell]]]:
-    """The cells of one graph without print by the batch of random queries that they were asked, the largest first, and
-    what the row's title says of it; all of them where but one batch has what `belongs` in the table."""
+    """The cells of one graph for each of its rows, and what the row's title says of the queries: a row per batch of
+    random queries, the largest first, or one row for all cells if at most one batch `belongs` in the table."""
     parts = {size: part for size, part in batches(own).items() if belongs(part)}
     if len(parts) < 2:
         return [("", own)]
@@ -335,24 +320,29 @@ def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tup
 
 
 def _unprinted(own: list[Cell], feed: Feed) -> Entry:
-    """The entry of a column in a row without print, which says how many queries were asked if not print's number."""
+    """The entry of a column in a row without printed values."""
     return _asked(_time(own, feed), feed.asks)
 
 
 def _asked(entry: Entry, asks: bool) -> Entry:
-    queries = entry.cell and entry.cell.queries
-    if not asks or entry.measured is None or queries in (None, PRINTED_QUERIES):
+    """The entry, with a note on the number of queries if it depends on them and the number differs from print's."""
+    if not asks or not _other_queries(entry):
         return entry
-    notes = (*entry.measured_notes, f"asked {queries:,} queries, not {PRINTED_QUERIES:,}")
-    return replace(entry, measured_notes=notes)
+    note = f"asked {entry.cell.queries:,} queries, not {PRINTED_QUERIES:,}"
+    return replace(entry, measured_notes=(*entry.measured_notes, note))
+
+
+def _other_queries(entry: Entry) -> bool:
+    """True for a value that was measured on another number of queries than print's."""
+    return entry.measured is not None and entry.cell is not None and entry.cell.queries not in (None, PRINTED_QUERIES)
 
 
 def _time(own: list[Cell], feed: Feed, why: str = NOT_RUN) -> Entry:
-    """The entry of a column of a table of times from the cells of one graph; `why` there are none."""
+    """The entry of a column of a table of times from the cells of one graph; `why` is the reason if there are none."""
     if not own:
         return Entry(status="missing", measured_notes=(why,))
     fit = [cell for cell in own if feed.takes(cell)]
-    if feed.value == "positives":  # every sound cell on the same queries has the same count
+    if feed.value == "positives":  # the same for every sound cell on the same queries
         sound = [c for c in own if c.positives is not None and c.random and c.sound]
         fit = [c for c in sound if feed.takes(c)] or sound or fit
     if not fit:
@@ -363,7 +353,7 @@ def _time(own: list[Cell], feed: Feed, why: str = NOT_RUN) -> Entry:
 
 
 def _timed(fit: list[Cell], feed: Feed) -> Entry:
-    """The entry of the best of some cells."""
+    """The entry of the best of some cells, as `_preference` orders them."""
     cell = min(fit, key=_preference)
     if feed.counts and cell.sound and (count := feed.count(cell)) is not None:
         return Entry(count, cell=cell)
@@ -381,46 +371,32 @@ def _timed(fit: list[Cell], feed: Feed) -> Entry:
 
 
 def _preference(cell: Cell) -> tuple:
-    """Sound cells first, then those on as many queries as print, dfs, most threads, random child order, least
-    seed."""
+    """Orders cells: sound ones first, then those on as many queries as print, depth-first, with most threads, with
+    random child order, with the smallest seed."""
     grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
-    return (
-        grave,
-        cell.queries != PRINTED_QUERIES,
-        cell.search != "dfs",
-        -cell.threads,
-        cell.order != "random",
-        cell.seed or 0,
-    )
+    asked, search, order = cell.queries != PRINTED_QUERIES, cell.search != "dfs", cell.order != "random"
+    return grave, asked, search, -cell.threads, order, cell.seed or 0
 
 
 def _count(graph: Mapping | str | None, column: str) -> Entry:
     """The entry of a column of a table of counts."""
     if graph is None or isinstance(graph, str):
         return Entry(status="missing", measured_notes=(graph or NOT_RUN,))
-    name = _COUNTS[column]
-    values = [graph.get(each) for each in ((name,) if isinstance(name, str) else name)]
+    values = [graph.get(name) for name in _COUNTS[column]]
     if None in values:
         return Entry(status="missing", measured_notes=("the run does not say how many roots the graph has",))
     return Entry(values[0] if len(values) == 1 else values[1] / values[0])
 
 
 def _beside(entry: Entry, printed: published.Published, dataset: str, column: str) -> Entry:
-    """The entry with the printed value, its errata, and the ratio where the two can be compared."""
+    """The entry with the printed value and its errata, and with the ratio if the two values can be compared."""
     text, value = printed.rows[dataset][column], printed.number(dataset, column)
     notes, ratio = entry.measured_notes, None
     if entry.measured is not None and printed.name in COUNT_TABLES:
         places = len(text.partition(".")[2])
         ratio = round(entry.measured, places) - value
-    elif (
-        entry.measured is not None
-        and entry.cell.queries not in (None, PRINTED_QUERIES)
-        and FEEDS[printed.name][column].asks
-    ):
-        notes = (
-            *notes,
-            f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio",
-        )
+    elif _other_queries(entry) and FEEDS[printed.name][column].asks:
+        notes = (*notes, f"measured on {entry.cell.queries:,} queries, print on {PRINTED_QUERIES:,}: no ratio")
     elif entry.measured is not None and value > 0:
         ratio = entry.measured / value
     reason = "" if ratio is None else printed.reason(dataset, column, ratio)
@@ -429,7 +405,7 @@ def _beside(entry: Entry, printed: published.Published, dataset: str, column: st
 
 
 def _method_notes(rows: list[Row]) -> list[str]:
-    """How the cells shown stand to what the thesis ran: no filters, threads, and child order where it is not random."""
+    """Notes on how the configurations shown differ from the thesis's: filters, threads, and child order."""
     shown = [
         (column, entry.cell)
         for row in rows
@@ -441,7 +417,7 @@ def _method_notes(rows: list[Row]) -> list[str]:
     notes = ["Filters in the thesis's columns: none, as there."] if plain else []
     threads = sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")})
     if threads:
-        here = " or ".join(str(count) for count in threads)
+        here = " or ".join(map(str, threads))
         notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")
     orders = sorted({cell.order for column, cell in shown if cell.order not in (None, "random")})
     if orders:

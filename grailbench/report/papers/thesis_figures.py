@@ -1,4 +1,4 @@
-"""The thesis's figures: its printed times against ours, and the weight of each phase of its labeling."""
+"""The thesis's figures: printed times against measured ones, and the share of each phase of its labeling."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     import pandas
 
 
+_DATA_SETS = {"6.1": "Small sparse", "6.2": "Small dense", "6.3": "Large real"}
+
+
 def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
-    """A panel a printed column, a series a table; an open mark where print is known to be odd."""
+    """A panel per printed column with a series per table; a mark is open if its printed value has an erratum."""
     tables = list(tables)
     frame = printed_frame(tables)
     bounds = {(name, dataset, column): _bounds(name, column, entry) for name, dataset, column, entry in _times(tables)}
@@ -43,7 +46,8 @@ def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
 
 
 def _times(tables: Iterable[Filled]) -> Iterable[tuple[str, str, str, Entry]]:
-    """The printed times of tables 2.4-2.6 and 6.1-6.6, one that both have once: table, dataset, column, entry."""
+    """The printed times of tables 2.4-2.6 and 6.1-6.6 as table, dataset, column, entry; columns of 6.4-6.6 that repeat
+    2.4-2.6 are left out."""
     for table in tables:
         for row in table.rows if table.name in TIME_TABLES else ():
             for column, feed in FEEDS[table.name].items():
@@ -53,40 +57,34 @@ def _times(tables: Iterable[Filled]) -> Iterable[tuple[str, str, str, Entry]]:
 
 
 def _bounds(table: str, column: str, entry: Entry) -> tuple[float | None, float | None]:
-    """The interval of a measured mean."""
+    """The 95 % interval of a measured mean, or Nones."""
     stats = None if entry.measured is None or entry.cell is None else FEEDS[table][column].stats(entry.cell)
     return (None, None) if stats is None else (stats.low, stats.high)
 
 
 def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
-    """One row a printed time of tables 2.4-2.6 and 6.1-6.6 (one that both have, once): table, dataset, title, column,
-    config, measured (mean ms), printed (ms), ratio, status, measured_notes, erratum. Unmeasured
-    ones have no `measured` and say why.
+    """One row per printed time of `_times`: table, dataset, title, column, config, measured (mean ms, missing if not
+    measured), printed (ms), ratio, status, measured_notes, erratum.
 
-    Only real graphs can be in it, because only they fill published rows.
+    All graphs are real, because only real graphs fill published rows.
     """
     import pandas
 
     tables = list(tables)
     columns = ["table", "dataset", "title", "column", "config", "measured", "printed", "ratio", "status",
                "measured_notes", "erratum"]  # fmt: skip
-    out = []
     titles = {(table.name, row.dataset): row.title for table in tables for row in table.rows}
-    for name, dataset, column, entry in _times(tables):
-        values = (
-            name, dataset, titles[name, dataset], column, entry.cell.label if entry.cell else None, entry.measured,
-            float(entry.printed), entry.ratio, entry.status, "; ".join(entry.measured_notes),
-            "; ".join(entry.printed_notes),
-        )  # fmt: skip
-        out.append(values)
-    frame = pandas.DataFrame(out, columns=columns)
-    for name in ("measured", "printed", "ratio"):
-        frame[name] = frame[name].astype(float)
-    return frame
+    rows = [
+        (name, dataset, titles[name, dataset], column, entry.cell.label if entry.cell else None, entry.measured,
+         float(entry.printed), entry.ratio, entry.status, "; ".join(entry.measured_notes),
+         "; ".join(entry.printed_notes))
+        for name, dataset, column, entry in _times(tables)
+    ]  # fmt: skip
+    return pandas.DataFrame(rows, columns=columns).astype(dict.fromkeys(("measured", "printed", "ratio"), float))
 
 
 def weights(tables: Iterable[Filled], sampled: str = "") -> Figure:
-    """A panel a data set or graph: a bar measured and one printed, each whole."""
+    """A panel per data set or graph with two bars of shares: measured and printed."""
     frame = weights_frame(tables)
     panels = []
     for _, group in frame.groupby(["level", "name"], sort=False):
@@ -99,9 +97,9 @@ def weights(tables: Iterable[Filled], sampled: str = "") -> Figure:
             ]
             bars.append(Bar(str(source), tuple(parts)))
         panels.append(Panel(title, tuple(bars)))
-    form = Bars(
-        tuple(panels) if (frame.source != "printed").any() else (), tuple(dict.fromkeys(frame.phase)), whole=True
-    )
+    if not (frame.source != "printed").any():
+        panels = []
+    form = Bars(tuple(panels), tuple(dict.fromkeys(frame.phase)), whole=True)
     return Figure("weights", frame, form, "" if frame.empty else sampled)
 
 
@@ -109,12 +107,12 @@ WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "pha
 
 
 def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
-    """One row a phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table, name,
-    generated, source ('measured' or 'printed'), graphs (how many), phase, ms (mean; of a data set None), share.
+    """One row per phase of a bar of the thesis's 'weight of sub algorithms': level ('data set' or 'graph'), table,
+    name, generated, source ('measured' or 'printed'), number of graphs, phase, ms (mean; None for a data set), share.
 
-    A share is that of the phase in the sum of the seven; a data set's is the mean of its graphs' shares, printed ones
-    over the graphs that were measured. Look-alikes are graphs of a data set of their own. Of graphs that print
-    gives one name (both Citeseer) the name says the table too, so that no two bars are one.
+    A share is that of the phase in the sum of the seven phases. A data set's share is the mean over its measured
+    graphs. Look-alikes are a data set of their own. Graphs that print gives the same name (Citeseer occurs twice) are
+    named with their table.
     """
     import pandas
 
@@ -126,12 +124,12 @@ def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
         for row in table.rows:
             measured = {column: row.entries[column].measured for column in WEIGHTS}
             printed = {column: row.entries[column].printed for column in WEIGHTS}
-            if any(value is None for value in measured.values()):
+            if None in measured.values():
                 continue
             generated = row.entries["Total"].cell.generated
             name = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
             for source, bar in (("measured", measured), ("printed", printed)):
-                if any(value is None for value in bar.values()):
+                if None in bar.values():
                     continue
                 found = {column: float(value) for column, value in bar.items()}
                 shares = {column: ms / (sum(found.values()) or 1.0) for column, ms in found.items()}
@@ -145,8 +143,4 @@ def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
         for column in WEIGHTS:
             mean = sum(shares[column] for shares in graphs) / len(graphs)
             grouped.append(("data set", table_name, title, generated, source, len(graphs), column, None, mean))
-    frame = pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME)
-    return frame.astype({"ms": float, "share": float})
-
-
-_DATA_SETS = {"6.1": "Small sparse", "6.2": "Small dense", "6.3": "Large real"}
+    return pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME).astype({"ms": float, "share": float})

@@ -1,9 +1,8 @@
-"""Runs of `--problem bfs`, `sssp` and `apsp`: the charts of the slides of Pathak et al. with ours beside, a table of
-all cells, and how often what is known to be wrong is wrong.
+"""Runs of `--problem bfs`, `sssp` and `apsp`: the table of all cells, and how often racy implementations are wrong.
 
-Times are medians over a cell's trials, a search each (`solve` over the sources; one matrix for `apsp`). They are host
-times around searches on a network that is on the device already; results stay there. Beside them stands the way from
-edges (`ready`), all searches of a cell and the copies of their results included, where it was timed.
+Times are medians over a cell's trials for one search (`solve` divided by the number of sources; for `apsp` the whole
+matrix). They are host times of searches on a graph that is on the device already, whose results stay there. Beside them
+is the time from edges (`ready`) where it was timed: all searches of a trial, with the copies of their results.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 PROBLEM = "traversal"
 PROBLEMS = ("bfs", "sssp", "apsp")
-#: the slides' implementations in their order, after the CPU's and before ours
+#: implementations in the order of tables: those on the CPU, those of the slides of Pathak et al., ours
 ORDER = (
     "sequential", "dijkstra",
     "level", "queue", "scan",
@@ -31,21 +30,25 @@ ORDER = (
     "sssp-each", "floyd-warshall", "floyd-warshall-blocked",
     "enterprise", "fused", "near-far",
 )  # fmt: skip
-_STEPS = ("levels", "rounds")  #: counters that say how many steps, one after another, the searches took
-_BESIDE = ("prepare", "transfer", "ready")  #: phases beside the searches
+_STEPS = ("levels", "rounds")  #: counters of the consecutive steps of the searches
+_BESIDE = ("prepare", "transfer", "ready")  #: phases other than the searches
 _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
             "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches")  # fmt: skip
-#: sizes, and the bounds of the medians `ms` and `rate`, 95 % bootstrap
+#: sizes, and the 95 % bootstrap bounds of the medians `ms` and `rate`
 MORE = ("sizes", "low", "high", "rate_low", "rate_high")
 
 
 def cells(found: Iterable[Cell], full: bool = False) -> pandas.DataFrame:
-    """A line a cell: `_COLUMNS`, and if `full` its `measured.sizes` and the bounds of its medians. `searches` is the
-    number timed in a trial; for a wrong cell the number checked, of which `wrong` were wrong. Times in ms a search, but
-    `ready`, which is of all of them, `rate` in edges a second, `steps` levels or rounds a search.
+    """A line per cell: `_COLUMNS`, and with `full` also `MORE`.
 
-    A graph that a problem has with several sets of sources is a graph a set, 'kegg, random-64-s1', and one that it has
-    with several seeds, and hence weights, a graph a seed: 'kegg, seed 2'. A set's name says the seed that drew it."""
+    searches  the number of searches timed in a trial; for a wrong cell the number checked, of which `wrong` were wrong
+    ms        of one search, as all times except `ready`, which is the time of all searches
+    rate      edges a second
+    steps     levels or rounds of a search
+
+    If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
+    seeds, and therefore weights, it names the seed ('kegg, seed 2').
+    """
     import pandas
 
     own = [cell for cell in found if cell.problem in PROBLEMS]
@@ -63,11 +66,12 @@ def cells(found: Iterable[Cell], full: bool = False) -> pandas.DataFrame:
         lines.append({"dataset": dataset, **_line(cell)})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(MORE if full else [])])
     graphs = list(dict.fromkeys(found.dataset))
-    found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *_rank(r.impl)) for r in found.itertuples()]
+    found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]
     return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
 
 
 def _line(cell: Cell) -> dict:
+    """The values of a cell's line by column; of a cell that is not sound, without times."""
     counters, searches = cell.counters or {}, 1 if cell.problem == "apsp" else cell.queries
     line = {
         "problem": cell.problem, "vertices": cell.vertices, "edges": cell.edges, "impl": cell.impl,
@@ -78,29 +82,25 @@ def _line(cell: Cell) -> dict:
     if not cell.sound or not solved:
         return line
     each = Stats.of([ms / searches for ms in solved.values()])
-    medians = {phase: None if (s := cell.stats(phase)) is None else s.median for phase in _BESIDE}
-    counted = {name: None if count is None else count / searches for name, count in _steps(counters).items()}
-    transfer = None if medians["transfer"] is None else medians["transfer"] / searches
-    rates = Stats.of(list(cell.rates.values())) if cell.rates else None
-    times = {"trials": each.trials, "ms": each.median, "least": each.least, "most": each.most}
-    times |= {"low": each.median_low, "high": each.median_high}
-    if rates is not None:
-        times |= {"rate": rates.median, "rate_low": rates.median_low, "rate_high": rates.median_high}
-    return line | times | medians | counted | {"transfer": transfer}
+    line |= {phase: measured.median(cell, phase) for phase in _BESIDE}
+    line |= {"steps": next((counters[name] for name in _STEPS if name in counters), None),
+             "launches": counters.get("launches")}  # fmt: skip
+    line |= {name: line[name] / searches for name in ("transfer", "steps", "launches") if line[name] is not None}
+    line |= {"trials": each.trials, "ms": each.median, "least": each.least, "most": each.most, "low": each.median_low,
+             "high": each.median_high}  # fmt: skip
+    if cell.rates:
+        rates = Stats.of(list(cell.rates.values()))
+        line |= {"rate": rates.median, "rate_low": rates.median_low, "rate_high": rates.median_high}
+    return line
 
 
-def _steps(counters: dict) -> dict[str, int | None]:
-    """How many steps, one after another, the searches of a cell took, and how many launches."""
-    steps = next((counters[name] for name in _STEPS if name in counters), None)
-    return {"steps": steps, "launches": counters.get("launches")}
-
-
-def _rank(impl: str) -> tuple[int, str]:
+def rank(impl: str) -> tuple[int, str]:
+    """Orders implementations as in `ORDER`, then others by name."""
     return (ORDER.index(impl) if impl in ORDER else len(ORDER), impl)
 
 
 def wrong_shares(found: pandas.DataFrame) -> list[str]:
-    """'harish-racy on kegg: 12 of 160 searches wrong' for each cell of which that is known."""
+    """'harish-racy on kegg: 12 of 160 searches wrong' for each cell whose wrong searches were counted."""
     wrong = found[found.wrong.notna()]
     return [f"{r.impl} on {r.dataset}: {int(r.wrong)} of {int(r.searches)} searches wrong" for r in wrong.itertuples()]
 
@@ -114,18 +114,18 @@ _CPU = {"bfs": "sequential", "sssp": "dijkstra", "apsp": "dijkstra"}
 
 
 def table(measurements: Iterable[Cell]) -> Table:
-    """Medians of every cell, problem by problem and graph by graph; records and CSV are `cells`."""
+    """A line of medians per cell, by problem, then by graph; records and CSV are those of `cells`."""
     found = cells(measurements, full=True)
     cpu = {(r.problem, r.dataset): (r.ms, r.ready) for r in found.itertuples() if r.impl == _CPU[r.problem]}
     lines, foot = [], Footnotes()
     for r in found.itertuples():
         base, whole = cpu.get((r.problem, r.dataset), (None, None))
         lines.append([
-            r.dataset, r.problem, r.impl, _said("{:.0f}".format, r.trials, "0"), _said(ms, r.prepare), _said(ms, r.ms),
-            _said("{:,.0f}".format, r.steps), _said(short, 1000 * r.ms / r.steps if r.steps else None),
-            _said("{:,.0f}".format, r.launches), _said(ms, r.transfer), _said(short, r.rate / 1e6),
-            _said(short, base and base / r.ms), _said(ms, r.ready, BLANK),
-            _said(short, whole and whole / r.ready, _said(lambda _: "", r.ready, BLANK)),
+            r.dataset, r.problem, r.impl, _text("{:.0f}".format, r.trials, "0"), _text(ms, r.prepare), _text(ms, r.ms),
+            _text("{:,.0f}".format, r.steps), short(1000 * r.ms / r.steps if r.steps else None),
+            _text("{:,.0f}".format, r.launches), _text(ms, r.transfer), short(r.rate / 1e6),
+            short(base and base / r.ms), _text(ms, r.ready, BLANK),
+            short(whole and whole / r.ready) or _text(lambda _: "", r.ready, BLANK),
             foot.status(r.status, r.reason),
         ])  # fmt: skip
     notes = [
@@ -146,6 +146,6 @@ def table(measurements: Iterable[Cell]) -> Table:
     )  # fmt: skip
 
 
-def _said(text: Callable[[float], str], value: float | None, none: str = "") -> str:
-    """A value as text; `none` for None and NaN."""
+def _text(text: Callable[[float], str], value: float | None, none: str = "") -> str:
+    """A value as text, or `none` for None and NaN."""
     return none if value is None or value != value else text(value)

@@ -1,6 +1,6 @@
-"""The charts of the slides of Pathak et al. with ours beside: searches, shortest paths, all pairs, coarsening, rates.
+"""The charts in the slides of Pathak et al. with our results: searches, shortest paths, all pairs, coarsening, rates.
 
-Marks are medians over the trials of a cell, with their 95 % bootstrap intervals.
+A mark is the median over the trials of a cell, with its 95 % bootstrap interval.
 """
 
 from __future__ import annotations
@@ -20,51 +20,50 @@ _MILLION = 1e6
 
 
 def figures(measured: Iterable[Cell]) -> dict[str, Figure]:
-    """Every figure of a run by name; one without data has an empty form."""
+    """Every figure of a run by name; a figure without data has an empty form."""
     found = traversals.cells(measured, full=True)
     timed = found[found.ms.notna()]
-    times = {f"traversal-{problem}": timed[timed.problem == problem] for problem in traversals.PROBLEMS}
-    made = {name: (frame, _times(frame)) for name, frame in times.items()}
-    coarse = _coarsening(timed)
-    made["traversal-coarsening"] = coarse, _coarse(coarse)
-    rated = timed[timed.rate.notna()]
-    made["traversal-teps"] = rated, _rates(rated)
+    shown = [(f"traversal-{problem}", timed[timed.problem == problem], _times) for problem in traversals.PROBLEMS]
+    shown += [("traversal-coarsening", _coarsening(timed), _coarse)]
+    shown += [("traversal-teps", timed[timed.rate.notna()], _rates)]
     notes = {"traversal-sssp": "; ".join(traversals.wrong_shares(found))}
     return {
-        name: Figure(name, frame.drop(columns=list(traversals.MORE)), form, notes.get(name, ""))
-        for name, (frame, form) in made.items()
+        name: Figure(name, frame.drop(columns=list(traversals.MORE)), form(frame), notes.get(name, ""))
+        for name, frame, form in shown
     }
 
 
 def _times(frame: pandas.DataFrame) -> Marks:
-    """A line a graph, a mark an implementation."""
+    """A line per graph with a mark per implementation, in ms."""
     marks = [
         Mark(row.impl, row.ms, row.dataset, f"{row.impl} on {row.dataset}: {short(row.ms)} ms (95 %: "
              f"{short(row.low)} to {short(row.high)})", row.low, row.high)
         for row in frame.itertuples()
     ]  # fmt: skip
-    return _one(frame, marks, "ms")
+    return _by_implementation(frame, marks, "ms")
 
 
 def _rates(frame: pandas.DataFrame) -> Marks:
-    """A line a problem and graph, a mark an implementation, in million edges a second."""
+    """A line per problem and graph with a mark per implementation, in million edges a second."""
     marks = [
         Mark(row.impl, row.rate / _MILLION, f"{row.problem} {row.dataset}",
              f"{row.impl}, {row.problem} on {row.dataset}: {short(row.rate / _MILLION)} million edges a second",
              row.rate_low / _MILLION, row.rate_high / _MILLION)
         for row in frame.itertuples()
     ]  # fmt: skip
-    return _one(frame, marks, "million edges a second")
+    return _by_implementation(frame, marks, "million edges a second")
 
 
-def _one(frame: pandas.DataFrame, marks: list[Mark], unit: str) -> Marks:
-    """One panel, where there is a mark."""
+def _by_implementation(frame: pandas.DataFrame, marks: list[Mark], unit: str) -> Marks:
+    """One panel with a series per implementation; no panel if there are no marks."""
     panels = (Panel("", tuple(marks)),) if marks else ()
-    return Marks(panels, _order(frame.impl), Axis(unit), Axis(scale="names"), across=1)
+    names = tuple(sorted(set(frame.impl), key=traversals.rank))
+    return Marks(panels, names, Axis(unit), Axis(scale="names"), across=1)
 
 
 def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
-    """The coarsened cells with `factor` and `relative`, the time over that of factor 1 on the same graph."""
+    """The cells of the coarsened implementations, with `factor` and with `relative`, the time divided by that with
+    factor 1 on the same graph."""
     part = timed[timed.impl.str.startswith("coarsened-")].copy()
     part["factor"] = [int(impl.rpartition("-")[2]) for impl in part.impl]
     one = part[part.factor == 1].set_index("dataset").ms.to_dict()
@@ -73,19 +72,12 @@ def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _coarse(frame: pandas.DataFrame) -> Marks:
-    """A line a graph; the bounds are those of its time, over the median with one vertex a thread."""
+    """A line per graph of relative times, whose bounds are those of the time divided by the median with factor 1."""
     marks = [
         Mark(row.dataset, float(row.factor), row.relative, f"{row.dataset}, {row.factor} vertices a thread: "
              f"{row.relative:.2f}", row.low * row.relative / row.ms, row.high * row.relative / row.ms)
         for row in frame.itertuples()
     ]  # fmt: skip
     panels = (Panel("", tuple(marks)),) if marks else ()
-    y = Axis("time over that of one vertex a thread", "linear")
-    return Marks(
-        panels, tuple(dict.fromkeys(frame.dataset)), Axis("vertices a thread", "log2"), y, lines=True, across=1
-    )
-
-
-def _order(names) -> tuple[str, ...]:
-    order = traversals.ORDER
-    return tuple(sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name)))
+    x, y = Axis("vertices a thread", "log2"), Axis("time over that of one vertex a thread", "linear")
+    return Marks(panels, tuple(dict.fromkeys(frame.dataset)), x, y, lines=True, across=1)
