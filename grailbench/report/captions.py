@@ -1,6 +1,6 @@
-"""The figures that there are, in the order of a report: name to title and how to read it.
+"""The title and caption of every figure by its name, in the order of a report.
 
-A module of words alone, so that the command line knows their names without importing what draws them.
+The command line imports this module to know the names without importing the drawing code.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,11 +10,10 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.graph.store import atomic_file
 from grailbench.report import answer, measured, published, ranking
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.places import place
+from grailbench.report.places import place, save
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
 from grailbench.report.render.csv import csv
@@ -31,13 +31,16 @@ FOLDER = "report"
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gives, whatever problems it has cells of: who is fastest, all cells, the published tables that its
-    cells fit, the tables of other graphs, peers, the claims of Computation 2020 where the run takes that paper up, and
-    the table of each other problem.
+    """The tables of a run, whatever problems it has cells of.
 
-    `cells` are those of reachability. `whole` is False when tables were asked for by name: then it is those alone, with
-    every printed row. `left_out` are the published tables that no cell of the run fits; `unpaired` says which cells of
-    peers none of ours is like; `problems` are the tables of other problems.
+    tables    the published tables that the run's cells fit
+    others    the tables of graphs that are in no published table
+    peers     the comparisons with peers
+    left_out  names of the published tables that no cell of the run fits
+    claims    the checks of Computation 2020, if the run has that paper's graphs
+    problems  the tables of problems other than reachability
+    unpaired  sentences on the cells of peers that have no counterpart among our cells
+    whole     False if tables were asked for by name: then the report has only those, with every printed row
     """
 
     run: Run
@@ -56,7 +59,7 @@ class Report:
 
     @property
     def machine(self) -> str:
-        """The machine in a line."""
+        """The machine, in one line."""
         return machine(self.run.environment)
 
     @cached_property
@@ -71,17 +74,17 @@ class Report:
 
     @cached_property
     def rankings(self) -> list[ranking.Ranking]:
-        """The rankings of a run with peers."""
+        """The rankings, if the run has peers."""
         return ranking.rankings(self.cells) if self.whole else []
 
     @property
     def every_table(self) -> list[Filled]:
-        """The published tables, then the others."""
+        """The published tables, then those of other graphs."""
         return [*self.tables, *self.others]
 
     @cached_property
     def shown(self) -> list[Table]:
-        """Every table but that of all statistics, in the order in which they are shown."""
+        """Every table except `details`, in the order in which they are shown."""
         return [
             *map(ranking.table, self.rankings),
             *([measured.table(self.cells)] if self.whole and self.cells else []),
@@ -93,19 +96,18 @@ class Report:
 
     @cached_property
     def details(self) -> Table:
-        """One line a cell and phase, with the statistics of its trials; its CSV has the cells of reachability, whose
-        other tables have none of all cells."""
+        """One line per cell and phase, with the statistics of its trials; its CSV has the cells of reachability."""
         return measured.details(self.run.cells)
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
-        counts = {status: sum(c.status == status for c in self.run.cells) for status in STATUSES}
-        parts = [f"{n} {status}" for status, n in counts.items() if n]
+        counts = Counter(cell.status for cell in self.run.cells)
+        parts = [f"{counts[status]} {status}" for status in STATUSES if counts[status]]
         return f"{count(len(self.run.cells), 'cell')}: {', '.join(parts)}"
 
     @property
     def header(self) -> list[str]:
-        """The lines that say what the numbers are: machines, statistics, what a ratio means."""
+        """The lines on machines, statistics and the meaning of a ratio."""
         return [
             f"Measured on: {self.machine}",
             *disturbed(self.run.environment),
@@ -115,11 +117,11 @@ class Report:
         ]
 
     def _printed(self) -> list[str]:
-        """What stands beside print, where anything does."""
+        """What the printed numbers are and how to compare with them; nothing if the report shows none."""
         if not self.tables and not self.claims:
             return []
-        papers = [name in PAPER_TABLES for name in (table.name for table in self.tables)]
-        printed = "; ".join([published.THESIS, *([published.COMPUTATION] if any(papers) or self.claims else [])])
+        paper = self.claims or any(table.name in PAPER_TABLES for table in self.tables)
+        printed = "; ".join([published.THESIS, *([published.COMPUTATION] if paper else [])])
         return [
             f"Printed: {printed}, on {published.PRINTED_MACHINE}.",
             "Beside print, times are means over the trials, as print shows them. A ratio is measured / printed and "
@@ -127,7 +129,7 @@ class Report:
         ]
 
     def drifts(self) -> list[str]:
-        """A warning where the trials of a phase grew slower or faster as they went on; else nothing."""
+        """A warning if the trials of a phase became slower or faster over time; else nothing."""
         found = [s for cell in self.run.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
         drifted = sum(s.drift is not None for s in found)
         if not drifted:
@@ -138,23 +140,23 @@ class Report:
 def of_run(run: str | None, names: Iterable[str] = ()) -> Report:
     """The report on a run (a folder, a name or its beginning; None: the latest).
 
-    Raises InputError when there is no such run, else as `make`.
+    Raises InputError if there is no such run, and the errors of `make`.
     """
     return make(load(run), names)
 
 
 def check_measured(report: Report) -> None:
-    """Raises NothingMeasured when no cell of the run has a sound time."""
+    """Raises NothingMeasured if no cell of the run has a sound time."""
     if not any(cell.sound for cell in report.run.cells):
         raise NothingMeasured(f"{report.title}: no cell was measured ({report.status_counts()})")
 
 
 def make(run: Run, names: Iterable[str] = ()) -> Report:
-    """The report on a run. `names`: the tables to show, published ones with blank rows and all, or those of the run's
-    other problems; without names all that was measured, and of the published tables those that a cell of the run fits,
-    with the graphs of the run.
+    """The report on a run.
 
-    Raises NothingMeasured when there are no rows, InputError for a table of which there is no report.
+    `names` are the tables to show: published ones, with every printed row, or those of the run's other problems.
+    Without names the report has everything that was measured, and those published tables that a cell of the run fits,
+    with the graphs of the run only. Raises NothingMeasured if there are no rows, InputError for an unknown table.
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
@@ -193,15 +195,18 @@ def _problem_tables(run: Run) -> list[Table]:
 
 
 def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:
-    """Names of the tables that no cell of the run fits; those of the GPU only where one was asked."""
+    """Names of the tables that no cell of the run fits; those of the GPU only if the run has cells of a GPU."""
     gpu = thesis.on_gpu(found)
     asked = [t for t in built if t.name not in PAPER_TABLES and (gpu or t.name not in thesis.GPU_TABLES)]
     return [t.name for t in asked if not _belongs(t, found)]
 
 
 def _belongs(table: Filled, found: list[Cell]) -> bool:
-    """Whether a run without a wish shows a table: 2.1-2.3 with a graph of it, 2.4-2.6 with a cell that one of its
-    columns is of, 6.1-6.6 with a GPU's cell on a graph of it, the paper's when the run takes the paper up."""
+    """Whether the report on a run shows a table that was not asked for by name.
+
+    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
+    of the table, and those of Computation 2020 the graphs of that paper.
+    """
     if table.name in PAPER_TABLES:
         return computation.of_paper(found)
     own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
@@ -211,9 +216,9 @@ def _belongs(table: Filled, found: list[Cell]) -> bool:
 
 
 def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mapping | str]:
-    """Vertices and edges of the run's published graphs, or why they cannot be had.
+    """Vertices and edges of the run's published graphs, or the reason why they are unknown.
 
-    They are those of the file held here where its sha256 is that of the rows, else those that the rows say.
+    They are counted in the graph's file here if its sha256 is that of the rows; else they come from the rows.
     """
     wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
     printed = {dataset for name in wanted for dataset in published.table(name).rows}
@@ -245,7 +250,7 @@ def _counts(name: str, cell: Cell) -> Mapping | str:
 
 
 def disturbed(environment: Mapping) -> list[str]:
-    """A warning where the machine had other work as the run, or an earlier sitting of it, began; else nothing."""
+    """A warning if the machine was busy when the run, or an earlier sitting of it, began; else nothing."""
     sittings = (*environment.get("earlier", ()), environment)
     loads = [load for each in sittings if (load := busy(each))]
     if not loads:
@@ -254,8 +259,8 @@ def disturbed(environment: Mapping) -> list[str]:
 
 
 def show(report: Report, details: bool = False) -> Iterator:
-    """Lines and tables for the screen: the header, who is fastest, what was measured, each table with its notes, the
-    peers, and with `details` the statistics of every cell."""
+    """Lines and tables for the screen: the header, the answer, each table with its notes, and with `details` the
+    statistics of every cell."""
     yield from report.header
     if report.answer:
         yield from ("", f"{answer.TITLE}:", *report.answer)
@@ -276,7 +281,7 @@ def _not_here(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """The whole report as one Markdown page, all cells at its end."""
+    """The whole report as one Markdown page, with the statistics of all cells at its end."""
     parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
     if report.answer:
         lines = (f"  - {line.strip()}" if line.startswith(" ") else f"- {line}" for line in report.answer)
@@ -290,9 +295,12 @@ def as_markdown(report: Report) -> str:
 
 
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
-    """Write `report.md` and a CSV a table (`form` 'markdown', 'csv' or 'both'), or a LaTeX file a table ('latex'), into
-    `out`, by default the run's folder `report`, each file atomically; returns the paths: none of a recorded run without
-    `out`. `added` are tables that are written beside the report's, and stand in no `report.md`."""
+    """Write the report's files atomically and return their paths.
+
+    form   'markdown' (`report.md`), 'csv' or 'latex' (one file per table), or 'both' (Markdown and CSV)
+    out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
+    added  tables that get files too, but are not in `report.md`
+    """
     folder = place(report.run.folder, FOLDER, out)
     if folder is None:
         return []
@@ -302,16 +310,13 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
     if form == "latex":
         files |= _files([*report.shown, *added], "tex", lambda tables: "\n".join(map(latex, tables)))
     else:
-        told = [*report.shown, report.details] if form in ("csv", "both") else []
-        files |= _files([table for table in (*told, *added) if table.data is not None], "csv", csv)
-    for name, text in files.items():
-        with atomic_file(folder / name) as file:
-            file.write(text.encode())
-    return [folder / name for name in files]
+        shown = [*report.shown, report.details] if form in ("csv", "both") else []
+        files |= _files([table for table in (*shown, *added) if table.data is not None], "csv", csv)
+    return [save(folder / name, text.encode()) for name, text in files.items()]
 
 
 def _files(tables: Iterable[Table], ending: str, text: Callable[[list[Table]], str]) -> dict[str, str]:
-    """The text of each file that some tables have, by its name."""
+    """The text of each file, by its name; several tables may share a file."""
     groups: dict[str, list[Table]] = {}
     for table in tables:
         groups.setdefault(f"{table.file or table.name}.{ending}", []).append(table)

@@ -1,4 +1,4 @@
-"""Notes below a table that its cells refer to by number, so that each is said once."""
+"""Numbered notes below a table. Cells refer to a note by its number, so that its text appears only once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class Footnotes:
-    """Numbers notes in the order in which they first appear; the same note keeps its number."""
+    """Numbers notes in the order of their first use; equal notes have one number."""
 
     def __init__(self):
         self.numbers: dict[str, int] = {}
@@ -17,7 +17,7 @@ class Footnotes:
         return f" [{','.join(marks)}]" if marks else ""
 
     def status(self, word: str, reason: str | None) -> str:
-        """'skipped [1]', or the word alone where there is no reason."""
+        """'skipped [1]', or the word alone if there is no reason."""
         return word + self.mark([reason] if reason else [])
 
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the files of a report lie: beside its run, but never unasked beside a recorded one."""
+"""Where the files of a report are written: into the run's folder by default, but never into a recorded run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,31 @@ import subprocess
 from pathlib import Path
 
 from grailbench.bench import provenance
+from grailbench.errors import InputError
+from grailbench.graph.store import atomic_file
 
 WHY = "a recorded run, into which nothing is written unasked"
 
 
 def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
-    """The folder of a report's files: `out` where given, else the run's folder `name`, which a recorded run has not."""
+    """The folder of a report's files: `out` if given, else the subfolder `name` of the run; None for a recorded run."""
     if out is not None:
         return Path(out)
     return None if recorded(run) else Path(run) / name
 
 
+def save(path: Path, data: bytes) -> Path:
+    """Write a file atomically, and make its folders. Returns the path. Raises InputError if it cannot be written."""
+    try:
+        with atomic_file(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+    return path
+
+
 def recorded(run: Path) -> bool:
-    """True for a run in results/baselines of the checkout, and for one that has files which git tracks."""
+    """True for a run in results/baselines of the checkout, and for a run with files that git tracks."""
     if provenance.is_recorded(run := Path(run).resolve()):
         return True
     try:

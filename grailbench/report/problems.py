@@ -1,7 +1,6 @@
-"""What a report needs of each problem, in one place: what its phases are called, and which modules make its table and
-its figures.
+"""What a report needs to know of each problem: the names of its phases, and the modules with its table and figures.
 
-A problem that is not here has the table of all cells alone.
+A problem without an entry has only the table of all cells.
 """
 
 from __future__ import annotations
@@ -17,13 +16,14 @@ _PAPERS = "grailbench.report.papers."
 
 @dataclass(frozen=True)
 class Shown:
-    """A problem as reports show it.
+    """How reports show a problem.
 
-    ranked  the phases by which configurations are ranked, and what they are called: the last of a trial first, then
-            `ready`, then what counts where `ready` was not timed
-    tables  the module of papers whose `table(cells)` makes its table; problems of one module have one table. '' where
-            `measured.table` does
-    drawn   the module of papers whose `figures(cells)` makes its figures; those of reachability are of a report
+    ranked  the phases by which configurations are ranked, and their names in words: first the last phase of a trial,
+            then `ready`, then phases that are used if `ready` was not timed
+    tables  the module in `papers` whose `table(cells)` makes the table; problems with the same module share one table.
+            '' if `measured.table` makes it
+    drawn   the module in `papers` whose `figures(cells)` makes the figures; '' for none. Those of reachability are in
+            `run_figures`
     """
 
     ranked: Mapping[str, str]
@@ -32,12 +32,12 @@ class Shown:
 
     @property
     def table(self) -> Callable | None:
-        """The function that makes its table of cells."""
+        """The function that makes the table from cells."""
         return import_module(_PAPERS + self.tables).table if self.tables else None
 
     @property
     def figures(self) -> Callable | None:
-        """The function that makes its figures of cells."""
+        """The function that makes the figures from cells."""
         return import_module(_PAPERS + self.drawn).figures if self.drawn else None
 
 
@@ -56,5 +56,5 @@ SHOWN = {
 
 
 def shown(problem: str) -> Shown:
-    """What there is of a problem."""
+    """The entry of a problem, or one with its last phase and `ready` if it has none."""
     return SHOWN.get(problem) or Shown({contract.problem(problem).phases[-1]: problem, "ready": "from edges"})

@@ -1,4 +1,4 @@
-"""A table as data: what a report says, before it is known who reads it. `report.render` has the renderers."""
+"""A table as data, independent of its output format. `report.render` has the renderers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grailbench.runs import axes
 if TYPE_CHECKING:
     import pandas
 
-#: headers of columns of words, which stand on the left
+#: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",
          *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",
          "bound", "status")  # fmt: skip
@@ -21,18 +21,18 @@ WORDS = ("", "graph", "implementation", "configuration", "problem",
 class Table:
     """A table that any renderer takes.
 
-    name     what records call it: '2.4', 'cells', 'closure'
-    title    what stands above it
-    headers  of its columns; '' for one without
-    lines    its cells as text, a list a line
-    right    headers of right-aligned columns, those of numbers
-    keys     how many columns, the first ones, say what a line is about
-    ends     numbers of the lines that end a group of lines: a graph measured, printed and their ratio
+    name     its name in records: '2.4', 'cells', 'closure'
+    title    the heading above it
+    headers  of its columns; '' for a column without one
+    lines    its cells as text, one list per line
+    right    headers of the right-aligned columns, which hold numbers
+    keys     number of leading columns that identify a line
+    ends     indices of the lines that end a group, such as a graph's measured, printed and ratio lines
     notes    sentences below it
-    values   what each cell is sorted by (a number, a text, None), a list a line, where the texts do not say it
-    records  typed values: a dictionary a JSON object
-    file     name of its files, without their ending; tables of one file stand in it one after the other. '' for none
-    data     typed values of its CSV file, a row a line; None for a table that has no CSV file
+    values   sort keys of the cells (number, text or None), one list per line; None if the texts are the keys
+    records  typed values, one dictionary per JSON object
+    file     name of its files without the ending, '' for its own name; tables with the same name share a file
+    data     typed values of its CSV file; None if it has no CSV file
     """
 
     name: str
@@ -49,7 +49,7 @@ class Table:
     data: pandas.DataFrame | None = None
 
     def groups(self) -> list[list[list[str]]]:
-        """The lines, parted after each of `ends`."""
+        """The lines, split after each of `ends`."""
         found: list[list[list[str]]] = [[]]
         for number, line in enumerate(self.lines):
             found[-1].append(line)
@@ -59,6 +59,6 @@ class Table:
 
 
 def numbers(headers: Iterable[str], words: Iterable[str] = WORDS) -> frozenset[str]:
-    """The headers of columns of numbers: all but the first and those of words."""
+    """The headers of columns of numbers: all except the first column and the columns of `words`."""
     words = set(words)
     return frozenset(name for i, name in enumerate(headers) if i and name not in words)

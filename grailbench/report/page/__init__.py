@@ -1,8 +1,8 @@
-"""A run's report as one HTML file: no network, no outside fonts or scripts, and nothing in its data can run.
+"""A run's report as one HTML file. It needs no network, no outside fonts or scripts, and its data cannot run as code.
 
 The answer comes first, then tables and figures. Without JavaScript the page lacks only sorting, hints on touch, legends
-that hide their series, and other references in the heat map. Its content security policy allows its one style sheet and
-its one script, by their hashes. The same run gives the same file.
+that hide their series, and other references in the heat map. Its content security policy allows only its own style
+sheet and script, by their hashes. The same run always gives the same file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from markupsafe import Markup
 
 from grailbench import __version__
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file
 from grailbench.report import draw, stalls
 from grailbench.report.document import FOLDER, Report
 from grailbench.report.draw import style
 from grailbench.report.page import heat, sections
-from grailbench.report.places import WHY, place
+from grailbench.report.places import WHY, place, save
 from grailbench.report.render.html import templates
 from grailbench.runs.statistics import PENALTY
 
@@ -41,9 +40,9 @@ COLOURS = {
 
 
 def of_run(report: Report, file: str = "", reference: str | None = None, out: str | Path | None = None) -> Path:
-    """Write the page of a run; `file` '' is `report.html` in `out`, by default the run's folder `report`.
+    """Write the page of a run to `file`, by default to `report.html` in `out`, by default the run's `report` folder.
 
-    Raises InputError for a recorded run without `file` or `out`, else as `write`.
+    Raises InputError for a recorded run without `file` or `out`, and the errors of `write`.
     """
     folder = report.run.folder
     where = place(folder, FOLDER, out)
@@ -60,20 +59,16 @@ def write(
     phase: str = "query",
     profile: Path | None = None,
 ) -> Path:
-    """Write the page to `path`, atomically. Raises InputError when the name does not end in .html (a run was meant),
-    when it cannot be written, and for a reference that is none."""
+    """Write the page to `path`, atomically. Returns the path.
+
+    Raises InputError if the name does not end in .html (it may be the name of a run), if the file cannot be written,
+    and for an unknown reference.
+    """
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(
             "the name of an HTML file ends in .html", path=path, remedy="a run goes before: report RUN --html"
         )
-    text = page(report, reference, phase, profile)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
-    return path
+    return save(path, page(report, reference, phase, profile).encode())
 
 
 def page(
@@ -82,8 +77,10 @@ def page(
     phase: str = "query",
     profile: Path | None = None,
 ) -> str:
-    """The whole file as text. `profile`: a CSV of Nsight Compute. Raises InputError for one that cannot be read, and
-    for a reference that `figures.choose_reference` refuses."""
+    """The whole page as text. `profile` is a CSV of Nsight Compute.
+
+    Raises InputError if the profile cannot be read, and for a reference that `figures.choose_reference` refuses.
+    """
     sheet, script = _style(), _script()
     policy = (
         f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
@@ -96,7 +93,7 @@ def page(
 
 
 def _hash(text: str) -> str:
-    """What a content security policy calls a script or style sheet."""
+    """The source expression of a script or style sheet in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

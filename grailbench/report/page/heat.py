@@ -1,5 +1,7 @@
-"""The speed-up of every configuration on every graph, as numbers on tints; the page's script takes another reference
-or phase."""
+"""The heat map: the speed-up of every configuration on every graph, as numbers on tinted cells.
+
+The page's script recomputes it for another reference or phase.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,18 @@ from grailbench.runs.cells import Cell
 from grailbench.runs.rows import SOUND
 from grailbench.words import BLANK, short, times
 
-LEVELS = 20  #: tints from none to the deepest, each a class of the style sheet
+LEVELS = 20  #: number of tints, each a class of the style sheet
 
 
 class Tile(NamedTuple):
-    """A cell: its text, its classes, what a pointer shows, the median ms of each phase, whether the run lacks it, and
-    of a mean over what it is."""
+    """A cell of the map.
+
+    kind    its CSS classes
+    hint    the text that a pointer shows
+    times   median ms by phase, as text
+    absent  True if the run has no such cell
+    over    of a mean: the number of graphs
+    """
 
     text: str
     kind: str
@@ -28,7 +36,7 @@ class Tile(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A graph, or the means over graphs."""
+    """The tiles of one graph, or the means over graphs."""
 
     name: str
     tiles: list[Tile]
@@ -36,7 +44,7 @@ class Line(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """A line a graph, a column a configuration, in bodies that each end with their means."""
+    """The map: a line per graph and a column per configuration, in bodies that each end with a line of means."""
 
     configs: list[str]
     phases: list[str]
@@ -46,10 +54,10 @@ class Heat(NamedTuple):
 
 
 def heat(cells: Iterable[Cell], reference: str, phase: str, phases: Iterable[str]) -> Heat | None:
-    """The heat map of cells of one problem, None where no two can be compared.
+    """The heat map of the cells of one problem; None if no cell can be compared with the reference.
 
-    reference, phase  what the page shows first
-    phases            those that it may show
+    reference, phase  the ones that the page shows first
+    phases            the phases that a reader may choose
     """
     cells = figures.ordered(cells)
     frames = {name: figures.speedup(cells, reference, name) for name in dict.fromkeys([*phases, phase])}
@@ -78,7 +86,7 @@ def heat(cells: Iterable[Cell], reference: str, phase: str, phases: Iterable[str
 
 
 def rules() -> str:
-    """The style sheet's classes of the tints."""
+    """The CSS classes of the tints."""
     return "\n".join(f".t{i} {{ --depth: {0.55 * i / LEVELS:.4g}; }}" for i in range(1, LEVELS + 1))
 
 
@@ -92,7 +100,7 @@ def _tile(row, medians: list[tuple[str, float | None]]) -> Tile:
 
 
 def tint(ratio: float | None) -> tuple[str, str]:
-    """Text and classes of a speed-up; the page's script says the same of another reference."""
+    """The text and CSS classes of a speed-up; the page's script does the same for another reference."""
     if ratio is None or ratio != ratio:
         return BLANK, "none"
     kind, level = "faster" if ratio > 1 else "slower" if ratio < 1 else "same", round(style.depth(ratio) * LEVELS)

@@ -1,4 +1,4 @@
-"""What stands on a run's page: sections of blocks, in the order in which they are read."""
+"""The content of a run's page: sections of blocks, in reading order."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ MEANS = (
     f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
     "than those of another column are not to be compared with it."
 )
-#: a kind of block, which the template knows, and what it shows
+#: the kind of a block, as the template names it, and its content
 Block = tuple[str, object]
 
 
 class Section(NamedTuple):
-    """A part of the page with a heading; `name` is its address."""
+    """A part of the page with a heading; `name` is its HTML id."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ class Section(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """Blocks behind a line that unfolds them."""
+    """Blocks that unfold at a click on their summary."""
 
     summary: str
     blocks: list[Block]
@@ -51,8 +51,10 @@ class Folded(NamedTuple):
 
 
 def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
-    """The sections that have something to show: what the run comes to, then what it has of reachability, then of other
-    problems, then every cell. Raises InputError as `run_figures.of_report`."""
+    """The sections that have content: summary and ranking, reachability, other problems, all cells, environment.
+
+    Raises the errors of `run_figures.of_report`.
+    """
     cells, references = _tables([report.details]), _references(report, reference)
     found = [
         Section("summary", "Summary", list(_summary(report))),
@@ -92,7 +94,7 @@ def _reachability(report: Report, reference: str, phase: str, profile: Path | No
 
 
 def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[str, list[Block]]]:
-    """The name of each table of a problem other than reachability; the table, its figures, and the speed-ups."""
+    """Each table of a problem other than reachability: its name, and blocks of the table, figures and speed-ups."""
     names = [name for name in report.run.problems if name != USUAL]
     drawn = [figure for make in dict.fromkeys(shown(name).figures for name in names) if make and report.whole
              for figure in make(report.run.cells).values() if figure.drawable]  # fmt: skip
@@ -108,7 +110,7 @@ def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[s
 
 
 def _references(report: Report, wanted: str | None) -> dict[str, str]:
-    """The configuration of each problem that others are compared with. Raises InputError where `wanted` is of none."""
+    """The reference configuration of each problem. Raises InputError if no problem has the configuration `wanted`."""
     found, refused = {}, []
     for name in report.run.problems:
         cells = figures.ordered(report.run.of(name))
@@ -128,8 +130,8 @@ def _named(report: Report, names: Iterable[str]) -> list[Table]:
 
 
 def _tables(found: Iterable[Table], last: int = 0) -> list[Block]:
-    """Tables, and the data of each file below the last that it has. `last`: how many of their lines stay last when they
-    are sorted."""
+    """Blocks of tables; a link to the data of a CSV file stands below the last of its tables. When a table is sorted,
+    its `last` lines stay at the end."""
     found, blocks = list(found), []
     for table in found:
         blocks.append(("table", replace(table, ends=frozenset([len(table.lines) - last - 1])) if last else table))
@@ -144,7 +146,7 @@ def _figure(figure: Figure) -> list[Block]:
 
 
 def _headed(figure: Figure) -> list[Block]:
-    """A figure that has a heading of its own, and says why where it cannot be drawn."""
+    """A figure below a heading; if it cannot be drawn, its note says why."""
     return [("heading", figure.title), *(_figure(figure) or [("text", figure.note)])]
 
 
@@ -153,7 +155,7 @@ def _summary(report: Report) -> Iterator[Block]:
         yield "heading", answer.TITLE
         yield "answer", report.answer
         yield "heading", "What was measured"
-    lines = [line for line in report.header if line != report.status_counts()]  # that stands under the title
+    lines = [line for line in report.header if line != report.status_counts()]  # already below the title
     if any(cell.generated for cell in report.run.cells):
         lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
     if earlier := report.run.environment.get("earlier"):
@@ -175,7 +177,7 @@ def _summary(report: Report) -> Iterator[Block]:
 
 
 def _phases(figure: Figure) -> list[Block]:
-    """One line a graph and configuration: ms of each part and its share, the total, `ready`, the status."""
+    """One line per graph and configuration: ms and share of each part, the total, `ready`, the status."""
     if not figure.drawable:
         return []
     parts = [column for column in figure.frame.columns if column not in figures.HEAD]
@@ -209,7 +211,7 @@ def _speedup(figure: Figure, report: Report) -> list[Block]:
 
 
 def _counters(report: Report) -> list[Block]:
-    """One line a counted cell, one column a counter."""
+    """A table with one line per cell that has counters and one column per counter."""
     counted = [cell for cell in figures.ordered(report.cells) if cell.counters and cell.status != "wrong"]
     if not counted:
         return [("text", "The run has none: its implementations did not count their work.")]
@@ -224,7 +226,7 @@ def _environment(environment: Mapping) -> Iterator[Block]:
 
 
 def _facts(record: Mapping) -> list[tuple[str, str]]:
-    """What is known, a line a fact; what is empty is left out."""
+    """The names and values of a record that are not empty."""
     names = {"dirty": "uncommitted changes", "at": "began at"}
     pairs = [(names.get(key, key.removesuffix("_bytes").replace("_", " ")), _fact(key, record[key])) for key in record]
     return [(name, value) for name, value in pairs if value]
