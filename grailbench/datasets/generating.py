@@ -1,4 +1,4 @@
-"""What `grailbench generate` does, as records."""
+"""Generating and listing graphs for `grailbench generate`, as records."""
 
 from __future__ import annotations
 
@@ -11,24 +11,19 @@ from grailbench.datasets.imported import check_name
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate
-from grailbench.graph.generate.profiles import Profile, measure, save
+from grailbench.graph.generate.profiles import measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 
-TUNED_BY_ROUNDS = 1_000_000  # edges; larger graphs get a width only
+TUNED_BY_ROUNDS = 1_000_000  # edges; for larger graphs only the width is tuned
 
 
 def records(
-    names,
-    seed: int,
-    vertices: int | None,
-    degree: float | None,
-    window: int | None,
-    name: str | None,
-    compared: bool,
-):
-    """Generate and store; yield one record a graph: name, path, vertices, edges, seconds, differences.
+    names, seed: int, vertices: int | None, degree: float | None, window: int | None, name: str | None, compared: bool
+) -> Iterator[dict]:
+    """Generate and store graphs. Yields a record for each: name, path, vertices, edges, seconds, basis, differences.
 
-    Every name is checked before the first graph is made. Raises InputError.
+    All names are checked before the first graph is generated. Raises InputError for unknown names and for options
+    that do not go together.
     """
     model = next((model for model in ("random", "citations") if model in names), None)
     sized = len(names) == 1 and vertices is not None and degree is not None
@@ -41,17 +36,19 @@ def records(
     if not names:
         raise InputError("nothing to generate", remedy="name look-alikes, 'random' or 'citations'; --list shows them")
     if model == "random":
-        name = _free(name or f"random-n{vertices}-k{degree:g}-s{seed}")
+        name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
+        check_name(name, beside="imported")
         yield _record(lambda: generate.made_random(vertices, degree, seed, name), None)
         return
     if model == "citations":
-        name = _free(name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}")
+        name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
+        check_name(name, beside="imported")
         yield _record(lambda: generate.made_citations(vertices, degree, window, seed, name), None)
         return
     shapes = {each: _shape(each, seed) for each in names}
     for each, shape in shapes.items():
         if shape is None:
-            generate.profile_of(each)
+            generate.profile_of(each)  # raises InputError for an unknown name
     for each, shape in shapes.items():
         if shape is None:
             yield _record(lambda each=each: generate.made(each, seed), each if compared else None)
@@ -60,15 +57,9 @@ def records(
 
 
 def _shape(name: str, seed: int) -> generate.Shape | None:
-    """One of the closure report's graphs, with the seed given unless its name has one; None for other names."""
+    """A graph of the closure report, with the given seed unless its name has one; None for other names."""
     shape = generate.parse_shape(name)
     return replace(shape, seed=seed) if shape is not None and shape.seed == 1 else shape
-
-
-def _free(name: str) -> str:
-    """The name. Raises InputError when it is that of a known graph, ends in '-like' or is none for a file."""
-    check_name(name, beside="imported")
-    return name
 
 
 def _record(make, compare_as: str | None) -> dict:
@@ -88,30 +79,29 @@ def _record(make, compare_as: str | None) -> dict:
 
 
 def listing() -> Iterator[dict]:
-    """A record a look-alike: name, vertices and edges as printed, basis, positive rate, notes."""
+    """A record for each look-alike: name, vertices and edges as printed, basis, positive rate, notes."""
     for name in generate.look_alikes():
         profile = generate.profile_of(name)
-        if profile is None:
-            vertices, edges = generate.expected(name)
-            found = {"name": name, "vertices": vertices, "edges": edges, "basis": "printed"}
-            yield found | {"positive_rate": None, "notes": []}
-        else:
-            vertices, edges = profile.printed
-            found = {"name": name, "vertices": vertices, "edges": edges, "basis": profile.basis}
-            yield found | {"positive_rate": profile.positive_rate, "notes": list(profile.notes)}
+        vertices, edges = profile.printed if profile else generate.expected(name)
+        yield {
+            "name": name,
+            "vertices": vertices,
+            "edges": edges,
+            "basis": profile.basis if profile else "printed",
+            "positive_rate": profile.positive_rate if profile else None,
+            "notes": list(profile.notes) if profile else [],
+        }
 
 
 def profile_file(graph: str, folder: Path) -> Path:
-    """Measure a graph (a name the library knows), choose its knobs and write NAME.json to a folder."""
+    """Measure a graph that `open_graph` knows, tune the parameters of its look-alike, and write NAME.json to `folder`.
+
+    Returns the path of the file.
+    """
     opened = open_graph(graph)
     profile = measure(opened.dag, opened.name, f"sha256 {opened.sha256}")
-    profile = _tuned(profile)
+    if profile.edges:
+        profile = tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
     path = folder / f"{opened.name}.json"
     save(profile, path)
     return path
-
-
-def _tuned(profile: Profile) -> Profile:
-    if profile.edges == 0:
-        return profile
-    return tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)

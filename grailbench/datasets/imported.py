@@ -1,4 +1,4 @@
-"""A user's own graph under a name of its own: read, checked, condensed, kept in the cache."""
+"""Importing a user's graph: it is read, checked, condensed and stored in the cache under a name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
 
-_READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered")  # what of the meta makes two imports one
+_READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered")  # two imports with equal values are the same
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """An imported graph: where it lies, how it was read, what it is once condensed."""
+    """An imported graph: its stored file and metadata, how it was read, and its condensation."""
 
     name: str
     path: Path
@@ -30,12 +30,11 @@ class ImportResult:
     dag: Dag
 
     def record(self) -> dict:
-        """One flat record, as `grailbench import --json` prints it.
+        """The flat record that `grailbench import --json` prints.
 
-        `file_vertices` and `file_edges` are those of the file; `vertices` and `edges` are counted after
-        condensation, with the super-root, as everywhere. `ids`, `weights` and `notes` say in words which ids the
-        file has, what its weights are or why they are not used, and what else was done. Times are in ms, the rate in
-        MB of text a second.
+        `file_vertices` and `file_edges` are counted in the file, `vertices` and `edges` after condensation and with
+        the super-root. `ids`, `weights` and `notes` are texts: which ids the file has, what its weights are or why
+        they are not used, and what else was done. Times are in ms, the rate is in MB of text per second.
         """
         from grailbench.graph.profile import characteristics
 
@@ -49,10 +48,8 @@ class ImportResult:
             "duplicates": self.dag.duplicates,
             "loops": self.dag.loops,
             "format": self.reading.format,
-            **_said(self.reading),
-            "source": self.meta["source"],
-            "source_sha256": self.meta["source_sha256"],
-            "sha256": self.meta["sha256"],
+            **_described(self.reading),
+            **{name: self.meta[name] for name in ("source", "source_sha256", "sha256")},
             "read_ms": 1e3 * (self.reading.load_seconds + self.reading.parse_seconds),
             "mb_per_s": self.reading.mb_per_s,
         }
@@ -66,16 +63,17 @@ def import_graph(
     vertices: int | None = None,
     renumber: bool = False,
 ) -> ImportResult:
-    """Read a graph file, or a pipe, and keep it as `name`; from then on `open_graph(name)` opens it.
+    """Read a graph from a file or a pipe and store it as `name`, so that `open_graph(name)` opens it.
 
-    path      '-' is the standard input
-    format    one of `grailbench.graph.readers.FORMATS`, None to tell it from content and name
-    replace   whether a graph imported before under this name, from another file, gives way
-    vertices  the vertex count of an edge list, in a header's stead
-    renumber  whether the vertices of an edge list are the ids that occur, and no others
+    path      the file; '-' is the standard input
+    format    one of `grailbench.graph.readers.FORMATS`; None to detect it from content and name
+    replace   whether to replace a graph that was imported under this name from another file
+    vertices  the number of vertices of an edge list without a header
+    renumber  whether the vertices of an edge list are only the ids that occur in it
 
-    The name appears last: an import that fails, or is killed, leaves neither a name nor a file. Raises InputError when
-    the name is taken or no name, and when the file is at fault (file, line, remedy); TooLittleMemory.
+    The stored file appears at the very end, so an import that fails or is killed leaves nothing. Raises InputError
+    when the name is taken or not valid, or when the file is faulty (with file, line and remedy), and TooLittleMemory
+    when the graph does not fit.
     """
     from grailbench.graph.readers import read_source
     from grailbench.graph.readers.text import check_memory
@@ -85,30 +83,30 @@ def import_graph(
     stored = paths.cache_dir() / "imported" / f"{name}.npz"
     with files.opened(path) as source:
         reading = read_source(source, format, vertices, renumber)
-        read_as = {
-            "source_sha256": source.sha256,
-            "format": reading.format,
-            **({"vertices_stated": vertices} if vertices is not None else {}),
-            **({"renumbered": True} if renumber else {}),
-        }
+        read_as = {"source_sha256": source.sha256, "format": reading.format}
+        read_as |= {"vertices_stated": vertices} if vertices is not None else {}
+        read_as |= {"renumbered": True} if renumber else {}
     if not replace:
         _check_untaken(stored, name, read_as)
     check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
     dag = condensed(reading.graph)
-    said = {"name": name, "source": source.origin, **_said(reading), **read_as}
-    meta = save_graph(stored, reading.graph, said, reading.ids)
+    about = {"name": name, "source": source.origin, **_described(reading), **read_as}
+    meta = save_graph(stored, reading.graph, about, reading.ids)
     keep_dag(dag, meta["sha256"])
     return ImportResult(name, stored, meta, reading, dag)
 
 
-def _said(reading: Reading) -> dict:
+def _described(reading: Reading) -> dict:
     """What was read, in words."""
     return {"ids": reading.ids.describe(), "weights": reading.weights, "notes": list(reading.notes)}
 
 
 def check_name(name: str, beside: str = "generated") -> None:
-    """Raises InputError unless a user's graph may have this name: no dataset, no look-alike has it, and no graph in
-    the cache's folder `beside` ('generated' for an import, 'imported' for a generated one)."""
+    """Check the name of a user's graph.
+
+    Raises InputError when the name is not valid, belongs to a dataset, is reserved for look-alikes, or is that of a
+    graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
+    """
     from grailbench.datasets.registry import find
 
     if not _NAME.fullmatch(name):
@@ -123,8 +121,8 @@ def check_name(name: str, beside: str = "generated") -> None:
 
 
 def _check_untaken(stored: Path, name: str, read_as: dict) -> None:
-    """Raises InputError when the name is that of a graph from another file, or one that was read in another way; a
-    damaged one gives way."""
+    """Raise InputError when a graph of this name was imported from another file or read in another way. A damaged one
+    may be replaced."""
     from grailbench.graph.store import Damaged, read_meta
 
     if not stored.exists():

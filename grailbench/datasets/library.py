@@ -1,4 +1,4 @@
-"""A name to a condensed graph: real graphs that were fetched, generated ones, imported ones."""
+"""Opening graphs by name: real graphs that were fetched, generated graphs and imported graphs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from grailbench.graph.profile import characteristics
 
 @dataclass(frozen=True)
 class BenchGraph:
-    """A graph ready to be measured.
+    """A condensed graph, ready to be measured.
 
     kind       'real', 'synthetic' or 'imported'
     sha256     of the graph file for a real graph, of vertices and edges for the others
-    verified   whether a checksum of the registry vouches for it; None for graphs the registry does not know
+    verified   whether it was checked against a checksum of the registry; None for graphs outside the registry
     published_vertices, published_edges
-               as the thesis prints them, with the super-root; None where it does not
-    table      the thesis's table that has the graph ('2.1'); None for any other graph
+               as printed in the thesis, with the super-root; None where it prints none
+    table      the table of the thesis that has the graph ('2.1'); None for other graphs
     """
 
     name: str
@@ -44,79 +44,85 @@ class BenchGraph:
 
     @property
     def vertices(self) -> int:
-        """Number of vertices, the super-root counted."""
+        """Number of vertices, with the super-root."""
         return self.dag.vertices
 
     @property
     def edges(self) -> int:
-        """Number of edges as the thesis counts them."""
+        """Number of edges as the thesis counts them: with duplicates and those of the super-root."""
         return self.dag.printed_edges
 
     @property
     def roots(self) -> int:
-        """Number of vertices without parents before the super-root came."""
+        """Number of vertices without parents before the super-root was added."""
         return self.dag.roots.size
 
     @cached_property
     def ids(self) -> Ids:
-        """The ids of the file, from which original vertices are numbered; read when first asked for.
+        """The ids that the file uses for its vertices. They are read at the first access.
 
         Raises InputError when the file is no longer the one that was opened.
         """
-        return _ids_of(self)
+        from grailbench.graph.readers import read
+        from grailbench.graph.store import load_ids, read_meta
+
+        if self.kind == "real":
+            found = _same_file(self)
+            if found.form.format != "gra":
+                return read(found.path, found.form.format).ids
+        if self.kind != "imported":
+            return Counted(self.dag.component.size)
+        path = Location(self.name, self.kind).path
+        if read_meta(path)["sha256"] != self.sha256:
+            raise _changed(self)
+        return load_ids(path)
 
     @property
     def raw(self) -> Graph:
-        """The edges as the file has them, read anew. Raises InputError when it is no longer the one that was opened."""
-        return _edges_of(self)
+        """The edges of the file, read again. Raises InputError when it is no longer the one that was opened."""
+        from grailbench.graph.readers import read_graph
+        from grailbench.graph.store import load_graph
+
+        if self.kind != "real":
+            return load_graph(Location(self.name, self.kind).path)[0]
+        found = _same_file(self)
+        return read_graph(found.path, found.form.format)
 
 
 def open_graph(name: str) -> BenchGraph:
-    """The graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
+    """Open the graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
 
-    A graph whose name says how to generate it is generated and stored when it was not yet. Raises InputError when
-    nothing has the name, when a dataset was not fetched, or when a file changed since.
+    A graph that can be generated from its name is generated and stored if it is not stored yet. Raises InputError for
+    an unknown name, for a dataset that was not fetched, and for a file that changed since it was fetched.
     """
     from grailbench.graph.store import stored_dag
 
-    found = locate(name)
-    if found.dataset is not None:
-        return _real(found.dataset)
-    dag, meta = stored_dag(*_stored(found))
-    return BenchGraph(found.name, meta.get("title", found.name), found.kind, found.kind, meta["sha256"], None, dag)
+    place = locate(name)
+    if (dataset := place.dataset) is None:
+        dag, meta = stored_dag(*_stored(place))
+        return BenchGraph(place.name, meta.get("title", place.name), place.kind, place.kind, meta["sha256"], None, dag)
+    found = _held(dataset)
+    printed = dataset.printed(super_root=True)
+    return BenchGraph(
+        name=dataset.name,
+        title=dataset.title,
+        set=dataset.set,
+        kind="real",
+        sha256=found.sha256,
+        verified=found.verified,
+        dag=_dag(found),
+        published_vertices=printed and printed.vertices,
+        published_edges=printed and printed.edges,
+        table=dataset.table,
+    )
 
 
 def _stored(found: Location) -> tuple[Path, Graph | None]:
-    """Where a graph that is not real lies; with the graph, if it is generated now: its edges need not be read back."""
+    """The stored file of a graph that is not real, which is generated if it is missing; then also its edges, which
+    need not be read back."""
     from grailbench.graph.generate import made_by_name
 
     return (found.path, None) if found.here else made_by_name(found.name)
-
-
-def _ids_of(graph: BenchGraph) -> Ids:
-    from grailbench.graph.readers import read
-    from grailbench.graph.store import load_ids, read_meta
-
-    if graph.kind == "synthetic":
-        return Counted(graph.dag.component.size)
-    if graph.kind == "real":
-        found = _same_file(graph)
-        gra = found.form.format == "gra"
-        return Counted(graph.dag.component.size) if gra else read(found.path, found.form.format).ids
-    path = Location(graph.name, graph.kind).path
-    if read_meta(path)["sha256"] != graph.sha256:
-        raise _changed(graph)
-    return load_ids(path)
-
-
-def _edges_of(graph: BenchGraph) -> Graph:
-    from grailbench.graph.readers import read_graph
-    from grailbench.graph.store import load_graph
-
-    if graph.kind != "real":
-        return load_graph(Location(graph.name, graph.kind).path)[0]
-    found = _same_file(graph)
-    return read_graph(found.path, found.form.format)
 
 
 def _same_file(graph: BenchGraph) -> Held:
@@ -133,7 +139,7 @@ def _changed(graph: BenchGraph) -> InputError:
 
 @dataclass(frozen=True)
 class RawGraph:
-    """A graph as its file gives it, ready for a problem that does not condense; fields as in `BenchGraph`, and `ids`,
+    """A graph as in its file, for problems on graphs that are not condensed. Fields as in `BenchGraph`; `ids`,
     `weights` and `notes` as in `grailbench.graph.readers.Reading`."""
 
     name: str
@@ -148,37 +154,37 @@ class RawGraph:
 
     @property
     def vertices(self) -> int:
-        """Number of vertices of the file: no super-root."""
+        """Number of vertices of the file, without a super-root."""
         return self.graph.vertices
 
     @property
     def edges(self) -> int:
-        """Number of edges of the file, duplicates counted."""
+        """Number of edges of the file, with duplicates."""
         return self.graph.edges
 
     @property
     def roots(self) -> None:
-        """Not counted: there is no super-root."""
+        """None: roots are not counted where there is no super-root."""
         return None
 
     @property
     def raw(self) -> Graph:
-        """The edges as the file has them."""
+        """The edges of the file."""
         return self.graph
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: CSR of the edges, rows ascending, duplicates and self-loops kept."""
+        """int64[n + 1], int32[m]: CSR of the edges, each row in ascending order, with duplicates and self-loops."""
         return rows_of(self.graph)
 
     @property
     def weighted_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The same with int32[m] weights, where the file has some that serve; else None."""
+        """`rows` and int32[m] weights; None where the file has no weights that can be used."""
         return None if self.graph.weights is None else weighted_rows_of(self.graph)
 
 
 def open_raw(name: str) -> RawGraph:
-    """The raw graph of that name: whatever `open_graph` opens. Raises InputError as it does."""
+    """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
     from grailbench.graph.readers import read
     from grailbench.graph.store import load_graph, load_ids, read_meta
 
@@ -186,31 +192,31 @@ def open_raw(name: str) -> RawGraph:
     if (dataset := place.dataset) is None:
         path, graph = _stored(place)
         graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
-        what = place.name, meta.get("title", place.name), place.kind, meta["sha256"], None, graph, load_ids(path)
-        return RawGraph(*what, meta.get("weights"), tuple(meta.get("notes", ())))
-    found = _held(dataset)
-    read_ = read(found.path, found.form.format)
-    what = read_.graph, read_.ids, read_.weights, read_.notes
-    return RawGraph(dataset.name, dataset.title, "real", found.sha256, found.verified, *what)
+        title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
+        return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, load_ids(path), weights, notes)
+    file = _held(dataset)
+    got = read(file.path, file.form.format)
+    return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, got.graph, got.ids, got.weights,
+                    got.notes)  # fmt: skip
 
 
 def describe(dataset: Dataset) -> dict:
-    """What is measured and what is printed of a dataset, as one flat record.
+    """The measured and the printed characteristics of a dataset, as one flat record.
 
     name, title, set, table
     vertices, edges, distinct_edges, degree, levels, roots, sinks, max_in_degree, max_out_degree
-                    see `grailbench.graph.profile.characteristics`; None when not held
+                    see `grailbench.graph.profile.characteristics`; None when the file is not in the cache
     published_vertices, published_edges, published_degree, published_in
-                    as printed, with the super-root; None where no paper prints that
+                    as printed, with the super-root; None where no paper prints it
     file_vertices, file_edges; published_file_vertices, published_file_edges, published_file_in
-                    the same before the super-root
-    matches         whether vertices and edges equal every printed pair (known errata aside); None when not
-                    held or nothing is printed
+                    the same without the super-root
+    matches         whether vertices and edges equal every printed pair, except known errata; None when the file is
+                    not in the cache or nothing is printed
     verified, checked, sha256, archive_sha256, source
-                    of the file held; `checked` is one of `grailbench.datasets.fetch.CHECKS`
-    errata, notes   what is known to be wrong in print, and more
+                    of the file in the cache; `checked` is a key of `grailbench.datasets.fetch.CHECKS`
+    errata, notes   known errors in print, and other remarks
 
-    Raises InputError when the file held changed since it was fetched, or cannot be read.
+    Raises InputError when the file changed since it was fetched, or cannot be read.
     """
     found = cache.held(dataset)
     measured = None if found is None else _measured(found)
@@ -232,9 +238,9 @@ def describe(dataset: Dataset) -> dict:
 
 
 def matches(dataset: Dataset, measured: dict | None) -> bool | None:
-    """Whether `characteristics` equal every printed vertex and edge count, known errata aside.
+    """Whether the measured characteristics equal every printed vertex and edge count, except known errata.
 
-    None when nothing was measured or no sound row is printed.
+    None when nothing was measured or only errata are printed.
     """
     rows = [row for row in dataset.published if row.erratum is None]
     if measured is None or not rows:
@@ -243,40 +249,27 @@ def matches(dataset: Dataset, measured: dict | None) -> bool | None:
     return all((row.vertices, row.edges) == counts[row.super_root] for row in rows)
 
 
-_CHARACTERISTICS = (
-    "vertices",
-    "edges",
-    "distinct_edges",
-    "degree",
-    "levels",
-    "roots",
-    "sinks",
-    "max_in_degree",
-    "max_out_degree",
-)
+_CHARACTERISTICS = ("vertices", "edges", "distinct_edges", "degree", "levels", "roots", "sinks",
+                    "max_in_degree", "max_out_degree")  # fmt: skip
 
 
 def _before(measured: dict) -> tuple[int, int]:
-    """Vertices and edges before the super-root came."""
+    """Vertices and edges without the super-root."""
     return measured["vertices"] - 1, measured["edges"] - measured["roots"]
 
 
 def _published(dataset: Dataset) -> dict:
-    after, before = dataset.printed(super_root=True), dataset.printed(super_root=False)
+    rows = {"published": dataset.printed(super_root=True), "published_file": dataset.printed(super_root=False)}
+    fields = {"vertices": "vertices", "edges": "edges", "degree": "degree", "in": "where"}
     return {
-        "published_vertices": after and after.vertices,
-        "published_edges": after and after.edges,
-        "published_degree": after and after.degree,
-        "published_in": after and after.where,
-        "published_file_vertices": before and before.vertices,
-        "published_file_edges": before and before.edges,
-        "published_file_degree": before and before.degree,
-        "published_file_in": before and before.where,
+        f"{prefix}_{name}": row and getattr(row, attribute)
+        for prefix, row in rows.items()
+        for name, attribute in fields.items()
     }
 
 
 def _measured(found: Held) -> dict:
-    """The characteristics of a held graph, from its note when they were counted before."""
+    """The characteristics of a graph in the cache, taken from its note if they were computed before."""
     from grailbench.graph.store import FORMAT_VERSION
 
     version = f"{found.sha256}-v{FORMAT_VERSION}"
@@ -287,7 +280,7 @@ def _measured(found: Held) -> dict:
     try:
         cache.write_note(found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}})
     except OSError:
-        return measured  # a cache that cannot be written is read all the same
+        return measured  # the cache may be read-only
     return measured
 
 
@@ -298,25 +291,8 @@ def _dag(found: Held) -> Dag:
     return cached_dag(found.sha256, lambda: read_graph(found.path, found.form.format))
 
 
-def _real(dataset: Dataset) -> BenchGraph:
-    found = _held(dataset)
-    printed = dataset.printed(super_root=True)
-    return BenchGraph(
-        name=dataset.name,
-        title=dataset.title,
-        set=dataset.set,
-        kind="real",
-        sha256=found.sha256,
-        verified=found.verified,
-        dag=_dag(found),
-        published_vertices=printed and printed.vertices,
-        published_edges=printed and printed.edges,
-        table=dataset.table,
-    )
-
-
 def _held(dataset: Dataset) -> Held:
-    """The file of a dataset. Raises InputError when it was not fetched."""
+    """The file of a dataset in the cache. Raises InputError when it was not fetched."""
     found = cache.held(dataset)
     if found is None:
         raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")

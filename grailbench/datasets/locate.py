@@ -1,7 +1,7 @@
-"""What a name names: a graph of the registry, one that was imported or generated here, or one whose name says how to
-generate it.
+"""Resolving the name of a graph: a graph of the registry, an imported or generated graph, or a graph that can be
+generated from its name.
 
-This is the one place that decides. It opens, fetches, generates and stores nothing; `library` does.
+All names are resolved here. Nothing is opened, fetched, generated or stored here; `library` does that.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from grailbench.datasets.registry import LISTED, Dataset, find, registry, sets
 from grailbench.errors import InputError
 from grailbench.words import did_you_mean
 
-FOLDERS = {"synthetic": "generated", "imported": "imported"}  #: of the cache, by the kind of graph that each keeps
+FOLDERS = {"synthetic": "generated", "imported": "imported"}  #: folders of the cache by the kind of their graphs
 
 
 @dataclass(frozen=True)
 class Location:
-    """A graph by its one name.
+    """A graph by its canonical name.
 
-    kind     'real' (of the registry), 'synthetic' (generated) or 'imported'
+    kind     'real' (in the registry), 'synthetic' (generated) or 'imported'
     dataset  its entry in the registry; None for a graph that is not real
     """
 
@@ -33,20 +33,20 @@ class Location:
 
     @property
     def path(self) -> Path:
-        """Where its graph file lies, or would lie once it was fetched or generated."""
+        """The path of its graph file, whether the file exists or not."""
         if self.dataset is not None:
             return cache.local_file(self.dataset) or cache.graph_path(self.dataset, self.dataset)
         return paths.cache_dir() / FOLDERS[self.kind] / f"{self.name}.npz"
 
     @property
     def here(self) -> bool:
-        """Whether that file is there, whatever its content."""
+        """Whether the graph file exists. Its content is not checked."""
         return self.path.is_file()
 
     @property
     def vertices(self) -> int | None:
-        """Vertices of the raw graph, without the super-root, as far as they are known before it is fetched, generated
-        or read."""
+        """Number of vertices of the raw graph, without the super-root; None if it is not known before the graph is
+        fetched, generated or read."""
         from grailbench.graph import generate
         from grailbench.graph.store import read_meta
 
@@ -59,11 +59,11 @@ class Location:
         try:
             return read_meta(self.path)["vertices"]
         except (InputError, KeyError):
-            return None  # opening it will say what is wrong
+            return None  # opening the file reports what is wrong
 
 
 def locate(name: str) -> Location:
-    """What a name names. Raises InputError with the nearest names when it names nothing."""
+    """The graph of that name. Raises InputError with similar names when there is none."""
     if (found := look_up(name)) is not None:
         return found
     if Path(name).is_file():
@@ -72,7 +72,7 @@ def locate(name: str) -> Location:
 
 
 def look_up(name: str) -> Location | None:
-    """What a name names, or None. An imported graph may bear an alias of a dataset, but no dataset's name.
+    """The graph of that name, or None. The name of an imported graph may be an alias of a dataset, but not its name.
 
     Raises InputError for the name of a graph that cannot be generated, such as 'path-0'.
     """
@@ -90,7 +90,7 @@ def look_up(name: str) -> Location | None:
 
 
 def dataset_named(name: str) -> Dataset:
-    """The graph of the registry of that name or alias, however it is spelled. Raises InputError when there is none."""
+    """The graph of the registry with that name or alias, in any spelling. Raises InputError when there is none."""
     if (dataset := find(name)) is not None:
         return dataset
     found = locate(name)
@@ -98,13 +98,13 @@ def dataset_named(name: str) -> Dataset:
 
 
 def stored_here() -> list[str]:
-    """Names of the graphs that were generated or imported on this machine, by folder and name."""
+    """Names of the graphs that were generated or imported on this machine, sorted by folder and name."""
     found = [path.stem for folder in FOLDERS.values() for path in sorted((paths.cache_dir() / folder).glob("*.npz"))]
     return [name for name in found if name not in registry()]
 
 
 def available() -> list[str]:
-    """Names of graphs that can be opened now, real ones first; look-alikes among them, stored or not."""
+    """Names of the graphs that can be opened now, real ones first, with all look-alikes, stored or not."""
     from grailbench.graph.generate import look_alikes
 
     real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
@@ -120,13 +120,13 @@ def look_alike_of(name: str) -> str | None:
 
 
 def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
-    """The graphs of the registry that a user asked for, in printed order, each once.
+    """The selected graphs of the registry, in printed order, each once.
 
     names       names or aliases
-    set_names   sets, as in 'small-sparse'
-    everything  all of them
+    set_names   names of sets, such as 'small-sparse'
+    everything  whether to select all graphs
 
-    Without any of these, the graphs with a known checksum. Raises InputError on an unknown name or set.
+    Without any of these, the graphs with a known checksum. Raises InputError for an unknown name or set.
     """
     known = registry()
     if everything:

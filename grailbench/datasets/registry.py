@@ -1,7 +1,7 @@
-"""The registry: what graphs there are, where their files come from, and what the papers print of them.
+"""The registry: which graphs there are, the sources of their files, and what the papers print about them.
 
-One TOML a set in `datasets/`. Its keys are the fields of the models below; `archives` are files to download,
-`datasets` the graphs in them. `{file}` in a source stands for the archive's name.
+There is one TOML file for each set in `datasets/`. Its keys are the fields of the models below: `archives` are the
+files to download, `datasets` are the graphs in them. `{file}` in a source stands for the name of the archive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from grailbench import paths, settings
 from grailbench.errors import InputError
 
-LISTED = "'grailbench list datasets' shows them"  #: the remedy for a name that is like no other
+LISTED = "'grailbench list datasets' shows them"  #: the remedy for an unknown name without similar names
 _HEX64 = r"^[0-9a-f]{64}$"
 
 
@@ -25,17 +25,17 @@ class _Model(BaseModel):
 
 
 class Counts(_Model):
-    """Vertices and edges of a file as it stands, before the super-root; duplicate edges counted."""
+    """Numbers of vertices and edges of a file, without the super-root and with duplicate edges."""
 
     vertices: int = Field(gt=0)
     edges: int = Field(ge=0)
 
 
 class Printed(Counts):
-    """A row of a paper's table. The thesis counts the super-root and its edges, Computation 2020 does not.
+    """A row of a table in a paper. The thesis counts the super-root and its edges, Computation 2020 does not.
 
-    degree   as printed, digits and all
-    erratum  why the row is known to be wrong; such a row is shown, never held against a measurement
+    degree   with the digits as printed
+    erratum  why the row is known to be wrong; such a row is shown, but not compared with measurements
     """
 
     paper: Literal["thesis", "computation"]
@@ -57,10 +57,10 @@ class Printed(Counts):
 class Archive(_Model):
     """A file to download.
 
-    sha256    known because the file was at hand; only files with one are ever called verified
-    git_blob  id of the file in the GRAIL authors' repository (SHA-1 over 'blob <size>\\0' and the content):
-              enough to recognise a file whose sha256 nobody here computed; that is said, not called verified
-    sources   URLs or folders in the order they are tried; the set's own when absent
+    sha256    None where the file was never available; only files with one can be verified
+    git_blob  id of the file in the repository of the GRAIL authors (SHA-1 over 'blob <size>\\0' and the content); it
+              identifies a file without a known sha256, which does not count as verified
+    sources   URLs or folders in the order in which they are tried; those of the set if absent
     """
 
     file: str
@@ -71,12 +71,12 @@ class Archive(_Model):
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The sources with the file's name filled in."""
+        """The sources with the name of the file filled in."""
         return tuple(source.replace("{file}", self.file) for source in self.sources)
 
 
 class Form(_Model):
-    """A file that holds the graph.
+    """A file that contains the graph.
 
     archive  the file to download, a .gz or a .tar.gz
     member   path inside a .tar.gz
@@ -102,7 +102,7 @@ class Form(_Model):
 
 
 class Dataset(Form):
-    """A graph: its names, its files (itself, then `also`) and what is printed of it."""
+    """A graph: its names, its files (as a `Form` itself, then `also`) and its printed rows."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     title: str
@@ -122,29 +122,29 @@ class Dataset(Form):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Every URL or folder the graph may come from, in order."""
+        """All URLs and folders that may have the graph, in the order in which they are tried."""
         return tuple(url for form in self.forms for url in self.archives[form.archive].urls)
 
     @property
     def table(self) -> str | None:
-        """The thesis's table that has the graph ('2.1'), if any."""
+        """The table of the thesis that has the graph ('2.1'), if any."""
         return next((row.table for row in self.published if row.super_root), None)
 
     def printed(self, super_root: bool) -> Printed | None:
-        """The printed row with or without the super-root, sound rows before known errata."""
+        """The printed row with or without the super-root, preferably one that is no erratum; None if there is none."""
         rows = [row for row in self.published if row.super_root == super_root]
         return min(rows, key=lambda row: row.erratum is not None, default=None)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Everything a user may type for the graph, squeezed by `squeeze`."""
+        """All names that a user may type for the graph, normalized by `squeeze`."""
         files = [name for form in self.forms for name in (form.graph_file, Path(form.graph_file).stem)]
         files += [form.archive for form in self.forms if form.member is None]
         return frozenset(squeeze(name) for name in (self.name, *self.aliases, *files))
 
 
 class _File(_Model):
-    """A file of the registry: a set of graphs; `sources` are those of archives that name none."""
+    """A file of the registry: a set of graphs. `sources` are for archives without their own."""
 
     set: str
     title: str
@@ -155,12 +155,12 @@ class _File(_Model):
 
 
 def squeeze(name: str) -> str:
-    """Lower case, letters and digits only: what two spellings of a name have in common."""
+    """The lower-case letters and digits of a name, so that different spellings compare equal."""
     return re.sub(r"[^a-z0-9]", "", name.casefold())
 
 
 def registry() -> dict[str, Dataset]:
-    """Every graph by canonical name, in printed order. Raises InputError on a faulty TOML."""
+    """All graphs by canonical name, in printed order. Raises InputError for a faulty TOML file."""
     return load(paths.datasets_dir())
 
 
@@ -173,12 +173,12 @@ def sets() -> dict[str, list[Dataset]]:
 
 
 def find(name: str) -> Dataset | None:
-    """The graph of that name or alias, however it is spelled; None when there is none."""
+    """The graph with that name or alias, in any spelling; None when there is none."""
     known = registry()
     if name in known:
         return known[name]
     wanted = squeeze(name)
-    # 'Citeseer' is the small graph, though 'citeseer.scc.gra' is the large one: canonical names first.
+    # Canonical names first: 'Citeseer' is the small graph, although 'citeseer.scc.gra' is a file of the large one.
     return next((d for d in known.values() if squeeze(d.name) == wanted), None) or next(
         (d for d in known.values() if wanted in d.names), None
     )
@@ -186,7 +186,7 @@ def find(name: str) -> Dataset | None:
 
 @cache
 def load(folder: Path) -> dict[str, Dataset]:
-    """Read every TOML of a folder. Raises InputError naming the file that is faulty or takes a name twice."""
+    """Read all TOML files of a folder. Raises InputError naming a file that is faulty or uses a name twice."""
     read = [(path, _read(path)) for path in sorted(folder.glob("*.toml"))]
     known: dict[str, Dataset] = {}
     owner: dict[str, str] = {}
@@ -202,7 +202,7 @@ def load(folder: Path) -> dict[str, Dataset]:
 
 
 def _read(path: Path) -> tuple[int, list[Dataset]]:
-    found = settings.read(path, _File, _spread)
+    found = settings.read(path, _File, _fill_in)
     for dataset in found.datasets:
         for form in dataset.forms:
             if form.archive not in found.archives:
@@ -210,8 +210,8 @@ def _read(path: Path) -> tuple[int, list[Dataset]]:
     return found.position, found.datasets
 
 
-def _spread(raw: dict) -> None:
-    """Write into each archive and dataset of a file what the file says once for all."""
+def _fill_in(raw: dict) -> None:
+    """Copy the values that a file gives once, for the whole set, into each of its archives and datasets."""
     archives, datasets = raw.get("archives"), raw.get("datasets")
     for file, fields in archives.items() if isinstance(archives, dict) else ():
         if isinstance(fields, dict):
