@@ -144,9 +144,9 @@ def test_plan_prints_the_cells_that_run_executes(process, tmp_path):
     ("impl", "count", "warned"), [("gpu", 100_000, True), ("gpu", 1000, False), ("dfs", 100_000, False)]
 )
 def test_who_simulates_many_queries_is_told_of_count(diamond, impl, count, warned):
-    from grailbench.bench.runner import _patience
+    from grailbench.bench.runner import _slow_simulation
 
-    told = _patience(make_plan(Config.model_validate(
+    told = _slow_simulation(make_plan(Config.model_validate(
         {"experiment": [{"datasets": [diamond], "implementations": [impl], "count": count}]}
     )))  # fmt: skip
     assert (told is not None and "100,000 queries: --count 1000" in told) == warned

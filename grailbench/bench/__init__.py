@@ -1,1 +1,1 @@
-"""Running a matrix of cells, verified before timed, and keeping the rows."""
+"""The harness: runs a matrix of cells, verifies each before it is timed, and stores the rows."""

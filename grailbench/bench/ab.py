@@ -1,9 +1,9 @@
-"""Two commits of this checkout against each other, their trials interleaved.
+"""Comparing two commits of this checkout, with their trials interleaved.
 
-Each commit is put into a git worktree of its own, in a temporary folder, and runs as a process of its own that imports
-its package from there; interpreter, dependencies and the cache of graphs are those of the caller. The two take turns,
-a block of trials each (A B, B A, A B, ...), so that a machine that drifts moves both. What comes of it are two ordinary
-run folders. Worktrees and processes are gone afterwards, also after Ctrl-C.
+Each commit is checked out into its own git worktree in a temporary folder. Its runs are separate processes that import
+the package from there, with the interpreter, the dependencies and the graph cache of the caller. The commits take turns
+with blocks of trials (A B, B A, A B, ...), so that a drift of the machine affects both alike. The results are two
+ordinary run folders. Worktrees and processes are removed at the end, also after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")
 _PROGRAM = ".".join(ENTRY.with_suffix("").parts)
 PATIENCE_SECONDS = 10.0
-_CHECK_FAILED = "error: "  # begins the last words of a run with code 1: cells are wrong or failed, and the rows say so
+_CHECK_FAILED = "error: "  # starts the last line of a run with exit code 1 that has rows with wrong or failed cells
 
 
 @dataclass(frozen=True)
 class Revision:
-    """One side: what the user called it, its commit, its worktree, and the folder of its run."""
+    """One of the two commits: its name as the user gave it, its hash, its worktree, and the folder of its run."""
 
     side: str
     name: str
@@ -58,15 +58,18 @@ def ab(
     fetch: bool = True,
     repo: Path | None = None,
 ) -> tuple[Path, Path]:
-    """Run both revisions and return the folders of their runs: `out`/a and `out`/b, or two in results/runs.
+    """Run both revisions. Returns the folders of their runs: `out`/a and `out`/b, or two in results/runs.
 
-    `flags`: fields of an experiment, and `config`, as `config_from_flags` takes them; every cell has the trials that
-    they name, else the most that the config gives any cell, split into `rounds` blocks. `repo`: the checkout, by
-    default the one this package runs from. Raises InputError for flags that do not hold, an unknown revision, a
-    revision that cannot run, or a folder that holds a run; Interrupted after Ctrl-C.
+    flags   fields of an experiment, and `config`, as `config_from_flags` takes them. Every cell gets the largest number
+            of trials that any cell has, split into `rounds` blocks
+    note    called with messages for the user
+    repo    the checkout; by default the one that this package runs from
+
+    Raises InputError for wrong flags, an unknown revision, a revision that cannot run, or a folder that contains a
+    run, and Interrupted after Ctrl-C.
     """
     trials = max(cell.trials for cell in make_plan(config_from_flags(**flags)).cells)
-    words = [*_words(flags), *([] if fetch else ["--no-fetch"])]
+    arguments = [*_arguments(flags), *([] if fetch else ["--no-fetch"])]
     repo = repository(repo)
     commits = [commit_of(repo, name) for name in names]
     runs = _folders(out, commits)
@@ -77,15 +80,15 @@ def ab(
     try:
         with prompt_interrupts(lambda: None, leave=False), worktrees(repo, commits) as trees:
             sides = [Revision(*each) for each in zip("AB", names, commits, trees, runs, strict=True)]
-            _take_turns(sides, words, trials, min(rounds, trials), note)
+            _take_turns(sides, arguments, trials, min(rounds, trials), note)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted: finished trials are kept in {runs[0]} and {runs[1]}") from None
     return runs[0], runs[1]
 
 
-def _words(flags: dict) -> list[str]:
-    """Fields of an experiment as the flags of `grailbench run`; files by their absolute path."""
-    words = []
+def _arguments(flags: dict) -> list[str]:
+    """Fields of an experiment as command-line arguments of `grailbench run`, with absolute paths of files."""
+    arguments = []
     for name, value in flags.items():
         flag = flag_name(name)
         for each in value if isinstance(value, list | tuple) else [value]:
@@ -93,12 +96,12 @@ def _words(flags: dict) -> list[str]:
                 each = config_path(each).resolve()
             elif name == "queries" and Path(each).is_file():
                 each = Path(each).resolve()
-            words += [] if each is None or name == "trials" else [flag, str(each)]
-    return words
+            arguments += [] if each is None or name == "trials" else [flag, str(each)]
+    return arguments
 
 
 def repository(repo: Path | None = None) -> Path:
-    """The checkout whose commits are compared. Raises InputError when there is none, or no git."""
+    """The checkout whose commits are compared. Raises InputError when there is no checkout or no git."""
     root = repo or paths.checkout()
     if root is None:
         raise InputError("grailbench runs from an installed package", remedy="run it from a git checkout")
@@ -111,7 +114,7 @@ def repository(repo: Path | None = None) -> Path:
 
 
 def commit_of(repo: Path, name: str) -> str:
-    """The full hash of a revision. Raises InputError when there is none of that name, or nothing in it to run."""
+    """The full hash of a revision. Raises InputError when it does not exist or has no program to run."""
     commit = None if name.startswith("-") else _git(repo, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if not commit:
         raise InputError(f"no revision {name!r}", path=repo, remedy="'git log --oneline' and 'git branch' show them")
@@ -125,12 +128,10 @@ def _folders(out: str | os.PathLike | None, commits: list[str]) -> list[Path]:
         folders = [Path(out).resolve() / side for side in "ab"]
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-        folders = [
-            paths.runs_dir() / f"{stamp}-ab-{commit[:7]}-{side}" for commit, side in zip(commits, "ab", strict=True)
-        ]
+        names = [f"{stamp}-ab-{commit[:7]}-{side}" for commit, side in zip(commits, "ab", strict=True)]
+        folders = [paths.runs_dir() / name for name in names]
     for folder in folders:
-        if (folder / results.ROWS).exists() or (folder / results.PLAN).exists():
-            raise InputError("holds a run already", path=folder, remedy="choose another --out")
+        results.require_no_run(folder, remedy="choose another --out")
     return folders
 
 
@@ -139,7 +140,7 @@ def _folders(out: str | os.PathLike | None, commits: list[str]) -> list[Path]:
 
 @contextmanager
 def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
-    """A worktree of each commit in a temporary folder; both are removed at the end, whatever happened."""
+    """Make a worktree of each commit in a temporary folder. Both are removed at the end, also after an error."""
     temporary = Path(tempfile.mkdtemp(prefix="grailbench-ab-"))
     trees = [temporary / side for side in "ab"]
     try:
@@ -149,7 +150,7 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
                 raise InputError(f"git worktree add failed: {_last_line(done.stderr)}", path=repo)
         yield trees
     finally:
-        with _deaf():
+        with _interrupts_ignored():
             removed = [_run_git(repo, "worktree", "remove", "--force", str(tree)).returncode == 0 for tree in trees]
             shutil.rmtree(temporary, ignore_errors=True)
             if not all(removed):
@@ -157,13 +158,13 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
 
 
 def _git(repo: Path, *words: str) -> str | None:
-    """What git prints, stripped; None when it fails."""
+    """The output of git, stripped; None when it fails."""
     done = _run_git(repo, *words)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _run_git(repo: Path, *words: str) -> subprocess.CompletedProcess:
-    """Git in a session of its own, which a Ctrl-C in the terminal does not reach, and without the checkout's hooks."""
+    """Run git without the hooks of the checkout, and in a new session, so that a Ctrl-C does not reach it."""
     command = ["git", "-C", str(repo), "-c", f"core.hooksPath={os.devnull}", *words]
     return subprocess.run(command, capture_output=True, text=True, start_new_session=True)
 
@@ -176,28 +177,28 @@ def _take_turns(sides: list[Revision], flags: Sequence[str], trials: int, rounds
         upto = trials * (turn + 1) // rounds
         for side in sides if turn % 2 == 0 else reversed(sides):
             began = monotonic()
-            _block(side, flags, upto, first=turn == 0)
+            _run_block(side, flags, upto, first=turn == 0)
             note(f"round {turn + 1} of {rounds}: {side}, {upto} of {trials} trials, {monotonic() - began:.0f} s")
 
 
-def _block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> None:
-    """Bring one side's run up to that many trials. Raises InputError with its own words when it cannot."""
+def _run_block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> None:
+    """Continue the run of one revision up to `upto` trials. Raises InputError with its last message when it fails."""
     side.run.mkdir(parents=True, exist_ok=True)
     where = ["--out", str(side.run)] if first else [f"--resume={side.run}"]
     command = [sys.executable, "-m", _PROGRAM, "run", *flags, "--trials", str(upto), *where]
     with open(side.run / LOG, "ab") as log:
         log.write(f"$ {' '.join(command[1:])}\n".encode())
         log.flush()
-        code = _child(command, side.tree, log)
-    said = _last_line((side.run / LOG).read_text(encoding="utf-8", errors="replace"))
-    if code != 0 and not (code == 1 and said.startswith(_CHECK_FAILED)):  # a crash of Python itself ends with 1 too
-        raise InputError(f"{side}: run ended with exit code {code}: {said}", path=side.run / LOG)
+        code = _run_child(command, side.tree, log)
+    last = _last_line((side.run / LOG).read_text(encoding="utf-8", errors="replace"))
+    if code != 0 and not (code == 1 and last.startswith(_CHECK_FAILED)):  # an unexpected exception also gives code 1
+        raise InputError(f"{side}: run ended with exit code {code}: {last}", path=side.run / LOG)
     if first:
         _check_origin(side)
 
 
-def _child(command: list[str], tree: Path, log) -> int:
-    """Run a process in the tree until it ends; an interrupt ends it, politely first."""
+def _run_child(command: list[str], tree: Path, log) -> int:
+    """Run a process in the worktree and return its exit code. On an interrupt it gets SIGINT, and later SIGKILL."""
     child = subprocess.Popen(
         command, cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         start_new_session=True,
@@ -205,11 +206,11 @@ def _child(command: list[str], tree: Path, log) -> int:
     try:
         return child.wait()
     finally:
-        with _deaf():
-            for word in (signal.SIGINT, signal.SIGKILL):
+        with _interrupts_ignored():
+            for number in (signal.SIGINT, signal.SIGKILL):
                 if child.poll() is not None:
                     break
-                os.killpg(child.pid, word)
+                os.killpg(child.pid, number)
                 try:
                     child.wait(PATIENCE_SECONDS)
                 except subprocess.TimeoutExpired:
@@ -217,9 +218,9 @@ def _child(command: list[str], tree: Path, log) -> int:
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    """The caller's environment, with the tree's package first and the caller's cache of graphs.
+    """The environment of the caller, with the worktree first on the Python path and with the graph cache of the caller.
 
-    A folder of compiled kernels that this process chose for its own code is left out: each tree chooses its own.
+    NUMBA_CACHE_DIR is removed where this process set it for its own code: each worktree has its own compiled kernels.
     """
     env = dict(os.environ)
     chosen, own = env.get("NUMBA_CACHE_DIR"), Path(__file__).resolve().parents[1]
@@ -231,7 +232,7 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def _check_origin(side: Revision) -> None:
-    """Make sure that the package that ran is that of the tree. Raises InputError when another one was imported."""
+    """Raise InputError when the package that ran was not the one in the worktree."""
     ran = results.read_environment(side.run).get("commit")
     if ran is not None and ran != side.commit:
         raise InputError(f"{side}: the package of commit {ran[:12]} was imported instead", path=side.run)
@@ -241,13 +242,13 @@ def _check_origin(side: Revision) -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Hear no interrupt while cleaning up."""
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore interrupts while cleaning up."""
     before = {}
     try:
         for number in INTERRUPTS:
             before[number] = signal.signal(number, signal.SIG_IGN)
-    except ValueError:  # not the main thread: signals go elsewhere
+    except ValueError:  # only the main thread receives signals
         before.clear()
     try:
         yield

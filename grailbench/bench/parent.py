@@ -1,6 +1,6 @@
-"""A process that ends when the one that started it does, however that dies and whatever it is at itself.
+"""Ending a process when its parent process has ended, however the parent ended.
 
-Nothing heavy is imported here: this is the first thing that such a process does.
+This runs first in a new process, so it imports only cheap modules.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import sys
 import threading
 
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 def end_with(parent: int, threads: bool = True) -> None:
-    """Have this process killed once `parent`, which started it, is no more; at once when that is so already.
+    """Kill this process once its parent process, of id `parent`, has ended; at once when it already has.
 
-    Linux does so by itself, in the middle of a compiled call too. Elsewhere a thread looks every half a second, unless
-    `threads` are not wanted, and is heard when such a call returns.
+    Linux does this itself, also during a compiled call. On other systems, if `threads` is true, a thread checks
+    every half second; it cannot act during a compiled call.
     """
     asked = _ask_the_system()
     if os.getppid() != parent:
@@ -29,7 +29,7 @@ def end_with(parent: int, threads: bool = True) -> None:
 
 
 def _ask_the_system() -> bool:
-    """Ask for SIGKILL on the parent's death; False where there is no such thing."""
+    """Ask the system for a SIGKILL when the parent ends. Returns False where that is not supported."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -42,5 +42,5 @@ def _ask_the_system() -> bool:
 def _watch(parent: int) -> None:
     waiting = threading.Event()
     while os.getppid() == parent:
-        waiting.wait(_LOOK_SECONDS)
+        waiting.wait(_POLL_SECONDS)
     os._exit(1)

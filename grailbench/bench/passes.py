@@ -1,4 +1,4 @@
-"""What a cell does, in whichever process it lives: a pass to be verified, and timed ones."""
+"""The passes of a cell, in any process: one that is verified, and the timed ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grailbench.graph.csr import Graph
 
 @dataclass(frozen=True)
 class Measured:
-    """One trial: milliseconds by (under, phase), the checksum of the answers, and the problem's rate, if any."""
+    """One trial: milliseconds by (under, phase), the checksum of the answers, and the rate if the problem has one."""
 
     phases: dict[tuple[str, str], float]
     checksum: str
@@ -23,12 +23,12 @@ class Measured:
 
 
 def prime(cell: Cell) -> None:
-    """Have the kernels that trials run compiled or loaded. Raises what the implementation raises."""
+    """Compile or load the kernels that the trials run. Raises what the implementation raises."""
     problem(cell.problem).prime(implementation(cell.impl, cell.problem), cell.params, cell.from_edges)
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
-    """One pass on what the problem gives, to be judged. Raises what the implementation raises."""
+    """Make the pass that is verified, on the data of the problem. Raises what the implementation raises."""
     peaks.restart()
     return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, asked, _peaks)
 
@@ -38,8 +38,10 @@ def _peaks() -> dict[str, int | None]:
 
 
 def freeze(first: bool) -> None:
-    """What this process holds now, compilers and kernels above all, is not looked at before every pass. `first` on a
-    graph also lets go of what was held for the graph before."""
+    """Exclude all current objects, mainly compilers and kernels, from the garbage collections before each pass.
+
+    `first` is True at the first call on a graph: objects of the previous graph are then collected first.
+    """
     if first:
         gc.unfreeze()
     gc.collect()
@@ -47,7 +49,7 @@ def freeze(first: bool) -> None:
 
 
 def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
-    """One timed pass, with `from_edges` also from edges; nothing that it built outlives the call."""
+    """Make one timed pass, also from edges if the cell has `from_edges`. All that it built is freed afterwards."""
     impl, params = implementation(cell.impl, cell.problem), cell.params
     timer = PhaseTimer(tidy=peaks.release)
     gc.collect()

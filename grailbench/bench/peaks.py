@@ -1,10 +1,9 @@
-"""What a process has taken of the memory of host and device, measured.
+"""The peak memory of a process, on the host and on devices.
 
-Host: the peak of the process's resident set as the kernel counts it (VmHWM). It holds the interpreter, the libraries
-and whatever the process has compiled, so it says something of a cell only in a process of the cell's own
-(`bench.processes`); with interpreter and libraries alone it is 0.1 to 0.2 GiB.
+Host: the peak of the resident set as Linux counts it (VmHWM). It includes the interpreter, the libraries (0.1 to
+0.2 GiB together) and compiled code, so it describes a cell only if the cell has its own process (`bench.processes`).
 
-Device: the high-water mark of our allocator (`device.memory`).
+Device: the peak of the memory allocated for device arrays (`device.memory`).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import resource
 import sys
 from contextlib import suppress
 
-FIRST_TO_GO = 900  # of 1,000: whom Linux kills first when memory runs out
+OOM_SCORE = 900  # of 1,000: Linux first kills the process with the highest score when memory runs out
 
 
 def host_peak() -> int:
-    """Bytes that this process had resident at most so far."""
+    """The largest resident set of this process so far, in bytes."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
         for line in status:
             if line.startswith("VmHWM:"):
@@ -27,33 +26,33 @@ def host_peak() -> int:
 
 
 def device_peak() -> int | None:
-    """Bytes that this process's arrays took of devices at most since `restart`; None when it has used none."""
+    """The most bytes that the device arrays of this process took since `restart`; None without a device."""
     meter = _meter()
     return None if meter is None else meter.peak()
 
 
 def restart() -> None:
-    """Let the device's high-water mark begin at what is held now."""
+    """Reset the device peak to the memory that is allocated now."""
     meter = _meter()
     if meter is not None:
         meter.restart()
 
 
 def release() -> None:
-    """Give device arrays back that were dropped: numba keeps some, which an idle process should not."""
+    """Free the memory of deleted device arrays, of which numba keeps some."""
     meter = _meter()
     if meter is not None:
         meter.release()
 
 
 def be_killed_first() -> None:
-    """Where memory runs out, let the system kill this process and not the run."""
+    """Make the system kill this process, and not the run, when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
-        score.write(str(FIRST_TO_GO))
+        score.write(str(OOM_SCORE))
 
 
 def _meter():
-    """`device.memory` where CUDA is in use in this process; nothing is imported for its sake."""
+    """The module `device.memory` if this process uses CUDA, else None. CUDA is not imported for it."""
     if "grailbench.device.gateway" not in sys.modules:
         return None
     from grailbench.device import memory

@@ -1,8 +1,8 @@
-"""From a config file or flags to the exact list of cells that a run executes.
+"""Plans: the list of cells that a run executes, made from a config file or from flags.
 
-A config is TOML: `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
+A config is a TOML file with `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
 `Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, order, query set, seed).
-Axes that an implementation does not obey (`Implementation.axes`) collapse, so that no cell is measured twice.
+Axes that an implementation does not have (`Implementation.axes`) are left out, so that no cell is measured twice.
 """
 
 from __future__ import annotations
@@ -37,34 +37,33 @@ from grailbench.errors import InputError
 from grailbench.runs import axes
 
 
-def _listed(value):
+def _as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def _of_problem(value, info: ValidationInfo):
-    """A value of an axis as the experiment's problem spells it."""
+def _check_value(value, info: ValidationInfo):
+    """A value of an axis, checked and normalized by the problem of the experiment."""
     try:
         return problem(info.data.get("problem", USUAL)).value(info.field_name, value)
     except InputError as error:
         raise ValueError(str(error)) from None
 
 
-MOST_CELLS = 100_000  #: of a plan
-#: fields of an experiment that an implementation obeys or not
-AXES = axes.NAMES
+MOST_CELLS = 100_000  #: the largest number of cells of a plan
+AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
 _T = TypeVar("_T")
-_Many = Annotated[list[_T], BeforeValidator(_listed), Field(min_length=1)]
-_Word = Annotated[Any, AfterValidator(_of_problem)]
+_Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
+_Word = Annotated[Any, AfterValidator(_check_value)]
 
 
-class _Asked(BaseModel):
+class _WithoutAxes(BaseModel):
     """The fields of an experiment that its axes depend on."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     problem: str = USUAL
-    datasets: Annotated[list[str], BeforeValidator(_listed)] = []
-    sets: Annotated[list[str], BeforeValidator(_listed)] = []
+    datasets: Annotated[list[str], BeforeValidator(_as_list)] = []
+    sets: Annotated[list[str], BeforeValidator(_as_list)] = []
     implementations: _Many[str]
 
     @field_validator("problem")
@@ -77,30 +76,30 @@ class _Asked(BaseModel):
 
 
 def _field(axis: axes.Axis) -> tuple:
-    """Type and default of the field of an axis."""
+    """The type and default of the field of an axis."""
     return _Many[Annotated[int, Field(ge=axis.least)] if axis.number else _Word], [axis.usual]
 
 
-_WithAxes = create_model("_WithAxes", __base__=_Asked, **{axis.name: _field(axis) for axis in axes.AXES})
+_WithAxes = create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _field(axis) for axis in axes.AXES})
 
 
 class Experiment(_WithAxes):
-    """One block of a config: a matrix of cells. Every axis may be one value or a list.
+    """One block of a config: a matrix of cells. Each axis may be one value or a list.
 
     problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
-    datasets, sets    names of graphs, and of sets of the registry ('all': every set)
-    implementations   names as typed on the command line; the problem says which are the usual
-    dim, search, ...  the axes of `runs.axes`, which say what they are (see `reachability.index.Params`)
-    queries, count    'random', or what else the problem knows (reachability: 'balanced', or a file of `u v [0|1]`);
-                      `count` of them, pairs or sources; as many as the problem says, unless given
-    trials, warmup    measured and unmeasured passes of every cell; the answers are checked before either
+    datasets, sets    names of graphs, and of sets of the registry ('all' for every set)
+    implementations   names as on the command line; each problem has a default
+    dim, search, ...  the axes, see `runs.axes` and `reachability.index.Params`
+    queries, count    'random', or another kind that the problem has (reachability: 'balanced', or a file of
+                      `u v [0|1]`); the number of pairs or sources, for which each problem has a default
+    trials, warmup    timed and untimed passes of every cell; the answers are checked before both
     seed              of query sets, child orders and the order of trials
-    from_edges        time the whole way too, edges in memory to an index or to all answers (phase `ready`)
-    time_limit        seconds that a cell may take in all. Noticed when a running kernel returns, or at once where
-                      the cell has a process of its own
-    process           'own': each cell runs in a process of its own, so that its peak memory is measured, and it can be
-                      stopped; 'shared': all cells in one; unless told, as the implementation says (peers: 'own')
-    fallback          'like': take the look-alike NAME-like, under its own name, where NAME cannot be had
+    from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
+    time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
+                      once if the cell has its own process
+    process           'own': each cell runs in its own process, so that its peak memory is measured and it can be
+                      stopped; 'shared': all cells in one process; by default each implementation decides (peers: 'own')
+    fallback          'like': use the look-alike NAME-like, under its own name, where NAME cannot be fetched
     """
 
     queries: _Many[str] = ["random"]
@@ -115,20 +114,20 @@ class Experiment(_WithAxes):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual(cls, given):
-        """What the problem says where nothing else is said."""
+    def _fill_defaults(cls, given):
+        """Add the default implementations and count of the problem."""
         if not isinstance(given, dict):
             return given
         named = given.get("problem", USUAL)
         try:
             known = problem(named)
         except (InputError, TypeError):
-            known = problem(USUAL)  # `_known` says what is wrong
+            known = problem(USUAL)  # `_known` reports the error
         return {"implementations": list(known.usual), "count": known.count} | given
 
 
 class Config(BaseModel):
-    """A whole config."""
+    """A config: experiments under a name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -139,14 +138,14 @@ class Config(BaseModel):
     ]
 
 
-_Chosen = make_dataclass("_Chosen", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
+_Point = make_dataclass("_Point", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell(_Chosen):
-    """One point of the matrix; it has a field for each axis, None where the implementation does not obey it.
+class Cell(_Point):
+    """One point of the matrix. It has a field for each axis, which is None if the implementation lacks that axis.
 
-    `stands_for` names the published graph that a look-alike replaces in this run.
+    `stands_for` is the name of the published graph that a look-alike replaces in this run.
     """
 
     dataset: str
@@ -164,42 +163,42 @@ class Cell(_Chosen):
 
     @property
     def params(self) -> Params:
-        """What the implementation is given."""
+        """The parameters for the implementation."""
         given = {name: value for name in AXES if (value := getattr(self, name)) is not None}
         return problem(self.problem).params(seed=self.seed, **given)
 
     def columns(self) -> dict:
-        """The columns of a row that say which cell it belongs to."""
+        """The columns of a row that identify its cell."""
         early, late = ({axis.name: getattr(self, axis.name) for axis in axes.AXES if axis.late is late}
                        for late in (False, True))  # fmt: skip
         return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
                 "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
 
     def label(self) -> str:
-        """The cell in a few words, for people: 'sequential d=2 dfs level,tree'."""
+        """The cell in a few words: 'sequential d=2 dfs level,tree'."""
         problem = "" if self.problem == USUAL else self.problem
         queries = "" if self.queries.kind in ("random", "all") else self.queries.name
         return axes.label(self.impl, vars(self), before=problem, after=queries)
 
     def record(self) -> dict:
-        """The cell as a plan prints it; the usual problem goes without saying."""
+        """The cell as in a printed plan, without the default problem."""
         kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
         own = {} if self.process == "shared" else {"process": self.process}
-        return {**self._told(), **{name: getattr(self, name) for name in kept}, **own}
+        return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
 
-    def _told(self) -> dict:
-        """The columns, without those that say what goes without saying: keys and digests of older runs hold."""
+    def _explicit(self) -> dict:
+        """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
         unsaid = (("problem", USUAL), *((axis.name, None) for axis in axes.AXES if axis.late))
         return {name: value for name, value in self.columns().items() if (name, value) not in unsaid}
 
     def identity(self) -> dict:
-        """What makes two cells the same measurement, whatever their number of trials."""
-        return {**self._told(), "queries": self.queries.identity(), "from_edges": self.from_edges}
+        """What identifies the measurement of a cell, whatever the number of trials."""
+        return {**self._explicit(), "queries": self.queries.identity(), "from_edges": self.from_edges}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of a run, in the order in which graphs and cells are taken, and the config they came from."""
+    """The cells of a run in the order of their execution, and the config that they were made from."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -207,19 +206,19 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """12 hex digits of the cells' identities; two plans of one digest differ at most in their trials."""
+        """12 hex digits of the identities of the cells; plans with equal digests differ at most in their trials."""
         text = json.dumps([cell.identity() for cell in self.cells], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def by_dataset(self) -> dict[str, list[Cell]]:
-        """The cells of each graph; graphs in the order of their first cell."""
+        """The cells of each graph. The graphs are in the order of their first cells."""
         graphs: dict[str, list[Cell]] = {}
         for cell in self.cells:
             graphs.setdefault(cell.dataset, []).append(cell)
         return graphs
 
     def groups(self) -> list[tuple[str, str, list[Cell]]]:
-        """What is taken together: (problem, graph, cells), in the order of `by_dataset`."""
+        """The cells that are run together: (problem, graph, cells), in the order of `by_dataset`."""
         found: dict[tuple[str, str], list[Cell]] = {}
         for name, cells in self.by_dataset().items():
             for cell in cells:
@@ -228,8 +227,11 @@ class Plan:
 
 
 def make_plan(config: Config) -> Plan:
-    """Expand a config. Raises InputError for an unknown dataset, set or implementation, no cell or more than
-    `MOST_CELLS`, or a graph that is known to be too large for its problem."""
+    """Expand a config to its cells.
+
+    Raises InputError for an unknown dataset, set or implementation, for no cells or more than `MOST_CELLS`, and for a
+    graph that is known to be too large for its problem.
+    """
     count = sum(map(_most_cells, config.experiment))
     if count > MOST_CELLS:
         raise InputError(
@@ -245,7 +247,7 @@ def make_plan(config: Config) -> Plan:
 
 
 def _most_cells(experiment: Experiment) -> int:
-    """Cells of an experiment before equal ones are put together, without making any."""
+    """The number of cells of an experiment before equal ones are merged, computed without making them."""
     known = sets()
     members = [len(known.get(name, ())) if name != "all" else sum(map(len, known.values())) for name in experiment.sets]
     graphs = len(set(experiment.datasets)) + sum(members)
@@ -264,10 +266,11 @@ def _expand(experiment: Experiment):
     if experiment.from_edges and not solved.from_edges:
         raise InputError(f"{solved.name} ends with edges, so it is not timed from them", remedy="leave out from_edges")
     for name in names if solved.most_vertices is not None else ():
-        solved.require_few(name, locate(name).vertices)  # now, and not when it was fetched or generated
+        solved.require_few(name, locate(name).vertices)  # before it is fetched or generated
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
+    same = experiment.model_dump(include={"seed", "trials", "warmup", "from_edges", "time_limit", "fallback"})
     for name, impl in itertools.product(names, experiment.implementations):
         chosen = implementation(impl, solved.name)
         collapsed = [own if axis in chosen.axes else [chosen.fixed.get(axis)] for axis, own in values.items()]
@@ -276,20 +279,15 @@ def _expand(experiment: Experiment):
                 dataset=name,
                 impl=chosen.name,
                 **dict(zip(AXES, point, strict=True)),
-                seed=experiment.seed,
                 queries=spec,
-                trials=experiment.trials,
-                warmup=experiment.warmup,
-                from_edges=experiment.from_edges,
-                time_limit=experiment.time_limit,
                 process=experiment.process or chosen.process,
-                fallback=experiment.fallback,
                 problem=solved.name,
+                **same,
             )
 
 
 def _merge(one: Cell, other: Cell) -> Cell:
-    """A cell named by two experiments: measured once, with the more demanding of the two."""
+    """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
     limits = (one.time_limit, other.time_limit)
     return replace(
         one,
@@ -303,7 +301,7 @@ def _merge(one: Cell, other: Cell) -> Cell:
 
 
 def _datasets(experiment: Experiment) -> list[str]:
-    """Canonical names of an experiment's graphs, each once."""
+    """The canonical names of the graphs of an experiment, each once. Raises InputError for an unknown set or graph."""
     known = sets()
     names = []
     for name in experiment.sets:
@@ -316,13 +314,13 @@ def _datasets(experiment: Experiment) -> list[str]:
 
 
 def config_path(where: str) -> Path:
-    """The file of a config: a path, or the name of a shipped one."""
+    """The file of a config, given its path or the name of a shipped config."""
     path = Path(where)
     return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
 
 
 def load_config(where: str) -> Config:
-    """Read a config: a path, or the name of a shipped one. Raises InputError naming file and key."""
+    """Read a config, given its path or the name of a shipped config. Raises InputError naming the file and the key."""
     path = config_path(where)
     if not path.exists():
         shipped = ", ".join(shipped_configs())
@@ -340,29 +338,28 @@ def load_config(where: str) -> Config:
     config = settings.read(path, Config, prepare)
     for number, block in enumerate(config.experiment, 1):
         for name in blocks[number - 1]:
-            _require_obeyed(name, [block], f"experiment {number}, key {name!r}", path)
+            _require_used(name, [block], f"experiment {number}, key {name!r}", path)
     return config
 
 
 def _beside(folder: Path, queries, named: str) -> list:
-    """Workloads as the problem of that name takes them, their files relative to `folder`; what is wrong stays as it
-    is."""
+    """A list of query sets for the problem of that name, with files relative to `folder`. Wrong values stay unchanged,
+    since validation reports them."""
     if named not in PROBLEMS:
-        return _listed(queries)
-    return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _listed(queries)]
+        return _as_list(queries)
+    return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
 
 
 def shipped_configs() -> list[str]:
-    """Names of the configs that come with the package."""
+    """The names of the configs that come with the package."""
     return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
 
 
 def config_from_flags(config: str | Config | None = None, **flags) -> Config:
-    """A config from flags alone, or a given one (by name or file) whose experiments' keys the flags replace.
+    """A config made from flags, or a given config (by name or file) in whose experiments the flags replace keys.
 
-    `flags` are fields of `Experiment`; None and empty tuples mean 'not given'. Naming datasets or sets
-    replaces both. Raises InputError when there is nothing to run, or naming the flag that does not hold or that no
-    implementation obeys.
+    `flags` are fields of `Experiment`; None and empty tuples mean that a flag was not given. Datasets or sets replace
+    both. Raises InputError when there is nothing to run, or naming a flag that is wrong or that no implementation has.
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
     given = {name: value for name, value in given.items() if value is not None and value != []}
@@ -374,13 +371,13 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     base = base if isinstance(base, Config) else load_config(base)
     blocks = [settings.check(Experiment, _replaced(block, given), named=flag_name) for block in base.experiment]
     for name in given:
-        _require_obeyed(name, blocks, flag_name(name))
+        _require_used(name, blocks, flag_name(name))
     return base.model_copy(update={"experiment": blocks})
 
 
-def _require_obeyed(name: str, blocks: list[Experiment], said: str, path: Path | None = None) -> None:
-    """Raise InputError when a flag or a key, which messages call `said`, changes nothing in any block: a time would be
-    taken for what it is not."""
+def _require_used(name: str, blocks: list[Experiment], said: str, path: Path | None = None) -> None:
+    """Raise InputError when a flag or key (`said` in messages) changes nothing in any block, since the times would be
+    misunderstood."""
     problems = {block.problem: problem(block.problem) for block in blocks}
     if name == "count" and not any(solved.counted for solved in problems.values()):
         what = f"{' and '.join(problems)} takes the whole graph"
@@ -403,12 +400,12 @@ def _require_obeyed(name: str, blocks: list[Experiment], said: str, path: Path |
 
 
 def _short(said: str) -> str:
-    """The flag or key itself, of what messages call it."""
+    """The flag or key in the name that messages use for it."""
     return said.rpartition("key ")[2]
 
 
 def _replaced(block: Experiment, given: dict) -> dict:
-    """The keys of a block with flags in their place; another problem has implementations and a count of its own."""
+    """The keys of a block, replaced by the given flags. Another problem gets its default implementations and count."""
     keys, named = block.model_dump(), given.get("problem", block.problem)
     if named != block.problem:
         del keys["implementations"], keys["count"]

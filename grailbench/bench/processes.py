@@ -1,12 +1,12 @@
-"""Cells in processes of their own: their memory is theirs, nothing they break spills over, and they can be stopped.
+"""Running each cell in its own process: its memory is measured, it can be stopped, and a crash affects no other cell.
 
-For each graph one process is started that opens it and has neither threads nor a CUDA context (`GraphProcess`). It
-forks once for each cell (`CellProcess`), so that a cell begins at once, with the graph in pages that all share. Cells
-then wait to be asked for one pass or another, which keeps their trials interleaved as in one process.
+For each graph one process is started that opens the graph, without threads or a CUDA context (`GraphProcess`). It is
+forked for each cell (`CellProcess`), so that a cell starts at once and all share the pages of the graph. The processes
+of cells wait for requests to make one pass, so that trials are interleaved as in a single process.
 
-These processes end with the one that started them, however that dies (`parent`). A cell that is over its
-time is killed, in a kernel too. One that the system kills for want of memory is a row
-'out of memory' that says how far it had come. Peaks are those of the cell's process (`bench.peaks`).
+These processes end when their parent process ends, for any reason (`parent`). A cell that exceeds its time limit is
+killed, also inside a kernel. A cell that the system kills for lack of memory gets a row 'out of memory' with its peak
+memory. Peaks are those of the process of the cell (`bench.peaks`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from grailbench.bench.plan import Cell
 from grailbench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.words import gib
 
-OPENING_SECONDS = 600.0  #: a graph that no process can open in that time fails
-# Interrupts are the run's to hear, who then ends us: even one that comes as Python starts.
+OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph
+# Interrupts are ignored from the start of Python on: the run handles them and then ends this process.
 _START = f"""import signal, sys
 for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
 from grailbench.bench.parent import end_with
@@ -44,10 +44,11 @@ processes._serve(int(sys.argv[1]))
 
 @dataclass(frozen=True)
 class _Opening:
-    """What a `GraphProcess` is sent first: problem and graph, and the implementations that must be known there.
+    """The first message to a `GraphProcess`: the problem, the graph and the implementations that it must know.
 
-    classes: (name, module, attribute) of each implementation of the plan; the last two are for one that is not
-    registered when those of the problem are loaded. workloads: by name the spec, and what is asked.
+    classes    (name, module, attribute) of each implementation; module and attribute are used if it is not registered
+               after those of the problem were loaded
+    workloads  (spec, queries) by name
     """
 
     problem: str
@@ -58,7 +59,7 @@ class _Opening:
 
 
 class GraphProcess:
-    """The process that cells on one graph are forked from."""
+    """The process from which those of the cells on one graph are forked."""
 
     def __init__(self, solved: str, graph: str, sha256: str, classes: list[type], workloads: dict[str, tuple]):
         """Raises GrailbenchError or RuntimeError when the process cannot open the graph."""
@@ -68,7 +69,7 @@ class GraphProcess:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what is printed there is for people; stdout may be for machines
+                stdout=2,  # stdout of the run may be read by a program
                 env=environment,
                 pass_fds=[its.fileno()],
             )
@@ -79,7 +80,7 @@ class GraphProcess:
         named = tuple((cls.name, cls.__module__, cls.__qualname__) for cls in classes)
         try:
             outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
-        except BaseException:  # an interrupt
+        except BaseException:  # such as an interrupt
             self.close()
             raise
         if outcome.status != "ok":
@@ -88,7 +89,7 @@ class GraphProcess:
         self.read_ms: float = outcome.value
 
     def begin(self, cell: Cell) -> CellProcess:
-        """Fork for a cell."""
+        """Fork the process of a cell."""
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with its:
             self._connection.send(cell)
@@ -99,7 +100,7 @@ class GraphProcess:
         return found
 
     def close(self) -> None:
-        """End the cells, and the process that they were forked from."""
+        """End the processes of the cells, then this one."""
         for cell in self.cells:
             cell.close()
         self._connection.close()
@@ -125,15 +126,15 @@ class GraphProcess:
 
 
 class CellProcess:
-    """A cell in a process of its own, as the run sees it. read_ms: what opening its graph took there."""
+    """A handle on the process of a cell. read_ms: the time in ms that opening its graph took."""
 
     def __init__(self, connection: Connection, pid: int, ending: Callable, read_ms: float):
-        """ending: gives, once the process has ended, its wait status and the bytes it had at most, or an `Outcome`."""
+        """ending: waits for the process to end. Returns its wait status and peak memory in bytes, or an `Outcome`."""
         self._connection, self._pid, self._ending, self.read_ms = connection, pid, ending, read_ms
         self._over = False
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
-        """Have the cell make one pass: 'attempt' or 'measure'. Kills it when `seconds` have passed."""
+        """Make the cell run one pass, 'attempt' or 'measure'. It is killed if that takes longer than `seconds`."""
         try:
             self._connection.send(what)
             if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
@@ -146,15 +147,15 @@ class CellProcess:
             return end if isinstance(end, Outcome) else _outcome_of(*end)
 
     def close(self) -> None:
-        """End the cell's process, whatever it does; a second time does nothing."""
+        """Kill the process of the cell. A second call does nothing."""
         if not self._over:
             self._over = True
-            os.kill(self._pid, signal.SIGKILL)  # nobody has waited for it: the number is still its own
+            os.kill(self._pid, signal.SIGKILL)  # its parent has not waited for it, so the id is still its own
         self._connection.close()
 
 
 def _outcome_of(status: int, peak: int) -> Outcome:
-    """What became of a process that ended by itself: its wait status, and the bytes it had resident at most."""
+    """The outcome for a process that ended by itself, from its wait status and peak resident memory in bytes."""
     code = os.waitstatus_to_exitcode(status)
     had = f"it had {gib(peak)} resident"
     if code == -signal.SIGKILL:
@@ -167,7 +168,7 @@ def _outcome_of(status: int, peak: int) -> Outcome:
 
 
 def _serve(handle: int) -> None:
-    """What a `GraphProcess` does: open the graph, fork for each cell, say how one ended; it ends with its socket."""
+    """Run a `GraphProcess`: open the graph, fork for each cell, and report how cells ended, until the socket closes."""
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
     children: set[int] = set()
@@ -201,18 +202,18 @@ def _serve(handle: int) -> None:
 
 
 def _open(opening: _Opening):
-    """The graph, what cells are given of it by workload, and the ms that it took to come from the cache."""
+    """Open the graph. Returns it, the (data, queries) for the cells by workload, and the time from the cache in ms."""
     from grailbench.contract import implementations, problem, register
     from grailbench.errors import GrailbenchError, InputError
 
     for name, module, attribute in opening.classes:
         if name not in implementations(opening.problem):
-            found = import_module(module)  # which may register it
+            found = import_module(module)  # this may register the class
             if name not in implementations(opening.problem):
                 register(getattr(found, attribute))
         if "gpu" in implementations(opening.problem)[name].needs:
-            with suppress(GrailbenchError):  # what is missing a cell will say
-                import_module("grailbench.device.gateway")  # makes no context, and spares each cell a second
+            with suppress(GrailbenchError):  # the cell reports what is missing
+                import_module("grailbench.device.gateway")  # makes no CUDA context; saves a second for each cell
     solved = problem(opening.problem)
     began = perf_counter_ns()
     graph = solved.open(opening.graph)
@@ -225,11 +226,11 @@ def _open(opening: _Opening):
 
 
 def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:
-    """What a `CellProcess` does: one pass after another, as it is asked. Does not return."""
+    """Run the process of a cell: make one pass for each request. Does not return."""
     from grailbench.bench import passes
 
     peaks.be_killed_first()
-    guarded(lambda: passes.prime(cell))  # a fault there is one in the first pass too, which says so
+    guarded(lambda: passes.prime(cell))  # an error here occurs again in the first pass, which reports it
     data, asked = given[cell.queries.name]
     edges = None
     try:

@@ -1,10 +1,9 @@
-"""Recorded runs, and the manifest that vouches for them; as a program, the stamp of a clean checkout (`runs.commit`).
+"""Recorded runs and their manifest; run as a program, writes the stamp of a clean checkout (`runs.commit`).
 
-Recorded runs lie in `results/baselines`; `grailbench record` puts them there. `manifest.json` beside them holds, for
-each, the sha256 of its files and the commits of each code version in it. `found` says how the commits are known:
-'commit', the run names them and its files were those of the commit; 'code', the run names another commit or none, and
-the sources of these commits have the code hash that the keys of its rows were made with; 'none', no commit in the
-history has that code.
+Recorded runs are in `results/baselines`, where `grailbench record` puts them. The file `manifest.json` there has, for
+each of them, the sha256 of its files and the commits of each code version in it. `found` says how the commits are
+known: 'commit' if the run names them and was made from clean checkouts; 'code' if the run names another commit or none,
+but the sources of these commits have the code hash in the keys of its rows; 'none' if no commit has that code.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from grailbench.runs.cells import read
 from grailbench.runs.commit import write_stamp
 
 MANIFEST = "manifest.json"
-RECORDED = (results.ROWS, results.PLAN, results.ENVIRONMENT)  #: what a run is; all else is made from it
-_LISTED = (*RECORDED, "limits.json")  #: files that the manifest vouches for
+RECORDED = (results.ROWS, results.PLAN, results.ENVIRONMENT)  #: the files of a run; all others are made from them
+_LISTED = (*RECORDED, "limits.json")  #: files whose checksums are in the manifest
 
 
 def baselines() -> Path:
@@ -34,16 +33,15 @@ def baselines() -> Path:
 
 
 def is_recorded(folder: Path) -> bool:
-    """Whether a folder lies among the recorded runs."""
-    root = paths.checkout()
-    return root is not None and folder.resolve().is_relative_to((root / "results" / "baselines").resolve())
+    """Whether a folder is among the recorded runs."""
+    return paths.checkout() is not None and folder.resolve().is_relative_to(baselines().resolve())
 
 
 def record(run: str, name: str, replace: bool = False) -> Path:
-    """Copy a run to `results/baselines/NAME` and enter it in the manifest; returns its folder.
+    """Copy a run to `results/baselines/NAME` and add it to the manifest. Returns its new folder.
 
-    Raises InputError when rows are damaged or a trial is torn, when a cell is wrong or failed, when the run does not
-    name the clean commit of each of its sittings, and when a run of that name is recorded and `replace` is not given.
+    Raises InputError when rows are damaged or the last trial is incomplete, when a cell is wrong or failed, when a
+    sitting was not made from a clean commit, and when the name is taken and `replace` is False.
     """
     folder, home = results.find_run(run), baselines()
     target = home / name
@@ -67,7 +65,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
 
 
 def enter(name: str, folder: Path, codes: dict[str, list[str]], found: str) -> None:
-    """Write a run's entry of the manifest; `codes`: the commits of each code version in its rows."""
+    """Write the entry of a run to the manifest. `codes`: the commits of each code version in its rows."""
     known = manifest()
     files = {file: sha256_file(folder / file) for file in _LISTED if (folder / file).exists()}
     known[name] = {"found": found, "codes": codes, "files": files}
@@ -75,20 +73,20 @@ def enter(name: str, folder: Path, codes: dict[str, list[str]], found: str) -> N
 
 
 def manifest() -> dict[str, dict]:
-    """The entries by the name of the run, its folder below `results/baselines`; see the module's text."""
+    """The entries by the name of the run, which is its folder below `results/baselines`; see the module docstring."""
     path = baselines() / MANIFEST
     return results.read_json(path) if path.exists() else {}
 
 
 def entry(folder: Path) -> dict | None:
-    """A recorded run's entry of the manifest; None of any other run."""
+    """The entry of a recorded run in the manifest; None for other runs."""
     if not is_recorded(folder):
         return None
     return manifest().get(folder.resolve().relative_to(baselines().resolve()).as_posix())
 
 
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
-    """Code version -> commits, of every sitting of a run. Raises InputError unless all were clean."""
+    """The commits of each code version in the sittings of a run. Raises InputError unless all commits were clean."""
     environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
     for sitting in (*environment.get("earlier", []), environment):

@@ -1,4 +1,4 @@
-"""The graphs of a plan: fetched where missing, and replaced by look-alikes where the plan allows it."""
+"""Providing the graphs of a plan: missing ones are fetched, or replaced by look-alikes where the plan allows it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FETCH_JOBS = 4
 
 
 def missing(plan: Plan) -> list[str]:
-    """Names of the plan's published graphs that are not in the cache."""
+    """Names of the published graphs of a plan that are not in the cache."""
     places = filter(None, map(look_up, plan.by_dataset()))
     return [place.name for place in places if place.dataset is not None and not place.here]
 
 
 def provide(plan: Plan, fetch: bool, note) -> Plan:
-    """Fetch what the plan lacks, and put look-alikes, under their own names, where it still lacks something.
+    """Fetch missing graphs, and replace those that could not be fetched by look-alikes, under their own names.
 
-    `note` is called with a line for people about each thing done. Cells without `fallback` keep a graph that
-    could not be had; the runner skips them with the reason. Raises InputError for a mirror that is none.
+    `note` is called with messages for the user. Cells without `fallback` keep their missing graph; the runner skips
+    them with the reason. Raises InputError for a mirror that is neither a folder nor a URL.
     """
     lacking = missing(plan)
     if lacking and fetch:
@@ -51,8 +51,7 @@ def _fetch(names: list[str], note) -> None:
     note(f"fetching {count(len(names), 'graph')}: {', '.join(names)}")
     results = fetch([dataset_named(name) for name in names], jobs=FETCH_JOBS)
     came = [result.name for result in results if result.status != "missing"]
-    lost = [result for result in results if result.status == "missing"]
-    reasons = dict.fromkeys(reason for result in lost for reason in result.reasons)
+    reasons = dict.fromkeys(reason for result in results if result.status == "missing" for reason in result.reasons)
     if came:
         note(f"fetched {len(came)}: {', '.join(came)}")
     for reason in list(reasons)[:4]:

@@ -1,4 +1,4 @@
-"""Which run a resumed one goes on with, and that it is the same run: its plan may at most get more trials."""
+"""Continuing a run: finding it, and checking that its plan is the same or has only more trials."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _SHOWN = 4  #: differences that an error lists
 
 
 def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> tuple[Plan, Path | None]:
-    """The plan to run, and the run to continue, if any.
+    """The plan to run, and the folder of the run to continue, if any.
 
-    `flags` as `config_from_flags` takes them. `resume` None: a new run; '': the run in `out`, else the newest
-    run of this plan, or of any plan when the flags name neither graphs nor a config; else a named run. A run
-    continued without naming graphs keeps its own config, with the flags given in place of its keys (`require_same` says
-    which may be).
-    Raises InputError when there is no such run, or nothing to run.
+    flags   as `config_from_flags` takes them
+    resume  None for a new run; the name of a run; or '' for the run in `out` or, without `out`, the newest run of this
+            plan, or of any plan if the flags name neither graphs nor a config
+
+    A run that is continued without naming graphs keeps its config, in which the given flags replace keys
+    (`require_same` checks them). Raises InputError when there is no such run, or nothing to run.
     """
     if resume and out:
         raise InputError("--resume=RUN and --out name two folders", remedy="leave one out")
@@ -37,7 +38,7 @@ def plan_of(flags: dict, resume: str | None = None, out: str | None = None) -> t
 
 
 def stored_config(folder: Path) -> Config:
-    """The config that a run was begun with. Raises InputError when its plan has none that this version knows."""
+    """The config with which a run was started. Raises InputError when this version cannot read it."""
     try:
         return Config.model_validate(results.read_json(folder / results.PLAN).get("config"))
     except ValidationError:
@@ -45,9 +46,9 @@ def stored_config(folder: Path) -> Config:
 
 
 def require_same(folder: Path, plan: Plan) -> bool:
-    """Whether a plan is the one that a run was begun with; False when it has the same cells and more trials.
+    """Whether a plan is the one with which a run was started; False when it has the same cells with more trials.
 
-    Raises InputError that names what else differs, and the remedy.
+    Raises InputError, naming the differences and the remedy, when it differs in anything else.
     """
     before = stored_config(folder)
     old, new = _by_identity(make_plan(before)), _by_identity(plan)
@@ -73,7 +74,7 @@ def _by_identity(plan: Plan) -> Mapping[tuple, Cell]:
 
 
 def _differences(before: Config, now: Config) -> list[str]:
-    """What two configs say otherwise, block by block."""
+    """The differences between two configs, block by block, in words."""
     if len(before.experiment) != len(now.experiment):
         return [_said("experiments", len(before.experiment), len(now.experiment))]
     found = []
@@ -84,10 +85,10 @@ def _differences(before: Config, now: Config) -> list[str]:
 
 
 def _said(name: str, was, asked) -> str:
-    return f"{flag_name(name).removeprefix('--')}: {_words(was)} in the run, {_words(asked)} asked"
+    return f"{flag_name(name).removeprefix('--')}: {_in_words(was)} in the run, {_in_words(asked)} asked"
 
 
-def _words(value) -> str:
+def _in_words(value) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)

@@ -1,5 +1,5 @@
-"""Executing a plan: the run's folder is made or found, graphs are fetched, and each graph's cells are taken in turn
-(`sitting`); rows are on disk as soon as a trial ends.
+"""Executing a plan: the folder of the run is made or continued, graphs are fetched, and the cells of each graph are run
+(`sitting`). The rows of a trial are on disk when it ends.
 """
 
 from __future__ import annotations
@@ -28,18 +28,21 @@ from grailbench.runs import folder as results
 from grailbench.runs.rows import FORMAT, SOUND
 from grailbench.words import count
 
-PATIENT = 2_000  #: pairs that a simulated GPU answers on a graph of some thousand vertices in about half a minute
+SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
 
 
 class Interrupted(GrailbenchError):
-    """Ctrl-C, or a polite kill; the message says where the finished trials are."""
+    """The run was interrupted by Ctrl-C or SIGTERM. The message says where the finished trials are."""
 
     exit_code = 130
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that came to its end: the plan as it was executed, look-alikes in place, and all rows that count."""
+    """A finished run: its plan, with look-alikes in place, and all current rows.
+
+    lacking  what the machine lacks for a skipped cell, if anything
+    """
 
     folder: Path | None
     plan: Plan
@@ -52,7 +55,7 @@ class Finished:
         return Counter(cell.status for cell in measured.cells(self.rows))
 
     def check(self) -> None:
-        """Raise CheckFailed for a wrong or failed cell, NothingMeasured or MachineLacks without any time."""
+        """Raise CheckFailed for wrong or failed cells, and MachineLacks or NothingMeasured if no cell has times."""
         counts = self.statuses
         bad = [f"{counts[status]} {status}" for status in ("wrong", "failed") if counts[status]]
         if bad:
@@ -73,12 +76,14 @@ def run(
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
 ) -> Finished:
-    """Execute a plan in a new folder (`out`, or one of results/runs), or continue the run in `resume`, which was begun
-    with the same plan, but for more trials now; nothing in it changes before there is a row to add.
+    """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
-    Raises Interrupted after Ctrl-C, when what was finished is on disk, and InputError for a folder that cannot be
-    used, a run that another process is at, or a bad query file. Raises MachineLacks, before anything starts, when the
-    machine can run no implementation of the plan, or the simulator is on, which has no times.
+    A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
+    to add. `open_graph` replaces the opening of graphs by the problem.
+
+    Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
+    a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
+    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed.
     """
     _require(plan)
     if device.simulating() and any(map(on_gpu, plan.cells)):
@@ -97,7 +102,7 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
     prior, damage = repair(folder)
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
-    env, record = _recorder(folder, plan, same)
+    env, record = _prepare_record(folder, plan, same)
     if not known:
         record()
     sitting = Sitting(folder, env, prior, watcher, checks, open_graph, record)
@@ -107,9 +112,7 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
             if load := machine.busy(env):
                 watcher.note(f"{load}: other work disturbs the times")
-            _note_threads(provided, env["cores"], watcher)
-            for solved, name, cells in provided.groups():
-                sitting.graph(problem(solved), name, cells)
+            _run_graphs(sitting, provided)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
     finally:
@@ -131,28 +134,26 @@ def verify(
     open_graph: Callable[[str], Input] | None = None,
     simulate: bool = False,
 ) -> Finished:
-    """Verify every cell of a plan and time none; one row a cell, nothing is written. Raises as `run` does.
+    """Verify every cell of a plan without timing. Makes one row for each cell and writes nothing.
 
-    `simulate` runs kernels in numba's simulator.
+    `simulate` runs GPU kernels in numba's simulator. Raises the errors that `run` raises.
     """
     if simulate:
         device.simulate()
     _require(plan)
     env = machine.environment()
     env["fingerprint"] = machine.fingerprint(env)
-    if simulate and (warning := _patience(plan)):
+    if simulate and (warning := _slow_simulation(plan)):
         watcher.note(warning)
     provided = provide(plan, fetch, watcher.note)
     sitting = Sitting(None, env, [], watcher, checks, open_graph)
     watcher.began(None, provided, len(provided.cells))
-    _note_threads(provided, env["cores"], watcher)
-    for solved, name, cells in provided.groups():
-        sitting.graph(problem(solved), name, cells)
+    _run_graphs(sitting, provided)
     return Finished(None, provided, sitting.new, sitting.lacking)
 
 
 def _require(plan: Plan) -> None:
-    """Raise MachineLacks when each implementation of the plan lacks something here; one that runs is enough."""
+    """Raise MachineLacks when the machine can run no implementation of the plan."""
     lacking: MachineLacks | None = None
     for found in dict.fromkeys(implementation_of(cell) for cell in plan.cells):
         try:
@@ -165,43 +166,48 @@ def _require(plan: Plan) -> None:
         raise lacking
 
 
-def _note_threads(plan: Plan, cores: int, watcher: Watcher) -> None:
-    """Say which cells have more threads than this process may use cores."""
+def _run_graphs(sitting: Sitting, plan: Plan) -> None:
+    """Run the cells of each graph in turn, after a note on cells that have more threads than there are cores."""
+    cores = sitting.env["cores"]
     many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
     if many:
-        threads = " and ".join(f"{count:,}" for count in many)
-        watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
+        threads = " and ".join(f"{number:,}" for number in many)
+        sitting.watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
+    for solved, name, cells in plan.groups():
+        sitting.graph(problem(solved), name, cells)
 
 
-def _patience(plan: Plan) -> str | None:
-    """What to say of a plan that will keep the simulator busy for long."""
+def _slow_simulation(plan: Plan) -> str | None:
+    """A warning about a plan for which the simulator needs long, else None."""
     asked = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and on_gpu(cell)]
-    if max(asked, default=0) <= PATIENT:
+    if max(asked, default=0) <= SIMULATED:
         return None
     return f"the simulator may need an hour for {max(asked):,} queries: --count 1000 is over in a minute"
 
 
 def spoken(folder: Path) -> str:
-    """What commands call a run: its name when it lies in results/runs, else its folder."""
+    """The name of a run for commands: its own name when it is in results/runs, else its folder."""
     return folder.name if folder.resolve().parent == paths.runs_dir().resolve() else str(folder)
 
 
 def interrupted(folder: Path) -> str:
-    """What to tell the user after an interrupt."""
+    """The message for the user after an interrupt."""
     return f"interrupted: finished trials are kept in {folder}\ngo on with: grailbench run --resume={spoken(folder)}"
 
 
 def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
-    def say():
+    def save_and_print():
         writer.sync()
         os.write(2, f"\n{interrupted(folder)}\n".encode())
 
-    return say
+    return save_and_print
 
 
-def _recorder(folder: Path, plan: Plan, same: bool) -> tuple[dict, Callable[[], None]]:
-    """The environment, and what writes it and, unless the run has the `same` one, the plan; environments of earlier
-    sittings are kept where they differ."""
+def _prepare_record(folder: Path, plan: Plan, same: bool) -> tuple[dict, Callable[[], None]]:
+    """The environment, with those of earlier sittings that differ, and a function that writes it and the plan.
+
+    The plan is not written if the run has the `same` one.
+    """
     env = machine.environment()
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
     path = folder / results.ENVIRONMENT

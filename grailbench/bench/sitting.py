@@ -1,9 +1,9 @@
-"""One go at a run: the cells of each graph verified, warmed up, then timed in interleaved trials.
+"""A sitting, one execution of a run: the cells of each graph are verified, warmed up and timed in interleaved trials.
 
-Trials are the outer loop and cells the inner one, in an order shuffled anew for each trial, so that a machine
-that drifts moves all cells alike. The garbage collector rests while a phase is timed, and an index is dropped
-as soon as its trial ends: graphs may have 25 million vertices. What a cell does is in `passes`; it does it in this
-process or, where the plan says so, in one of its own (`processes`).
+Trials are the outer loop and cells the inner loop, shuffled for each trial, so that a drift of the machine affects all
+cells alike. The garbage collector is off while a phase is timed, and an index is freed when its trial ends, because
+graphs may have 25 million vertices. `passes` has the passes of a cell, which are made in this process or, if the plan
+says so, in the cell's own process (`processes`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from grailbench.runs.rows import cell_of
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes. None of it is called while something is timed."""
+    """Is called with the progress of a run, but never while a phase is timed."""
 
     def note(self, text: str) -> None: ...
 
@@ -51,7 +51,7 @@ class Watcher(Protocol):
 
 
 class Sitting:
-    """One go at a run: what it was given, the rows it adds."""
+    """One execution of a run, from the start or continued, and the rows that it adds."""
 
     def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph,
                  record: Callable[[], None] = lambda: None):  # fmt: skip
@@ -64,20 +64,20 @@ class Sitting:
         self.writer = Writer(folder) if folder is not None else None
         self.new: list[dict] = []
         self.lacking: str | None = None
-        self.data: dict = {}  # of the graph at hand, by workload: what implementations are given
+        self.data: dict = {}  # what implementations get of the current graph, by workload
 
     @property
     def name(self) -> str | None:
-        """What rows call the run."""
+        """The name of the run in its rows; None when nothing is written."""
         return None if self.folder is None else self.folder.name
 
     @property
     def timing(self) -> bool:
-        """False when cells are only verified, and nothing is kept."""
+        """False when cells are only verified and nothing is written."""
         return self.writer is not None
 
     def graph(self, solved: Problem, name: str, cells: list[Cell]) -> None:
-        """All cells of one problem on one graph."""
+        """Run all cells of one problem on one graph."""
         self.data.clear()
         outcome = guarded(lambda: (self.open_graph or solved.open)(name))
         if outcome.status != "ok":
@@ -93,16 +93,12 @@ class Sitting:
             return
         self.watcher.opened(graph, len(tasks))
         checkers, tasks = self._checkers(solved, graph, tasks)
-        with self._homes(graph, checkers, tasks):
+        with self._own_processes(graph, checkers, tasks):
             self._verify(graph, checkers, tasks)
             self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
             if not self.timing:
-                sound = [
-                    verified_row(task, self.name, graph, checkers[task.cell.queries.name])
-                    for task in tasks
-                    if not task.over
-                ]
-                self._append([row | {"planned": None} for row in sound])
+                rows = [verified_row(t, self.name, graph, checkers[t.cell.queries.name]) for t in tasks if not t.over]
+                self._append([row | {"planned": None} for row in rows])
                 return
             edges = self._edges(graph, tasks)
             passes.freeze(first=True)
@@ -112,8 +108,8 @@ class Sitting:
             self.watcher.timed(graph)
 
     @contextmanager
-    def _homes(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]):
-        """Processes of their own for the cells that ask for one, as long as the block lasts."""
+    def _own_processes(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]):
+        """Start a process for each cell whose plan says 'own'; they are ended at the end of the block."""
         own = [task for task in tasks if task.cell.process == "own" and not task.over]
         if not own:
             yield
@@ -126,14 +122,14 @@ class Sitting:
             self._give_up(task, outcome, graph)
         try:
             for task in own if outcome.status == "ok" else ():
-                task.home = outcome.value.begin(task.cell)
+                task.process = outcome.value.begin(task.cell)
             yield
         finally:
             if outcome.status == "ok":
                 outcome.value.close()
 
     def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
-        """The cells that still have something to do."""
+        """The cells that still need passes."""
         tasks = []
         for cell in cells:
             key = cell_key(cell, graph.sha256, self.env)
@@ -148,7 +144,10 @@ class Sitting:
         return tasks
 
     def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
-        """The workload of each query set, and the tasks whose query set could be had."""
+        """The workload of each query set, and the tasks whose workload could be made. The others are given up.
+
+        Raises InputError when a file of queries is wrong.
+        """
         checkers: dict[str, Workload] = {}
 
         def made(spec) -> Workload:
@@ -167,7 +166,8 @@ class Sitting:
         return checkers, [task for task in tasks if not task.over]
 
     def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
-        """Build and answer once each; whoever is wrong, by oracle, labels or agreement, is not timed."""
+        """Make and judge one pass of each cell. Cells with wrong labels, wrong answers or other answers than the rest
+        are not timed."""
         ahead = self._attempts_at_once(graph, checkers, tasks)
         for task in tasks:
             if task.over:
@@ -191,8 +191,8 @@ class Sitting:
                     self._give_up(task, Outcome("wrong", faults[task.key]), graph)
 
     def _edges(self, graph: Input, tasks: list[Task]) -> Graph | None:
-        """The raw edges, when a cell is timed from them."""
-        asking = [task for task in tasks if task.cell.from_edges and not task.over and task.home is None]
+        """The raw edges of the graph if a cell in this process is timed from edges, else None."""
+        asking = [task for task in tasks if task.cell.from_edges and not task.over and task.process is None]
         if not asking:
             return None
         outcome = guarded(lambda: graph.raw)
@@ -202,8 +202,8 @@ class Sitting:
 
     def _warm_up(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
         for task in tasks:
-            if not task.over and not task.cell.warmup and task.home is None:
-                # the verified pass ran kernels that count; those that are timed are others, on the CPU too
+            if not task.over and not task.cell.warmup and task.process is None:
+                # the verified pass ran other kernels than the timed ones: kernels with counters
                 guarded(lambda task=task: passes.prime(task.cell))
         for turn in range(max((task.cell.warmup for task in tasks), default=0)):
             for task in tasks:
@@ -236,27 +236,26 @@ class Sitting:
                     self._append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
 
     def _attempts_at_once(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
-        """The passes to be verified of cells in processes of their own, by key, as many at once as `checks.jobs`."""
-        able = [task for task in tasks if task.home is not None and not task.over]
-        if self.checks.jobs == 1 or len(able) < 2:
+        """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU
+        one after another. Returns them by key; empty where there is nothing to run in parallel."""
+        own = [task for task in tasks if task.process is not None and not task.over]
+        if self.checks.jobs == 1 or len(own) < 2:
             return {}
         ahead = {}
-        for jobs, some in (
-            (1, [task for task in able if on_gpu(task.cell)]),
-            (self.checks.jobs, [task for task in able if not on_gpu(task.cell)]),
-        ):
+        for gpu, jobs in ((True, 1), (False, self.checks.jobs)):
             pool = ThreadPoolExecutor(jobs, thread_name_prefix="grailbench-verify")
-            ahead |= {task.key: pool.submit(self._attempt, task, graph, checkers) for task in some}
+            chosen = [task for task in own if on_gpu(task.cell) == gpu]
+            ahead |= {task.key: pool.submit(self._attempt, task, graph, checkers) for task in chosen}
             pool.shutdown(wait=False)
         return ahead
 
     def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
-        """The pass that is verified, wherever the cell lives; its value is a `contract.Attempt`."""
+        """Make the pass that is verified, in this process or that of the cell. The value is a `contract.Attempt`."""
         name = task.cell.queries.name
         return self._pass(task, "attempt", lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked))
 
     def _measure(self, task: Task, graph: Input, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
-        """A timed pass, wherever the cell lives; its value is a `passes.Measured`."""
+        """Make a timed pass, in this process or that of the cell. The value is a `passes.Measured`."""
         name = task.cell.queries.name
         return self._pass(
             task, "measure", lambda: passes.measure(task.cell, self.data[name], checkers[name].asked, edges)
@@ -264,15 +263,15 @@ class Sitting:
 
     def _pass(self, task: Task, what: str, here: Callable[[], object]) -> Outcome:
         began = monotonic()
-        outcome = guarded(here, task.left) if task.home is None else task.home.ask(what, task.left)
+        outcome = guarded(here, task.left) if task.process is None else task.process.ask(what, task.left)
         task.spent += monotonic() - began
         return outcome
 
     def _give_up(self, task: Task, outcome: Outcome, graph: Input | None) -> None:
-        """End a cell with one row that says why it has no (more) times."""
+        """End a cell, with one row that has the reason why it gets no more times."""
         task.over = True
-        if task.home is not None:
-            task.home.close()
+        if task.process is not None:
+            task.process.close()
         if outcome.status == "skipped" and graph is not None:
             self.lacking = self.lacking or outcome.reason
         if outcome.trace and self.folder is not None:

@@ -1,4 +1,4 @@
-"""A cell on its way through a run: its key, how far it is, and the rows that it gives."""
+"""The state of a cell during a run: its key, its progress, and the rows made from its trials."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from grailbench.runs.rows import FIELDS, MEMORY
 
 @dataclass
 class Task:
-    """A cell on its way: its key, what is left of its trials and of its time, what verification gave, and its process,
-    when it has one of its own."""
+    """The state of a cell during a run.
+
+    key      see `cell_key`
+    done     the numbers of the trials that an earlier sitting finished
+    spent    seconds that its passes took
+    verdict  the result of verification
+    over     whether it was given up
+    process  its own process, if it has one
+    """
 
     cell: Cell
     key: str
@@ -26,7 +33,7 @@ class Task:
     spent: float = 0.0
     verdict: Verdict | None = None
     over: bool = False
-    home: CellProcess | None = None
+    process: CellProcess | None = None
 
     @property
     def left(self) -> float | None:
@@ -47,35 +54,22 @@ def steps(cell: Cell) -> int:
 
 
 def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
-    """16 hex digits: configuration, graph, code and machine. Rows of one key may be put together."""
+    """16 hex digits of the configuration, the graph, the code and the machine. Rows with equal keys belong together."""
     code = (env["code"], machine.source_hash(implementation_of(cell)))
     text = json.dumps([cell.identity(), graph_sha256, code, env["fingerprint"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def new_row(task: Task, run: str | None, graph: Input | None) -> dict:
-    """A row of the cell that says nothing yet but which cell it is, and of which graph."""
-    row = dict.fromkeys(FIELDS)
-    row |= task.cell.columns()
-    row |= {
-        "run": run,
-        "stands_for": task.cell.stands_for,
-        "planned": task.cell.trials,
-        "under": "",
-        "status": "ok",
-        "key": task.key,
-        "at": results.now(),
-    }
+    """A row that only identifies the cell and its graph."""
+    row = dict.fromkeys(FIELDS) | task.cell.columns()
+    row |= {"run": run, "stands_for": task.cell.stands_for, "planned": task.cell.trials, "under": "", "status": "ok"}
+    row |= {"key": task.key, "at": results.now()}
     if graph is not None:
-        row |= {
-            "kind": graph.kind,
-            "graph_sha256": graph.sha256,
-            "vertices": graph.vertices,
-            "edges": graph.edges,
-            "roots": graph.roots,
-        }
-    if task.home is not None:
-        row["read_ms"] = round(task.home.read_ms, 6)
+        row |= {name: getattr(graph, name) for name in ("kind", "vertices", "edges", "roots")}
+        row["graph_sha256"] = graph.sha256
+    if task.process is not None:
+        row["read_ms"] = round(task.process.read_ms, 6)
     return row
 
 
@@ -89,14 +83,14 @@ def verified_row(task: Task, run: str | None, graph: Input, checker: Workload) -
         "index_bytes": task.verdict.index_bytes,
         "counters": task.verdict.counters or None,
         **task.verdict.memory,
-        **({} if task.home is not None else {"host_peak_bytes": None}),  # a shared process's is no cell's
+        **({} if task.process is not None else {"host_peak_bytes": None}),  # that of a shared process is of all cells
     }
 
 
 def trial_rows(
     task: Task, run: str | None, graph: Input, checker: Workload, trial: int, measured: Measured
 ) -> list[dict]:
-    """One row a phase, the problem's last one last; that one carries the rate, and the cell's counters."""
+    """One row for each phase. That of the last phase of the problem comes last, with the rate and the counters."""
     base = verified_row(task, run, graph, checker) | {"trial": trial}
     last = ("", problem(task.cell.problem).phases[-1])
     phases = [*(phase for phase in measured.phases if phase != last), last]

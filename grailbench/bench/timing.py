@@ -5,45 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter_ns
 
-REST = "overhead"  #: the part of a phase that is what its other parts leave of it
+REST = "overhead"  #: the part of a phase that is its time less its other parts
 
 
 class PhaseTimer:
-    """Times named phases of one trial with the host's monotonic clock.
+    """Times named phases of one trial with the monotonic clock of the host.
 
-    A phase entered inside another is recorded under it: `phases` maps `(under, name)` to milliseconds, `under`
-    being '' at the top. A phase entered twice adds up. A phase `apart` is recorded at the top wherever it is
-    entered, and its time is taken out of the phases around it. Device phases are measured with events by the
-    implementation and handed in through `record`. What `with` gives has `ms`, the time of that entry, once it was left.
+    `phases` maps `(under, name)` to milliseconds. `under` is the name of the phase in which a phase was entered, or ''
+    at the top. The times of a phase that is entered several times are added. A phase with `apart` is recorded at the
+    top wherever it is entered, and its time is subtracted from the phases around it. Implementations measure device
+    phases with events and pass the times to `record`. The context manager of a phase has `ms`, the time of that entry,
+    after its end.
 
-    A phase that is `whole` is the host's clock from entry to exit, whatever is entered inside: nothing is taken out of
-    it. A phase apart inside becomes one of its parts, taken out of the parts around it only, so that parts never
-    overlap. Parts of its parts are not recorded: they are those of the phases that a trial enters by themselves.
+    A `whole` phase is the time from entry to exit, with nothing subtracted. A phase with `apart` inside it becomes one
+    of its parts and is subtracted only from the other parts around it, so that parts do not overlap. Parts of its
+    parts are not recorded, because a trial also enters those phases on their own.
 
-    A part recorded as `overhead` becomes, when its phase ends, what that has beyond its other parts, whatever was
-    measured for it: what an implementation does before its own clock starts and after it stops is overhead too.
+    A part recorded as `overhead` is replaced, when its phase ends, by the time of the phase less its other parts. It
+    so includes what an implementation does before its own clock starts and after it stops.
     """
 
     def __init__(self, clock: Callable[[], int] | None = None, tidy: Callable[[], None] = lambda: None):
-        """clock: nanoseconds that never run back, the host's unless given. tidy: called before a whole phase begins, so
-        that what earlier phases left to be freed is not freed in it."""
+        """clock: returns monotonic nanoseconds; by default the clock of the host. tidy: called before a whole phase
+        begins, so that memory of earlier phases is not freed during it."""
         self.phases: dict[tuple[str, str], float] = {}
         self._clock, self._tidy = clock or perf_counter_ns, tidy
         self._open: list[_Phase] = []
 
     def phase(self, name: str, apart: bool = False) -> _Phase:
-        """A context manager that times its body as phase `name`, of the phase now open or `apart` from all."""
+        """A context manager that times its body as phase `name`, in the current phase or `apart` from all phases."""
         return _Phase(self, name, apart)
 
     def whole(self, name: str) -> _Phase:
-        """A context manager that times all of its body as phase `name` at the top; to be entered in no other phase."""
+        """A context manager that times its whole body as phase `name` at the top. Raises ValueError inside a phase."""
         if self._open:
             raise ValueError(f"phase {name!r} is whole: it cannot be part of {self._open[-1].name!r}")
         self._tidy()
         return _Phase(self, name, whole=True)
 
     def record(self, name: str, ms: float) -> None:
-        """Add `ms` milliseconds, measured elsewhere, to phase `name` of the phase now open."""
+        """Add `ms` milliseconds, measured by the caller, to phase `name` in the current phase."""
         around = self._open[-1] if self._open else None
         if around is None or around.whole or not self._open[0].whole:
             self._add((around.name if around else "", name), ms)
@@ -52,7 +53,7 @@ class PhaseTimer:
         self.phases[key] = self.phases.get(key, 0.0) + ms
 
     def _under(self, apart: bool) -> str | None:
-        """What a phase that was just left is recorded under; None where it is a part of a whole phase's part."""
+        """The phase under which a phase that just ended is recorded; None for a part of a part of a whole phase."""
         whole = self._open[0] if self._open and self._open[0].whole else None
         if whole is not None:
             return whole.name if apart or len(self._open) == 1 else None

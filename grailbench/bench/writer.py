@@ -1,7 +1,7 @@
-"""Writing a run: its folder, kept to one process; rows, appended a whole trial at a time and repaired after a kill; and
-what a continued run need not take again.
+"""Writing a run: its folder is locked by one process, rows are appended one whole trial at a time and repaired after a
+kill, and finished trials are not repeated when a run continues.
 
-`runs.folder` says what lies in the folder, and reads it.
+`runs.folder` describes and reads the folder.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
 from grailbench.records import sealed
-from grailbench.runs.folder import PLAN, ROWS, Damage, has_sums, read_lines
+from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
 
 
 class Writer:
-    """Appends trials to a run's rows, each in one write of whole lines to a file opened for appending.
+    """Appends trials to the rows of a run, each in one write of whole lines to a file opened for appending.
 
-    sums  whether rows get checksums; those of a run that was begun without stay without
+    sums  whether rows get checksums; a run that was started without them continues without them
     """
 
     def __init__(self, folder: Path):
@@ -41,7 +41,7 @@ class Writer:
         self._synced = monotonic()
 
     def append(self, rows: list[dict]) -> None:
-        """Append the rows of one trial. Raises OSError when they do not fit, and then leaves none of them."""
+        """Append the rows of one trial. Raises OSError when they do not all fit, and then writes none of them."""
         rows = [sealed(row) for row in rows] if self.sums else rows
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
         with self._lock:
@@ -60,13 +60,13 @@ class Writer:
                 self._synced = monotonic()
 
     def sync(self) -> None:
-        """Wait for a write under way and bring everything to the disk."""
+        """Wait for a current write and flush everything to the disk."""
         with self._lock:
             if self._file >= 0:
                 os.fsync(self._file)
 
     def close(self) -> None:
-        """Sync and close; a second time does nothing."""
+        """Sync and close the file. A second call does nothing."""
         self.sync()
         with self._lock:
             if self._file >= 0:
@@ -77,12 +77,11 @@ class Writer:
 def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -> Path:
     """Make the folder of a new run: `out`, or results/runs/<time>-<name>-<digest>.
 
-    Raises InputError when the folder holds a run already or cannot be made.
+    Raises InputError when the folder already contains a run or cannot be made.
     """
     if out is not None:
         folder = Path(out)
-        if (folder / ROWS).exists() or (folder / PLAN).exists():
-            raise InputError("holds a run already", path=folder, remedy="add --resume, or choose another --out")
+        require_no_run(folder, remedy="add --resume, or choose another --out")
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         base = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"
@@ -99,22 +98,22 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Keep a run to this process for the block; the system lets go of it when the process dies.
+    """Lock a run for this process; the system releases the lock when the process ends.
 
-    Raises InputError when another process has it.
+    Raises InputError when another process has locked it.
     """
-    held = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
         raise InputError("another process is at work on this run", path=folder) from None
     finally:
-        os.close(held)
+        os.close(handle)
 
 
 def repair(folder: Path) -> tuple[list[dict], Damage]:
-    """`read_rows`, and where anything had to be left out, the file written anew without it, atomically."""
+    """Read the rows as `read_rows` does. If it left any out, replace the file by one without them."""
     rows, damage, lines = read_lines(folder)
     if damage.torn or damage.rows:
         with atomic_file(folder / ROWS) as stream:
@@ -125,7 +124,7 @@ def repair(folder: Path) -> tuple[list[dict], Damage]:
 
 
 def finished(rows: list[dict]) -> dict[str, set[int]]:
-    """The whole trials that each key has, by number."""
+    """The numbers of the complete trials of each key."""
     found: dict[str, set[int]] = {}
     for row in rows:
         if ends_trial(row) and row["status"] == "ok":
@@ -134,5 +133,5 @@ def finished(rows: list[dict]) -> dict[str, set[int]]:
 
 
 def given_up(rows: list[dict]) -> set[str]:
-    """Keys that a resumed run need not try again: the same code on the same machine gives the same."""
+    """Keys of wrong cells and timeouts, which are not tried again: the same code gives the same on the same machine."""
     return {row["key"] for row in rows if row["phase"] is None and row["status"] in ("wrong", "timeout")}

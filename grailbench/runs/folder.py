@@ -1,9 +1,9 @@
-"""What a run is on disk, and reading it; `bench.writer` writes it.
+"""Runs on disk, and reading them; `bench.writer` writes them.
 
-A run is a folder: `trials.jsonl` (one JSON object a row), `environment.json`, `plan.json`. A row has the
-fields of `rows.FIELDS`; a trial of a cell is one row a phase, that of its problem's last phase last, and so a trial
-without that row was torn. A cell that has no times has one row that says why (`status`, `reason`), without a
-phase. All three carry checksums (`records`), each row its own; runs from before `rows.FORMAT` 2 have none.
+A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`. A row has the
+fields of `rows.FIELDS`. A trial of a cell has one row for each phase, with that of the last phase of the problem at the
+end; a trial without that row is incomplete. A cell without times has one row without a phase, with `status` and
+`reason`. Both JSON files and each row have a checksum (`records`), except in runs before `rows.FORMAT` 2.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
 
 @dataclass(frozen=True)
 class Damage:
-    """What a repair dropped: the torn last line, and rows of a trial that was not whole."""
+    """What was left out at the end of a file of rows.
+
+    torn  whether the last line was incomplete
+    rows  the number of rows of an incomplete trial
+    """
 
     torn: bool = False
     rows: int = 0
@@ -44,8 +48,8 @@ def write_json(path: Path, value: dict) -> None:
 
 
 def read_json(path: Path) -> dict:
-    """Read a JSON object, without its checksum. Raises InputError naming the file when there is none, or it was changed
-    since it was written."""
+    """Read a JSON object and remove its checksum. Raises InputError naming the file when it is missing, cannot be read
+    or was changed after it was written."""
     try:
         return opened(path.read_bytes())[0]
     except FileNotFoundError:
@@ -57,7 +61,7 @@ def read_json(path: Path) -> dict:
 
 
 class _Environment(BaseModel):
-    """What readers of an environment rely on; `runs.environment` says what it has."""
+    """The types of the fields of an environment; see `runs.environment` for the fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -85,7 +89,7 @@ class _Environment(BaseModel):
 
 
 def read_environment(folder: Path) -> dict:
-    """What a run ran on. Raises InputError when there is none, or naming a field that cannot be what it is."""
+    """The environment of a run. Raises InputError when it is missing, or naming a field with a wrong value."""
     path = folder / ENVIRONMENT
     found = read_json(path)
     try:
@@ -98,7 +102,7 @@ def read_environment(folder: Path) -> dict:
 
 
 def has_sums(folder: Path) -> bool:
-    """Whether the rows of a run carry checksums, as its first one tells; True for a run without rows."""
+    """Whether the first row of a run has a checksum; True for a run without rows."""
     try:
         with open(folder / ROWS, "rb") as stream:
             return opened(stream.readline())[1]
@@ -107,7 +111,7 @@ def has_sums(folder: Path) -> bool:
 
 
 def format_of(folder: Path) -> int | None:
-    """The format that a run's plan gives, 1 when it gives none, None when there is no plan.
+    """The format in the plan of a run: 1 if the plan has none, None if there is no plan.
 
     Raises InputError for a format that this version does not know.
     """
@@ -121,17 +125,16 @@ def format_of(folder: Path) -> int | None:
 
 
 def read_rows(folder: Path) -> tuple[list[dict], Damage]:
-    """The rows of whole trials, and what had to be left out at the end. No file is a run without rows.
+    """The rows of complete trials, and what was left out at the end. There are no rows if the file is missing.
 
-    Raises InputError naming the line when a whole line is no row, was changed, or contradicts another: no kill does
-    that.
+    Raises InputError naming the line when a complete line is no row, was changed, or contradicts another row.
     """
     rows, damage, _ = read_lines(folder)
     return rows, damage
 
 
 def read_lines(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
-    """`read_rows`, and the lines that hold its rows."""
+    """The results of `read_rows`, and the lines of these rows."""
     path = folder / ROWS
     try:
         lines = path.read_bytes().split(b"\n")
@@ -141,12 +144,12 @@ def read_lines(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     torn = lines.pop() != b""
     rows = parse_all(lines, path, sums=format_of(folder) == FORMAT)
-    whole = _without_torn_trial(rows)
+    whole = _complete_trials(rows)
     return whole, Damage(torn, len(rows) - len(whole)), lines[: len(whole)]
 
 
-def _without_torn_trial(rows: list[dict]) -> list[dict]:
-    """Drop the rows at the end that belong to a trial whose last phase is missing."""
+def _complete_trials(rows: list[dict]) -> list[dict]:
+    """The rows without those of a trial at the end whose last phase is missing."""
     end = len(rows)
     if end == 0 or rows[-1]["phase"] is None or ends_trial(rows[-1]):
         return rows
@@ -157,8 +160,7 @@ def _without_torn_trial(rows: list[dict]) -> list[dict]:
 
 
 def current(rows: list[dict]) -> list[dict]:
-    """The rows that count: for each cell those of its newest key, and an attempt without times only when it
-    is the newest word on its cell."""
+    """The current rows: for each cell those of its newest key, and a row without a phase only if it is the newest."""
     keys = [cell_of(row) for row in rows]
     last = {key: at for at, key in enumerate(keys)}
     return [
@@ -167,8 +169,17 @@ def current(rows: list[dict]) -> list[dict]:
     ]  # fmt: skip
 
 
+def require_no_run(folder: Path, remedy: str) -> None:
+    """Raise InputError when a folder contains a run."""
+    if (folder / ROWS).exists() or (folder / PLAN).exists():
+        raise InputError("holds a run already", path=folder, remedy=remedy)
+
+
 def find_run(run: str | os.PathLike) -> Path:
-    """The folder of a run: a path, a name in results/runs, or the beginning of one name only."""
+    """The folder of a run, given its path, its name in results/runs, or the unique beginning of its name.
+
+    Raises InputError when there is no such run, or several.
+    """
     folder = Path(run)
     if (folder / PLAN).is_file() or (folder / ROWS).is_file():
         return folder
@@ -182,7 +193,7 @@ def find_run(run: str | os.PathLike) -> Path:
 
 
 def runs() -> list[Path]:
-    """The stored runs of results/runs, oldest first."""
+    """The folders of the runs in results/runs, oldest first."""
     folder = paths.runs_dir()
     found = [path for path in folder.iterdir() if (path / PLAN).is_file()] if folder.is_dir() else []
     return sorted(found, key=lambda path: (_began(path), path.name))
@@ -194,7 +205,7 @@ def _began(folder: Path) -> str:
 
 
 def latest_run(digest: str | None = None) -> Path:
-    """The newest stored run, to go on with, or the newest of the plan with this digest. Raises InputError if none."""
+    """The newest stored run, or the newest with the plan of this digest. Raises InputError when there is none."""
     for folder in reversed(runs()):
         if digest is None or read_json(folder / PLAN).get("digest") == digest:
             return folder
@@ -203,7 +214,7 @@ def latest_run(digest: str | None = None) -> Path:
 
 
 def latest_results() -> Path:
-    """The newest stored run that has a row, to be shown. Raises InputError if none."""
+    """The newest stored run that has a row. Raises InputError when there is none."""
     for folder in reversed(runs()):
         with suppress(OSError):
             if (folder / ROWS).stat().st_size:
@@ -214,5 +225,5 @@ def latest_results() -> Path:
 
 
 def now() -> str:
-    """The time of a row: UTC, to the millisecond."""
+    """The current time for a row: UTC, in ISO format with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
