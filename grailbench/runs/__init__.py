@@ -1,1 +1,1 @@
-"""What a run is, on disk and in memory: rows, cells, statistics, folders."""
+"""Runs on disk and in memory: folders, rows, cells and statistics."""

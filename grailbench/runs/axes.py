@@ -1,8 +1,8 @@
-"""The axes of a configuration, each declared once: what rows, keys, labels, plans and tables know of it.
+"""The axes of a configuration, with all that rows, keys, labels, plans and tables need to know about each.
 
-A new axis is an entry here and a field of the `Params` of the problem that obeys it: fields of configs, options of
-commands, columns of rows and of tables, keys and labels follow. Rows of older runs lack it, and so it is `late`: a plan
-prints it only where it has a value, so that the digests of those runs hold.
+To add an axis, add an entry here and a field to the `Params` of the problem that uses it. Fields of configs, options of
+commands, columns of rows and tables, keys and labels are made from the entry. Rows of older runs lack a new axis, so it
+is `late`: a plan has it only where it has a value, so that the digests of older runs stay valid.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from grailbench.words import count
 
 @dataclass(frozen=True)
 class Axis:
-    """One choice that an implementation may obey.
+    """One choice that an implementation may offer.
 
     name     of the column of rows, of the key of a config and of the field of `Params`
     header   of its column in tables
-    help     of the option, and `metavar` of its value
-    usual    the value of a config that says nothing
-    least    the least number; None where values are names
+    help     of its option; `metavar` is the name of the value there
+    usual    the default value
+    least    the smallest number; None where values are names
     values   the names that it may have; empty where they cannot be listed
-    words    a value in a label
-    long     a value in the label that stands alone in tables, where that says more; as `words` unless given
-    unsaid   values that go without saying in labels
-    hidden   values of which a table needs no column; empty where there is always one
-    blank    what a `Cell` has where its implementation has no such choice, or chose nothing
-    machine  True where it says how much of the machine works; such axes are named last
-    summary  True where the summary of a run of reachability always has the column
-    late     True where rows of older runs lack it
+    words    formats a value in a label
+    long     formats a value in the longer labels of tables; `words` by default
+    unsaid   values that labels leave out
+    hidden   a table has no column if all values are among these; empty for an axis that always has a column
+    blank    the value in a `Cell` whose implementation does not have the axis
+    machine  whether it selects how much of the machine is used; labels have such axes last
+    summary  whether the summary of a reachability run always has the column
+    late     whether rows of older runs lack it
     """
 
     name: str
@@ -52,20 +52,20 @@ class Axis:
 
     @property
     def number(self) -> bool:
-        """True where values are whole numbers, False where they are names."""
+        """True if values are integers, False if they are names."""
         return self.least is not None
 
     def of(self, row: Mapping) -> Any:
-        """The value of a row as a `Cell` has it."""
+        """The value in a row, as a `Cell` stores it."""
         value = row.get(self.name)
         return self.blank if value in (None, "", "none") else value
 
     def rank(self, value: Any) -> Any:
-        """What orders values: numbers by size, names by letter, none first."""
+        """The sort key of a value: numbers by size, names alphabetically, missing values first."""
         return value or (0 if self.number else "")
 
 
-#: in the order in which plans are expanded and rows are keyed
+#: in the order in which plans are expanded and keys are made
 AXES = (
     Axis("dim", "d", "Label pairs", 2, "D", least=1, words=lambda d: f"d={d}", summary=True),
     Axis("search", "search", "Search order", "dfs", unsaid=(None, ""), hidden=(None, "dfs"), summary=True,
@@ -83,19 +83,19 @@ NAMES = tuple(axis.name for axis in AXES)
 
 
 def shown() -> list[Axis]:
-    """The axes as labels and tables name them: those of the algorithm, then those of the machine."""
+    """The axes in the order of labels and tables: those of the algorithm, then those of the machine."""
     return sorted(AXES, key=lambda axis: axis.machine)
 
 
 def label(
     impl: str, values: Mapping[str, Any], *, long: bool = False, between: str = " ", before: str = "", after: str = ""
 ) -> str:
-    """A configuration in words: 'gpu-fused d=2 dfs level,tree 2 GPUs'.
+    """The label of a configuration: 'gpu-fused d=2 dfs level,tree 2 GPUs'.
 
-    values   of axes by name; one that is left out is not said
-    long     say which axis a name is of: 'filters level,tree', 'lexicographic order'
-    between  what parts the words on the algorithm from those on the machine, and these from one another
-    before   a word in front, such as the problem; `after`: one at the end, such as the query set
+    values   the values of axes by name; missing axes are left out
+    long     whether names say their axis: 'filters level,tree', 'lexicographic order'
+    between  separates the algorithm from the values of the machine, and these from one another
+    before   text at the beginning, such as the problem; `after` is at the end, such as the query set
     """
     parts: dict[bool, list[str]] = {False: [before, impl], True: []}
     for axis in shown():

@@ -1,6 +1,6 @@
-"""Cells: what a run measured of one configuration on one graph, made from its rows; and the run that they are of.
+"""Cells, the measurements of one configuration on one graph, and the run that contains them.
 
-Every command that shows or compares what was measured reads it from here: `load` gives a `Run`, a run its cells.
+All commands that show or compare measurements read them here: `load` returns a `Run`, which has its cells.
 """
 
 from __future__ import annotations
@@ -26,14 +26,11 @@ from grailbench.runs.statistics import Stats
 if TYPE_CHECKING:
     import pandas
 
-#: the part of a phase that an implementation timed by the GPU's own events
-ON_DEVICE = "on_device"
-#: what is said where a device has a time of its own and the run none from edges
-NOT_FROM_EDGES = "not measured, add --from-edges"
-#: implementations that have no filters but those that are named
-_UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")
-_LONGEST_REASON = 240  # an exception may speak for pages
-_RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  #: names of sets of uniform random pairs, with their size
+ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
+NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
+_UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")  # they have only the filters in their axis
+_LONGEST_REASON = 240  # characters; messages of exceptions can be very long
+_RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size
 
 
 def _axis(name: str) -> Any:
@@ -42,19 +39,19 @@ def _axis(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """What was measured of one configuration on one graph. Of what no row says, a field is None.
+    """The measurements of one configuration on one graph. A field is None if no row has it.
 
-    key         that of its rows, `rows.cell_of`: problem, graph and configuration
-    axes        values by axis, as `axes.Axis.of` gives them; those that code asks for have a property
+    key         the key of its rows, `rows.cell_of`: problem, graph and configuration
+    axes        the values by axis, see `axes.Axis.of`; frequently used ones are also properties
     kind        of the graph: 'real', 'synthetic', 'imported', or None when it could not be opened
     stands_for  the published graph that a look-alike replaces in the run
-    verified    how its answers were checked; `checksum` is that of the answers
-    status      and reason, '' for none: as `rows.standing` has them
-    times       ms by trial, by (under, phase): `under` is '' for the phases that the runner times itself (`label`,
-                `query`, `ready`); trials in order; empty of a wrong cell
-    rates       of the last phase by trial, where the problem has a rate
-    vertices, edges, roots  of the graph as print counts it; `roots` without the super-root
-    counters    exact work
+    verified    how the answers were checked; `checksum` is that of the answers
+    status      see `rows.standing`; `reason` is '' if there is none
+    times       ms by trial, by (under, phase), trials in ascending order; `under` is '' for the phases that the runner
+                times itself (`label`, `query`, `ready`); empty for a wrong cell
+    rates       of the last phase by trial, if the problem has a rate
+    vertices, edges, roots  of the graph as the papers count them; `roots` without the super-root
+    counters    exact counts of work
     index_bytes, host_peak_bytes, device_peak_bytes, read_ms  as in `rows.FIELDS`
     """
 
@@ -95,30 +92,30 @@ class Cell:
 
     @cached_property
     def phases(self) -> Mapping[tuple[str, str], Stats]:
-        """The statistics of each phase by (under, phase)."""
+        """Statistics of each phase by (under, phase)."""
         return {name: Stats.of(list(times.values())) for name, times in self.times.items()}
 
     def stats(self, phase: str) -> Stats | None:
-        """The statistics of a phase timed by the runner, or None."""
+        """Statistics of a phase timed by the runner; None if it has no times."""
         return self.phases.get(("", phase))
 
     @cached_property
     def timed(self) -> Mapping[str, Mapping[int, float]]:
-        """ms by trial, in order, by phase in words: 'label', 'label/NAME' for a phase within."""
+        """ms by trial, in ascending order, by the name of the phase: 'label', or 'label/NAME' for a part of it."""
         return {f"{under}/{phase}" if under else phase: times for (under, phase), times in self.times.items()}
 
     def sample(self, phase: str) -> np.ndarray:
-        """float64[trials]: the times of a phase of `timed`, in the order of the trials; empty where it has none."""
+        """float64[trials]: the times of a phase of `timed` in ms, in the order of the trials; empty if it has none."""
         return np.array(list(self.timed.get(phase, {}).values()))
 
     @property
     def trials(self) -> int:
-        """Trials of the phase measured most often."""
+        """The largest number of trials of a phase."""
         return max(map(len, self.times.values()), default=0)
 
     @property
     def label(self) -> str:
-        """The configuration in words, without problem, graph and queries, for tables that say these elsewhere."""
+        """The configuration in words, without problem, graph and queries."""
         return axes.label(self.impl, self.axes, long=True)
 
     @property
@@ -129,39 +126,39 @@ class Cell:
         return axes.label(self.impl, self.axes, before=problem, after=queries)
 
     def shown(self, axis: axes.Axis) -> Any:
-        """The value of an axis as tables show it: None where there is none, '' where it goes without saying."""
+        """The value of an axis as tables show it: None if the cell has none, '' if tables leave it out."""
         return self.filtering if axis.name == "filters" else self.axes[axis.name] or None
 
     @property
     def filtering(self) -> str:
-        """Its filters as tables show them: 'none' of an index of ours without any, '' where there is no index, and of a
-        peer, which has what its authors gave it."""
+        """Its filters as tables show them: 'none' for an index of this project without filters, '' for other
+        implementations without this choice."""
         return self.filters or ("none" if self.impl in _UNFILTERED else "")
 
     @property
     def generated(self) -> bool:
-        """True for a generated graph, a look-alike above all; it never stands in a published row."""
+        """True for generated graphs such as look-alikes, which are not shown in rows of published tables."""
         return self.kind == "synthetic" or self.dataset.endswith("-like")
 
     @property
     def random(self) -> bool:
-        """True when its queries are uniform random pairs, as print's are."""
+        """True if its queries are uniform random pairs, as in the papers."""
         return _RANDOM.fullmatch(self.query_set) is not None
 
     @property
     def batch(self) -> int | None:
-        """How many random queries were to be asked, as the query set's name says; else how many were asked."""
+        """The number of random queries in the name of the query set, else the number of queries."""
         found = _RANDOM.fullmatch(self.query_set)
         return int(found[1]) if found and found[1] else self.queries
 
     @property
     def sound(self) -> bool:
-        """True when its times may be shown: verified, though perhaps by a sample, or with fewer trials than planned."""
+        """True if its times may be shown: its answers, or a sample of them, are right; trials may be missing."""
         return self.status in SOUND
 
 
 def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
-    """The cells on random queries by how many were to be asked, the largest batch first, one of unknown size last."""
+    """The cells with random queries by the size of the batch, the largest first; unknown sizes come last."""
     found: dict[int | None, list[Cell]] = {}
     for cell in cells:
         if cell.random:
@@ -170,11 +167,11 @@ def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
 
 
 def together(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of one graph to take labels and memory from, which do not depend on the queries.
+    """The cells of one graph whose labeling times and memory are shown, since these do not depend on the queries.
 
-    Where the graph was asked several batches of random queries these are the cells of the batch that has most sound
-    ones, of equals the one with more trials, then the largest, so that configurations are compared as they were
-    measured together; and, of a configuration without a sound cell there, those of other batches.
+    If the graph has several batches of random queries, these are the cells of the batch with the most sound cells (then
+    with the most trials, then the largest), so that the compared configurations were measured together. For
+    configurations without a sound cell in that batch, the cells of the other batches are added.
     """
     cells = list(cells)
     sound = batches(cell for cell in cells if cell.sound)
@@ -185,15 +182,15 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.random and (cell.batch == most or cell.label not in there)]
 
 
-#: fields of a cell that are those of the first of its rows that says one
-_SAID = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
+#: fields of a cell that are taken from its first row with a value
+_FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
          "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms")  # fmt: skip
 
 
 def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
-    """Rows that count, by cell, in the order in which the cells first appear.
+    """The cells of some current rows, in the order of their first rows.
 
-    `planned` is the number of trials each cell was to have when the rows do not say; a cell with fewer is 'incomplete'.
+    `planned` is the number of planned trials for rows that do not have it; cells with fewer trials are 'incomplete'.
     """
     grouped: dict[tuple, list[Mapping]] = {}
     for row in rows:
@@ -203,7 +200,7 @@ def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
 
 def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
     first, (status, reason) = rows[0], standing(rows, planned)
-    said = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _SAID}
+    values = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _FIRST_VALUES}
     checks = [v for row in rows if (v := row.get("verified")) is not None]
     return Cell(
         key=key,
@@ -219,12 +216,12 @@ def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
         times={} if status == "wrong" else _times(rows),
         rates={row["trial"]: row["rate"] for row in rows if row.get("rate") is not None and ends_trial(row)},
         verified=next(filter(sampled, checks), checks[0] if checks else None),
-        **said,
+        **values,
     )
 
 
 def _times(rows: Iterable[Mapping]) -> dict[tuple[str, str], dict[int, float]]:
-    """ms by trial, in order, by (under, phase)."""
+    """ms by trial, in ascending order, by (under, phase)."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
         if row["phase"] and row["ms"] is not None and row["status"] == "ok":
@@ -235,11 +232,11 @@ def _times(rows: Iterable[Mapping]) -> dict[tuple[str, str], dict[int, float]]:
 
 
 def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
-    """Whether `ready` of a cell with these phases, (under, phase), is the whole way from edges.
+    """Whether `ready` of a cell with these phases, (under, phase), is the whole time from edges.
 
-    In rows of older versions it is not where phases were apart (a GPU's transfers, allocations, renumbering): they were
-    taken out of it, and stand with those of `label` in one sum, so that they cannot be put back. Such rows have a part
-    `build` and none for what is apart; of their `ready` nothing is shown.
+    In older versions, phases with `apart` (transfers, allocations and renumbering of a GPU) were subtracted from it.
+    They cannot be added again, because they are in one sum with those of `label`. Such cells have a part `build` of
+    `ready` and no parts for the phases with `apart`; their `ready` is not shown.
     """
     parts = {phase for under, phase in phases if under == "ready"}
     apart = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
@@ -248,7 +245,7 @@ def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as it was read: the folder, what it ran on, the rows that count, and what was left out at the end."""
+    """A run as it was read: its folder, its environment, its current rows, and what was left out at the end."""
 
     folder: Path
     environment: Mapping[str, Any] = field(default_factory=dict)
@@ -257,7 +254,7 @@ class Run:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """In the order in which they first appear."""
+        """The cells in the order of their first rows."""
         return cells(self.rows)
 
     @cached_property
@@ -267,7 +264,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What to call it: the folder as it was found."""
+        """The name of its folder."""
         return self.folder.name
 
     @property
@@ -276,7 +273,7 @@ class Run:
 
     @property
     def problems(self) -> list[str]:
-        """The problems that it has cells of, each once."""
+        """The problems of its cells, each once."""
         return list(dict.fromkeys(cell.problem for cell in self.cells))
 
     def of(self, *problems: str) -> list[Cell]:
@@ -290,40 +287,40 @@ class Run:
 
     @property
     def fingerprint(self) -> str | None:
-        """Of the machine; None when it is not known."""
+        """The fingerprint of the machine; None when it is not known."""
         return self.environment.get("fingerprint")
 
     @property
     def mixed(self) -> bool:
-        """True when its sittings were on different machines: its times have no one unit."""
+        """True if its sittings were on different machines, so that its times cannot be compared with one another."""
         return any(before.get("fingerprint") != self.fingerprint for before in self.environment.get("earlier", ()))
 
     @property
     def machine(self) -> str:
-        """Processor, cores, GPUs and commit in a line."""
+        """Processor, cores, GPUs and commit in one line."""
         return words.machine(self.environment, whole=False)
 
 
 def load(run: str | os.PathLike | None = None) -> Run:
-    """Read a run: a folder, the name of one, or None for the latest that has a row.
+    """Read a run, given its folder or name, or None for the latest run that has a row.
 
-    Raises InputError when there is none, else as `read`.
+    Raises InputError when there is no such run, and the errors of `read`.
     """
     return read(folder.latest_results() if run is None else folder.find_run(run))
 
 
 def read(where: Path) -> Run:
-    """Read the run in a folder. Raises InputError for a row that is none, or an environment that cannot be.
+    """Read the run in a folder. Raises InputError for a wrong row or environment.
 
-    A torn trial at the end is left out; the file is not changed.
+    An incomplete trial at the end is left out. The files are not changed.
     """
     rows, damage = folder.read_rows(where)
     return Run(where, folder.read_environment(where), folder.current(rows), damage)
 
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and phase: configuration, trials, mean and its bounds, median and its bounds, min, IQR (ms),
-    outliers, drift (a share, where it is a warning), peaks of memory, status, reason.
+    """A table with one row for each cell and phase: configuration, trials, mean and median with their bounds, minimum
+    and IQR (ms), outliers, drift (a fraction, if it is a warning), peak memory, status and reason.
 
     A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
     """
@@ -331,12 +328,12 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
 
     early = [axis.name for axis in axes.AXES if not axis.late]
     late = [axis.name for axis in axes.AXES if axis.late]
-    said = ("kind", "stands_for", "queries", "positives", "verified")
+    values = ("kind", "stands_for", "queries", "positives", "verified")
     after = ("host_peak_bytes", "device_peak_bytes", "status", "reason")
     out = []
     for cell in measured:
         base = {"dataset": cell.dataset, "impl": cell.impl, **cell.axes, "filters": cell.filtering, "seed": cell.seed,
-                "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*said, *after)}}  # fmt: skip
+                "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*values, *after)}}  # fmt: skip
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
             times = {} if s is None else {
                 "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
@@ -344,7 +341,7 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
-    columns = ["dataset", "impl", *early, "seed", "query_set", *said, *late, "under", "phase", "trials", "mean",
+    columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
                "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
                *after]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)

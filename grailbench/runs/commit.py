@@ -1,8 +1,8 @@
-"""Which commit the files here are of: what a run is measured with.
+"""The commit of the code that measures a run.
 
-A checkout asks git. A copy without git data carries a stamp: `COMMIT.json`, the commit and the git blob id of each of
-its files, written by `python -m grailbench.bench.provenance` in a clean checkout. A stamp counts only as far as the
-files beside it are those that it lists, so that it cannot vouch for a changed copy.
+In a checkout, git knows the commit. A copy without git data has a stamp instead: `COMMIT.json`, with the commit and the
+git blob id of each file, written by `python -m grailbench.bench.provenance` in a clean checkout. The files are compared
+with the stamp, so that a changed copy is not taken for the commit.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from grailbench.files import git_blob
 from grailbench.runs.folder import write_json
 
 STAMP = "COMMIT.json"
-_APART = "results"  #: rows and pages: what lies there does not change what is measured
-_WATCHED = ("grailbench", "configs", "datasets")  #: where a file that the stamp does not list makes a copy dirty
-#: packages of reading, showing and downloading: what changes there changes no measurement
+_RESULTS = "results"  # files in this folder do not affect measurements
+_WATCHED = ("grailbench", "configs", "datasets")  # files in these folders that the stamp does not list count as changes
+#: packages that read, show or download; they do not affect measurements
 _UNMEASURED = ("cli", "report", "datasets", "runs", "limits")
 _COMMAND_SECONDS = 20
 
 
 def commit_state() -> tuple[str | None, bool | None]:
-    """The commit of this checkout or copy, and whether its files differ from that commit's.
+    """The commit of this checkout or copy, and whether its files differ from that commit.
 
-    (None, None) in an installed wheel, and where there is neither git nor a stamp. Files below `results` do not count.
+    (None, None) in an installed wheel, and without both git and a stamp. Files in `results` are ignored.
     """
     root = paths.checkout()
     if root is None:
@@ -38,32 +38,36 @@ def commit_state() -> tuple[str | None, bool | None]:
     if stamp is not None and not _changed(root, stamp["blobs"]):
         return stamp["commit"], False
     if (commit := _git(root, "rev-parse", "HEAD")) is not None:
-        status = _git(root, "status", "--porcelain", "--", ".", f":(exclude){_APART}")
+        status = _changes(root)
         return commit, None if status is None else bool(status)
     return (None, None) if stamp is None else (stamp["commit"], True)
 
 
 def write_stamp() -> Path:
-    """Write `COMMIT.json` for copies of this checkout. Raises InputError outside a checkout and in a dirty one."""
+    """Write `COMMIT.json` for copies of this checkout, and return its path.
+
+    Raises InputError outside a checkout, and if files differ from the commit.
+    """
     root = paths.checkout()
     listed = None if root is None else _git(root, "ls-tree", "-r", "HEAD")
     if listed is None:
         raise InputError("this is no git checkout, so it has no commit to name")
-    if _git(root, "status", "--porcelain", "--", ".", f":(exclude){_APART}") != "":
+    if _changes(root) != "":
         raise InputError("files here differ from the commit", path=root, remedy="commit them first")
     blobs = {}
     for line in listed.splitlines():
         (_, kind, blob), path = line.partition("\t")[0].split(), line.partition("\t")[2]
-        if kind == "blob" and PurePosixPath(path).parts[0] != _APART:
+        if kind == "blob" and PurePosixPath(path).parts[0] != _RESULTS:
             blobs[path] = blob
     write_json(root / STAMP, {"commit": _git(root, "rev-parse", "HEAD"), "blobs": blobs})
     return root / STAMP
 
 
 def code_hash(files: Iterable[tuple[PurePosixPath, bytes]]) -> str:
-    """12 hex digits of the Python sources that measuring runs through: (path inside the package, content) of each.
+    """12 hex digits of the Python sources that affect measurements.
 
-    Packages that only read, show or download are left out, so that a change there keeps the hash.
+    `files` are (path inside the package, content) of all sources. Packages that only read, show or download are left
+    out, so that the hash does not change with them.
     """
     digest = hashlib.sha256()
     for path, content in sorted(files):
@@ -82,7 +86,7 @@ def _stamp(root: Path) -> dict | None:
 
 
 def _changed(root: Path, blobs: dict[str, str]) -> bool:
-    """Whether a listed file is missing or another one, or a source is there that is not listed."""
+    """Whether a listed file is missing or changed, or there is a source file that is not listed."""
     try:
         if any(git_blob(root / path) != blob for path, blob in blobs.items()):
             return True
@@ -90,6 +94,11 @@ def _changed(root: Path, blobs: dict[str, str]) -> bool:
         return True
     sources = (path for folder in _WATCHED for kind in ("*.py", "*.toml") for path in (root / folder).rglob(kind))
     return any(path.relative_to(root).as_posix() not in blobs for path in sources)
+
+
+def _changes(root: Path) -> str | None:
+    """What git reports as changed, outside `results`; None without git."""
+    return _git(root, "status", "--porcelain", "--", ".", f":(exclude){_RESULTS}")
 
 
 def _git(root: Path, *arguments: str) -> str | None:

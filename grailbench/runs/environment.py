@@ -1,4 +1,4 @@
-"""What a run ran on: machine, software, thread settings, code; and the fingerprints that tell them apart."""
+"""The environment of a run (machine, software, thread settings and code), and hashes of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
@@ -18,36 +19,18 @@ from grailbench.commands import output
 from grailbench.device.installed import gpus
 from grailbench.runs.commit import code_hash, commit_state
 
-PACKAGES = (
-    "numpy",
-    "numba",
-    "llvmlite",
-    "scipy",
-    "pandas",
-    "pyreachability",
-    "networkx",
-    "igraph",
-    "rustworkx",
-    "dask",
-    "numba-cuda",
-)
+PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
+            "dask", "numba-cuda")  # fmt: skip
 THREAD_SETTINGS = (
-    "NUMBA_NUM_THREADS",
-    "NUMBA_THREADING_LAYER",
-    "NUMBA_CPU_NAME",
-    "NUMBA_DISABLE_JIT",
-    "NUMBA_OPT",
-    "NUMBA_BOUNDSCHECK",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-)
-BUSY = 0.6  #: load average a core, from which a machine is not alone with a run
+    "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "NUMBA_OPT",
+    "NUMBA_BOUNDSCHECK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+)  # fmt: skip
+BUSY = 0.6  #: load average per core above which other work disturbs a run
 _COMMAND_SECONDS = 5
 
 
 def environment() -> dict:
-    """Everything that `environment.json` records, as plain JSON values.
+    """The content of `environment.json`, as plain JSON values.
 
     Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cores_physical, cores_logical,
     caches, memory_bytes, os, python, packages, threads (settings in the environment, None when unset),
@@ -79,7 +62,7 @@ def environment() -> dict:
 
 
 def busy(env: Mapping) -> str | None:
-    """'load average 3.1 on 2 cores' of an environment whose machine had other work as the run began, else None."""
+    """'load average 3.1 on 2 cores' if the machine had other work when the run started, else None."""
     loads, cores = env.get("load_average"), env.get("cores")
     load = loads[0] if isinstance(loads, list) and loads else None
     known = isinstance(load, int | float) and isinstance(cores, int) and cores > 0
@@ -87,25 +70,26 @@ def busy(env: Mapping) -> str | None:
 
 
 def fingerprint(env: dict) -> str:
-    """16 hex digits of what of an environment changes times: not the load, the commit or the command, nor the memory,
-    which a virtual machine is given as it uses it."""
+    """16 hex digits of what affects times in an environment: without load, commit, command and memory size, which can
+    vary in a virtual machine."""
     kept = (
         "cpu", "cores", "cores_physical", "cores_logical", "caches",
         "os", "python", "packages", "threads", "governor", "gpus",
     )  # fmt: skip
-    return _short_hash({key: env.get(key) for key in kept})
+    text = json.dumps({key: env.get(key) for key in kept}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @functools.cache
 def code_version() -> str:
-    """The package's version and the `commit.code_hash` of its sources, as they are when this process first asks."""
+    """The version of the package and the `commit.code_hash` of its sources, computed once in a process."""
     package = Path(__file__).resolve().parents[1]
     files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
     return f"{__version__}+{code_hash(files)}"
 
 
 def source_hash(implementation: type) -> str:
-    """16 hex digits of the file that defines an implementation, for those from outside the package."""
+    """16 hex digits of the file that defines an implementation; '' for implementations of this package."""
     if implementation.__module__.partition(".")[0] == "grailbench":
         return ""
     try:
@@ -115,36 +99,32 @@ def source_hash(implementation: type) -> str:
 
 
 def usable_cores() -> int:
-    """Cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @functools.cache
 def packages() -> dict[str, str]:
-    """Versions of the installed packages that time or answers may depend on."""
+    """The versions of the installed packages that may affect times or answers."""
     found = {}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
 def cpu_model() -> str:
-    """The processor's name as the system gives it."""
-    try:
+    """The name of the processor as the system gives it."""
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    asked = output(["sysctl", "-n", "machdep.cpu.brand_string"], _COMMAND_SECONDS)
-    return asked or platform.processor() or platform.machine()
+    brand = output(["sysctl", "-n", "machdep.cpu.brand_string"], _COMMAND_SECONDS)
+    return brand or platform.processor() or platform.machine()
 
 
 def cpu_caches() -> dict[str, str]:
-    """Sizes of the first core's caches, such as {'L1d': '48K', 'L2': '1024K'}; empty if unknown."""
+    """The sizes of the caches of the first core, such as {'L1d': '48K', 'L2': '1024K'}; empty if unknown."""
     found = {}
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (_first_line(folder / name) for name in ("level", "type", "size"))
@@ -158,7 +138,3 @@ def _first_line(path) -> str | None:
         return Path(path).read_text().splitlines()[0].strip()
     except (OSError, IndexError):
         return None
-
-
-def _short_hash(value) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""What a measurement row is: its fields and their types, its checksum, and what rows of one cell must agree on.
+"""Measurement rows: their fields and types, their checksum, and the fields that must agree in all rows of a cell.
 
-A row that was written since format 2 carries `sum`, a hash of all its other fields, so that a changed character shows.
-Rows of older runs have none and are read unchecked, but for what contradicts.
+Since format 2, a row has `sum`, a hash of all its other fields, so that changes are detected. Rows of older runs have
+none and are only checked for contradictions.
 """
 
 from __future__ import annotations
@@ -15,62 +15,62 @@ from grailbench.errors import InputError
 from grailbench.records import opened
 from grailbench.runs import axes
 
-FORMAT = 2  #: of a run, in its plan; 1, which is not written down, is that of runs whose rows have no checksums
+FORMAT = 2  #: the format of a run, stored in its plan; format 1, which is not stored, has rows without checksums
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
 _EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late == late) for late in (False, True))
-_CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # what rows of every version have
+_CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of every version
 
-#: what a row holds; None where it does not apply. host_peak_bytes: resident at most, of a cell in a process of its
-#: own; device_peak_bytes: of our arrays (`bench.peaks`). roots: without the super-root; read_ms: from the graph in the
-#: cache to arrays in memory, of a cell in a process of its own
+#: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
+#: process; device_peak_bytes: peak memory of device arrays (`bench.peaks`); roots: without the super-root; read_ms:
+#: time from the graph in the cache to arrays in memory, for a cell with its own process
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
     "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", *_LATE,
 )  # fmt: skip
-#: statuses of a cell, from harmless to grave
+#: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
 SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
-_NONE_OF_A_ROW = ("sampled", "incomplete")  #: statuses that a cell has for what its rows are together
-STANDS_ON = ("status", "reason", "phase", "under", "planned", "verified", "queries")  #: what `standing` reads
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
 _SURE = ("dataset", "impl", "key", "status")  # never None
 _NUMBERS = ("ms", "rate", "read_ms")
 _WHOLE = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
           "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
-#: phases that every trial of a cell has when one has it
+#: phases that all trials of a cell have if one of them has it
 _ALWAYS = ("label", "prepare", "ready")
-#: fields that are the same in all rows of a key that have them
+#: fields with equal values in all rows of a key that have them
 _SHARED = ("checksum", "positives", "queries", "graph_sha256", "vertices", "edges")
 _AGAIN = "take the rows of its trial out of the file, and --resume measures it again"
 
 
 def cell_of(row: Mapping) -> tuple:
-    """What names a row's cell: problem, graph, implementation, its axes, seed and query set. Rows without a problem are
-    of the usual one."""
+    """The key of the cell of a row: problem, graph, implementation, axes, seed and query set.
+
+    Rows without a problem belong to the default problem.
+    """
     get = row.get
     problem = get("problem") or USUAL
     return (problem, row["dataset"], row["impl"], *map(get, axes.NAMES), get("seed"), get("query_set"))
 
 
 def problem_of(row: Mapping) -> Problem:
-    """The problem of a row. Raises InputError for one that is not known here."""
+    """The problem of a row. Raises InputError for an unknown problem."""
     return problem(row.get("problem") or USUAL)
 
 
 def ends_trial(row: Mapping) -> bool:
-    """True for the last row of a trial: that of the problem's last phase."""
+    """True for the last row of a trial, which is that of the last phase of its problem."""
     return not row["under"] and row["phase"] == problem_of(row).phases[-1]
 
 
 def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, str]:
-    """Status of a cell and the reason for it, '' for none, from its rows that count; every reader has it from here.
+    """The status of a cell and its reason ('' for none), from its current rows.
 
-    It is the gravest status of its rows, as `STATUSES` has them; where all are 'ok', 'incomplete' when there are fewer
-    whole trials than the rows say were planned, or `planned` where they do not say; and 'sampled', whatever its trials,
-    when not all of its answers were checked.
+    The status is the worst one of its rows in the order of `STATUSES`. If all are 'ok', it is 'incomplete' when there
+    are fewer complete trials than planned (`planned` is used where the rows have no such number). A sound cell is
+    'sampled' when not all of its answers were checked.
     """
     status, reason, trials, wanted, checked = "ok", "", 0, None, ""
     for row in rows:
@@ -93,7 +93,7 @@ def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, 
 
 
 def sampled(verified: str | None) -> str:
-    """How many answers were checked ('1,000') of a row whose `verified` says that they were not all; '' of others."""
+    """The number of checked answers ('1,000') if `verified` says that only a sample was checked, else ''."""
     found = _SAMPLE.fullmatch(verified or "")
     return found[1] if found else ""
 
@@ -102,7 +102,10 @@ def sampled(verified: str | None) -> str:
 
 
 def parse(line: bytes) -> tuple[dict, bool]:
-    """A row with every field, without its checksum, and whether it had one. Raises ValueError with what is wrong."""
+    """Parse a line. Returns the row with all fields and without its checksum, and whether it had a checksum.
+
+    Raises ValueError naming what is wrong.
+    """
     row, had = opened(line)
     for name in (*_CELL, "status", "key", "phase"):
         if name not in row:
@@ -146,16 +149,16 @@ def _shown(value) -> str:
 
 
 _OTHERS = {"status": _status, "counters": _counters}
-#: what each field may hold
+#: a check of the value of each field
 _FITS = {
     name: _whole if name in _WHOLE else _positive if name in _NUMBERS else _OTHERS.get(name, _text) for name in FIELDS
 }
 
 
 def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
-    """The rows of whole lines, without their checksums. `sums`: each must have one.
+    """Parse the rows of complete lines and remove their checksums. `sums`: whether each must have one.
 
-    Raises InputError naming the line that is no row or was changed, or contradicts another.
+    Raises InputError naming a line that is no row, was changed, or contradicts another.
     """
     rows, having = [], []
     for number, line in enumerate(lines, 1):
@@ -176,16 +179,16 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
 
 
 def _agree(rows: list[dict], path) -> None:
-    """Raise InputError naming the line that says other than an earlier one of its key."""
-    first: dict[str, tuple[int, tuple]] = {}  # key: line of its first row, and the cell
-    said: dict[tuple, int] = {}  # what was said of a key, or measured: the line
-    phases: dict[str, tuple[set, int]] = {}  # key: phases of its first trial, and the line of its end
-    trial: list[dict] = []  # rows of a trial so far
+    """Raise InputError naming a line that contradicts an earlier line of the same key."""
+    first: dict[str, tuple[int, tuple]] = {}  # by key: the line of its first row, and the cell
+    said: dict[tuple, int] = {}  # the line where a value of a key, or a measurement, first appears
+    phases: dict[str, tuple[set, int]] = {}  # by key: the phases of its first trial, and the last line of that trial
+    trial: list[dict] = []  # the rows of the current trial
 
     def fault(number: int, what: str, before: int | None = None):
-        beside = "" if before is None else f", unlike line {before}"
-        return InputError(f"contradicts the other rows of its cell: {what}{beside}", path=path, line=number,
-                          remedy=_AGAIN)  # fmt: skip
+        message = f"contradicts the other rows of its cell: {what}"
+        message += "" if before is None else f", unlike line {before}"
+        return InputError(message, path=path, line=number, remedy=_AGAIN)
 
     for number, row in enumerate(rows, 1):
         key = row["key"]

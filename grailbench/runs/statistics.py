@@ -1,7 +1,7 @@
-"""Statistics of trials: intervals by bootstrap, outliers, drift, means of ratios. Pure functions of arrays.
+"""Statistics of trials: bootstrap intervals, outliers, drift and means of ratios, as pure functions of arrays.
 
-What each means, and why, is in docs/measuring.md ('Statistics and gates'). Everything random is seeded: the same
-times give the same interval everywhere. Times are in ms, one a trial, in the order in which the trials were taken.
+docs/measuring.md ('Statistics and gates') explains them. Random numbers are seeded, so the same times give the same
+interval on every machine. Times are in ms, one for each trial, in the order of the trials.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 LEVEL = 0.95
 RESAMPLES = 2000
-FENCE = 1.5  #: Tukey's: interquartile ranges beyond the quartiles
-MOST_DRIFT = 0.05  #: of the median: what first and last third may differ by without a warning
+FENCE = 1.5  #: distance of Tukey's fences from the quartiles, in interquartile ranges
+MOST_DRIFT = 0.05  #: largest difference between first and last third without a warning, relative to the median
 LEAST_IN_THIRD = 5  #: trials; the ranges of two samples of four are disjoint by chance in 3 cases of 100
-PENALTY = 10.0  #: the ratio that a missing cell counts as in a mean, unless a measured one is worse
-_CHUNK = 1 << 21  # picks drawn at once: 16 MB
+PENALTY = 10.0  #: the ratio of a missing cell in a mean, unless a measured ratio is worse
+_CHUNK = 1 << 21  # random indices drawn at once: 16 MB
 
 
 class Interval(NamedTuple):
@@ -31,26 +31,26 @@ class Interval(NamedTuple):
     high: float
 
     def disjoint(self, other: Interval) -> bool:
-        """True when no value lies in both."""
+        """True if no value is in both."""
         return self.low > other.high or other.low > self.high
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Of one phase over the trials of a cell: its times in ms, one a trial, and what follows from them when asked.
+    """Statistics of one phase over the trials of a cell, computed at the first access.
 
-    low, high               bounds of the mean (95 % percentile bootstrap)
-    median_low, median_high  those of the median
-    outliers                trials outside Tukey's fences; they stay in every other figure
-    drift                   median of the last third of the trials / that of the first, less 1, where that is a warning;
-                            else None
+    times                    in ms, one for each trial
+    low, high                bounds of the mean (95 % percentile bootstrap)
+    median_low, median_high  bounds of the median
+    outliers                 the number of trials outside Tukey's fences; they are part of all other statistics
+    drift                    see `drift`
     """
 
     times: tuple[float, ...]
 
     @classmethod
     def of(cls, times: ArrayLike) -> Stats:
-        """Statistics of at least one time. Raises ValueError without any, or when one is not finite."""
+        """The statistics of at least one time. Raises ValueError without times, or if one is not finite."""
         return cls(tuple(_sample(times).tolist()))
 
     @cached_property
@@ -121,7 +121,7 @@ class Stats:
 
 
 def medians(rows: np.ndarray) -> np.ndarray:
-    """The median of each row of float64[k, n]; ten times faster than numpy's for the short rows of a bootstrap."""
+    """The median of each row of float64[k, n]; ten times as fast as numpy's for the short rows of a bootstrap."""
     ordered, middle = np.sort(rows, axis=1), rows.shape[1] // 2
     return ordered[:, middle] if rows.shape[1] % 2 else (ordered[:, middle - 1] + ordered[:, middle]) / 2.0
 
@@ -132,11 +132,11 @@ def means(rows: np.ndarray) -> np.ndarray:
 
 
 def resampled(times: ArrayLike, statistic=medians, seed: int = 1, beside: ArrayLike | None = None) -> np.ndarray:
-    """Bootstrap: `statistic` of `RESAMPLES` samples of n, drawn from n times with replacement; float64[RESAMPLES].
+    """Bootstrap: float64[RESAMPLES], `statistic` of samples of n times, drawn from the n times with replacement.
 
-    With `beside`, as many times of another cell in the same trials: the statistic of the times over that of the
-    others, both of the same trials, so that what slowed a trial down for both cancels. `statistic` takes
-    float64[k, n] to float64[k]. Raises ValueError for an empty or infinite sample, or two of different sizes.
+    `statistic` maps float64[k, n] to float64[k]. `beside` has as many times of another cell, from the same trials: then
+    each value is the statistic of the times divided by that of the others, over the same trials, so that disturbances
+    of both cells cancel. Raises ValueError for an empty or infinite sample, and for samples of different sizes.
     """
     ms = _sample(times)
     other = None if beside is None else _sample(beside)
@@ -152,25 +152,25 @@ def resampled(times: ArrayLike, statistic=medians, seed: int = 1, beside: ArrayL
 
 
 def interval_of(draws: np.ndarray, level: float = LEVEL) -> Interval:
-    """The middle `level` of a bootstrap's draws: the percentile interval."""
+    """The percentile interval: the middle fraction `level` of the draws of a bootstrap."""
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(draws, (tail, 1.0 - tail))
     return Interval(float(low), float(high))
 
 
 def median_interval(times: ArrayLike, level: float = LEVEL, seed: int = 1) -> Interval:
-    """The percentile bootstrap interval of the median; of one time, that time twice."""
+    """The percentile bootstrap interval of the median. A single time is both bounds."""
     return interval_of(resampled(times, seed=seed), level)
 
 
 def ratio_interval(draws: np.ndarray, base: np.ndarray, level: float = LEVEL) -> Interval:
-    """Bounds of the ratio of two estimates, from the draws of each; the two are independent of one another."""
-    shuffled = np.random.default_rng(2).permutation(draws)  # equal seeds drew equal places: part them
+    """The interval of the ratio of two independent estimates, from the draws of each."""
+    shuffled = np.random.default_rng(2).permutation(draws)  # draws with equal seeds are not independent
     return interval_of(shuffled / base, level)
 
 
 def outliers(times: ArrayLike) -> np.ndarray:
-    """bool[n]: which times lie outside Tukey's fences, `FENCE` interquartile ranges beyond the quartiles."""
+    """bool[n]: which times are outside Tukey's fences, `FENCE` interquartile ranges beyond the quartiles."""
     ms = _sample(times)
     q1, q3 = np.quantile(ms, (0.25, 0.75))
     reach = FENCE * (q3 - q1)
@@ -178,10 +178,10 @@ def outliers(times: ArrayLike) -> np.ndarray:
 
 
 def drift(times: ArrayLike) -> float | None:
-    """How much slower the last third of the trials was than the first (0.2: by 20 %), when that is a warning.
+    """How much slower the last third of the trials was than the first (0.2 for 20 %), if that deserves a warning.
 
-    It is when the bootstrap intervals of the two thirds' medians are disjoint and the medians differ by more than
-    `MOST_DRIFT` of the median of all. None otherwise, and with fewer than `LEAST_IN_THIRD` trials a third.
+    It does if the bootstrap intervals of the medians of both thirds are disjoint and the medians differ by more than
+    `MOST_DRIFT` of the median of all. None otherwise, and if a third has fewer than `LEAST_IN_THIRD` trials.
     """
     ms = _sample(times)
     size = ms.size // 3
@@ -196,7 +196,7 @@ def drift(times: ArrayLike) -> float | None:
 
 
 class Mean(NamedTuple):
-    """A geometric mean of ratios: over how many measured ones, and how many that were missing and how counted."""
+    """A geometric mean of ratios, the numbers of measured and missing ones, and the ratio used for missing ones."""
 
     value: float
     measured: int
@@ -205,8 +205,8 @@ class Mean(NamedTuple):
 
 
 def geometric_mean(ratios: Iterable[float | None]) -> Mean | None:
-    """The geometric mean of ratios, one a graph; a missing one (None) counts as `PENALTY`, or as the worst of the
-    measured ones where that is worse: no cell that was measured counts for more than one that was lost.
+    """The geometric mean of ratios, one for each graph. A missing ratio (None) counts as `PENALTY`, or as the worst
+    measured ratio if that is worse.
 
     None without any measured ratio. Raises ValueError for a ratio that is not positive and finite.
     """
