@@ -8,10 +8,11 @@ from naive import closure, reachable_from
 from strategies import dag_of, digraphs, graph_of
 
 from grailbench import device
+from grailbench.contract import implementations
 from grailbench.errors import MachineLacks
 from grailbench.reachability.counters import QUERIES
 from grailbench.reachability.cpu import grail
-from grailbench.reachability.index import FILTERS, Index, NoTimer, Params, implementations
+from grailbench.reachability.index import FILTERS, Index, NoTimer, Params
 
 AXES = {
     "dim": st.sampled_from([1, 2, 3, 5]),

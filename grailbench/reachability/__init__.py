@@ -1,4 +1,4 @@
-"""Problem 1, reachability: labelings and searches behind one small contract."""
+"""Problem 1, reachability: labelings and searches with one common interface."""
 
 from grailbench import kernelcache
 

@@ -1,8 +1,8 @@
-"""Work counters: what an implementation did, exactly, for (graph, parameters, seed); never how long it took.
+"""Work counters: the exact work of an implementation for (graph, parameters, seed), without times.
 
-A kernel that counts takes an int64 array, and `None` in the build that is timed: the compiler drops the counting from
-that one. Positions in the array are the constants below; `named` turns an array into the dictionary that rows carry.
-What each means is in docs/measuring.md.
+A counting kernel takes an int64 array. In the build that is timed it takes None instead, and the compiler removes the
+counting. The constants below are positions in the array; `named` turns an array into the dictionary for rows. The
+meaning of each counter is in docs/measuring.md.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ NAMES = (
 
 
 def zeros() -> np.ndarray:
-    """int64[len(NAMES)]: a fresh array of counters."""
+    """Returns a new array of counters, int64[len(NAMES)]."""
     return np.zeros(len(NAMES), np.int64)
 
 
 def named(*counts: np.ndarray) -> dict[str, int]:
-    """The sums of several arrays (one a thread), by name."""
+    """Returns the sums of several arrays (one per thread), by name."""
     return dict(zip(NAMES, (int(total) for total in np.sum(counts, axis=0)), strict=True))
 
 
 def with_traffic(
     counts: dict[str, int], pairs: int, record_bytes: int, table_bytes: int, level_bytes: int
 ) -> dict[str, int]:
-    """The counters and the memory traffic they imply at the least, phase by phase.
+    """Returns the counters with the least memory traffic that they imply, for each phase.
 
-    pairs: label pairs, each one pass over the edges; record_bytes: of one vertex's labels; table_bytes: of all;
-    level_bytes: of one level in the filter's array. Bytes read count every read, of the cache too; bytes streamed
-    only what goes by once a pass (edges, queries, answers), and `_pass_bytes` is one pass of it. A gather is one
-    read at a random place of the label table, which has `gather_table_bytes`. Not counted are visit stamps, the
-    stack, and whatever a cache line brings along: a floor, not an estimate. Of the hubs filter the bytes are counted,
-    but no gathers: its words are a smaller table than the label records.
+    pairs: number of label pairs, each one pass over the edges; record_bytes: of the labels of one vertex; table_bytes:
+    of all labels; level_bytes: of one level in the filter's array. Bytes read count every read, also from the cache.
+    Bytes streamed count only what is read once per pass (edges, queries, answers); `_pass_bytes` are those of one pass.
+    A gather is one read at a random place of the label table, which has `gather_table_bytes`. Visit stamps, the stack
+    and the rest of a cache line are not counted: this is a lower bound, not an estimate. Of the hubs filter only bytes
+    are counted, no gathers: its words are a smaller table than the label records.
     """
     label_reads = 12 * (counts["label_edges_scanned"] + counts["hub_edges_scanned"])
     label_reads += 16 * counts["label_vertices_expanded"]

@@ -1,13 +1,13 @@
-"""The hubs filter: 64 vertices through which much of a graph passes, and who reaches them, as bits of two words.
+"""The hubs filter: two words per vertex whose bits say which of 64 hubs it reaches, and which reach it.
 
-Hubs are the (at most 64) vertices of largest (in-degree + 1) * (out-degree + 1), the super-root excluded, ties by
-lower id; hub j of that order is bit j. The forward word F(v) holds the hubs that v reaches, the backward word B(v)
-those that reach v, a hub itself in both. Exact either way: u reaches v where F(u) and B(v) share a hub; u does not
-reach v where v reaches a hub that u does not, or a hub reaches u but not v.
+Hubs are the (at most 64) vertices of largest (in-degree + 1) * (out-degree + 1) without the super-root, ties by lower
+id; hub j of that order is bit j. The forward word F(v) holds the hubs that v reaches, the backward word B(v) the hubs
+that reach v; a hub is in both of its own words. Both answers are exact: u reaches v if F(u) and B(v) share a hub; u
+does not reach v if v reaches a hub that u does not reach, or if a hub reaches u but not v.
 
-After the landmarks of 2-hop covers: Cohen, Halperin, Kaplan and Zwick, *Reachability and distance queries via 2-hop
-labels*, SIAM J. Comput. 32(5), 2003; by bits of a word as in the supportive vertices of Hanauer, Schulz and Trummer,
-*O'Reach*, SEA 2021.
+Sources: the landmarks of 2-hop covers (Cohen, Halperin, Kaplan and Zwick, *Reachability and distance queries via 2-hop
+labels*, SIAM J. Comput. 32(5), 2003), stored as bits like the supportive vertices of Hanauer, Schulz and Trummer
+(*O'Reach*, SEA 2021).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 @njit(cache=True, inline="always")
 def joined(u_forward, v_backward):
-    """Whether a hub lies between u and v: then u certainly reaches v. uint64 words."""
+    """Returns whether a hub lies between u and v, which proves that u reaches v. uint64 words."""
     return (u_forward & v_backward) != _0
 
 
 @njit(cache=True, inline="always")
 def parted(u_forward, u_backward, v_forward, v_backward):
-    """Whether some hub proves that u does not reach v. uint64 words."""
+    """Returns whether some hub proves that u does not reach v. uint64 words."""
     return ((v_forward & ~u_forward) | (u_backward & ~v_backward)) != _0
 
 
 def choose(dag: Dag) -> np.ndarray:
-    """int32[h], h = min(64, vertices without the super-root): the hubs, hub j at position j."""
+    """Returns the hubs, int32[h] with h = min(64, vertices without the super-root), hub j at position j."""
     weight = _weights(dag.offsets, dag.children)[:-1]
     count = min(MOST, weight.shape[0])
     if count == 0:
@@ -48,7 +48,7 @@ def choose(dag: Dag) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _weights(offsets, children):
-    """int64[n]: (in-degree + 1) * (out-degree + 1), edges of the super-root counted."""
+    """Returns (in-degree + 1) * (out-degree + 1), int64[n]; edges of the super-root count."""
     n = offsets.shape[0] - 1
     weight = np.ones(n, np.int64)
     for k in range(children.shape[0]):
@@ -59,7 +59,7 @@ def _weights(offsets, children):
 
 
 def seeded(dag: Dag) -> np.ndarray:
-    """uint64[2 n]: the words before any sweep, F(v) at 2 v and B(v) at 2 v + 1; a hub has its own bit in both."""
+    """Returns the words before any sweep, uint64[2 n], F(v) at 2 v and B(v) at 2 v + 1: each hub has its own bit."""
     words = np.zeros(2 * dag.vertices, np.uint64)
     hubs = choose(dag).astype(np.int64)
     bits = _1 << np.arange(hubs.shape[0], dtype=np.uint64)
@@ -70,7 +70,7 @@ def seeded(dag: Dag) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def sweep_forward(offsets, children, order, words, counts):
-    """Complete the forward words, children before parents. words: uint64[2 n], as `seeded` makes them.
+    """Completes the forward words, children before parents. words: uint64[2 n], from `seeded`.
 
     order int32[n]: a topological order. counts: see `counters`, or None.
     """
@@ -87,7 +87,7 @@ def sweep_forward(offsets, children, order, words, counts):
 
 @njit(cache=True, nogil=True)
 def sweep_backward(offsets, children, order, words, counts):
-    """Complete the backward words, parents before children. Shapes as in `sweep_forward`."""
+    """Completes the backward words, parents before children. Shapes as in `sweep_forward`."""
     for i in range(order.shape[0]):
         u = np.uint64(order[i])
         word = words[u + u + _1]
@@ -100,7 +100,7 @@ def sweep_backward(offsets, children, order, words, counts):
 
 
 def hub_words(dag: Dag) -> np.ndarray:
-    """uint64[2 n]: F(v) at 2 v, B(v) at 2 v + 1."""
+    """Returns the complete words, uint64[2 n], F(v) at 2 v and B(v) at 2 v + 1."""
     words = seeded(dag)
     sweep_forward(dag.offsets, dag.children, dag.order, words, None)
     sweep_backward(dag.offsets, dag.children, dag.order, words, None)

@@ -1,7 +1,7 @@
 """The contract of an implementation of reachability: an index, built on a `Dag`, that answers batches of queries.
 
-An implementation is a class of about 25 lines. It never imports the harness; the runner knows nothing about it beyond
-this file and `grailbench.contract`, which has the registry.
+An implementation is a class of about 25 lines. It never imports the harness. The runner uses only what this file and
+`grailbench.contract`, which has the registry, define.
 """
 
 from __future__ import annotations
@@ -13,22 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from grailbench import contract
-from grailbench.contract import NoTimer, Timer, implementation, implementations, register
+from grailbench.contract import NoTimer, Timer, implementation, register
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
-__all__ = [
-    "FILTERS",
-    "Implementation",
-    "Index",
-    "NoTimer",
-    "Params",
-    "Timer",
-    "implementation",
-    "implementations",
-    "register",
-]
+__all__ = ["FILTERS", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation", "register"]
 
 FILTERS = ("level", "tree", "hubs")
 CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
@@ -36,17 +26,17 @@ CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
 
 @dataclass(frozen=True)
 class Params(contract.Params):
-    """What a cell fixes for an implementation; it obeys those named in its `axes` and ignores the rest.
+    """The parameters of a cell. An implementation uses those named in its `axes` and ignores the rest.
 
     dim      number of label pairs d
     search   'dfs' (thesis algorithm 2) or 'bfs' (algorithm 3)
-    filters  exact filters on top of the labels, of `FILTERS`: 'level' (longest-path level), 'tree' (positive cut),
-             'hubs' (64 vertices of large degree, who reaches them and whom they reach)
+    filters  exact filters in addition to the labels, of `FILTERS`: 'level' (longest-path level), 'tree' (positive cut),
+             'hubs' (which of 64 vertices of large degree a vertex reaches, and which reach it)
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
     devices  GPUs of this host that share the queries
-    seed     of everything random
-    count    build the variant that counts its work (`Index.counters`), which is never the one that is timed
+    seed     seed of all random choices
+    count    build the variant that counts its work (`Index.counters`); it is never timed
     """
 
     dim: int = 2
@@ -72,45 +62,47 @@ class Params(contract.Params):
 class Index(ABC):
     """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
 
-    #: exact work done so far, by name (see `reachability.counters`); empty unless built with `Params.count`
+    #: exact work counts so far, by name (see `reachability.counters`); empty unless built with `Params.count`
     counters: dict[str, int] = {}
 
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Answer k queries. `sources`, `targets`: int32[k], contiguous. Returns bool[k]: source reaches target."""
+        """Returns whether each source reaches its target, bool[k]. sources, targets: int32[k], contiguous."""
 
     @abstractmethod
     def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels that answers are read from, as far as it can be seen from the labels and the
-        edges of the `Dag` that they were made from; None when nothing, or when there are no labels. Asked once a cell,
-        outside all timed passes."""
+        """Returns what is wrong with the labels, or None if nothing is found or if there are no labels.
+
+        It compares the labels that answers are read from with the edges of the `Dag`. It is called once per cell,
+        outside all timed passes.
+        """
 
     def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need nothing
-        """Allocate what a batch of so many queries takes beyond the index; else `query_batch` does, in its time."""
+        """Allocates what a batch of so many queries needs; otherwise `query_batch` does so, within its time."""
 
     @property
     @abstractmethod
     def index_bytes(self) -> int:
-        """Bytes that the index holds beyond the `Dag` itself."""
+        """Bytes of the index without the `Dag`."""
 
 
 class Implementation(contract.Implementation):
-    """A way to build an index. Subclasses set the class variables and `build`; `@register` files them."""
+    """A way to build an index. Subclasses set the class variables and define `build`; `@register` adds them."""
 
     problem: ClassVar[str] = "reachability"
 
     @classmethod
     @abstractmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
-        """Build the index. Raises MachineLacks when an extra, a device or memory is missing."""
+        """Returns the index. Raises MachineLacks if an extra, a device or memory is missing."""
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:
-        """From raw edges in memory to an index that can be asked at once: no work of a device is left under way.
+        """Returns an index, built from raw edges in memory, that is ready for queries; the device has no work left.
 
-        The default condenses and builds. Its host's steps get as many threads as the implementation: one, unless it
-        obeys `threads`; an implementation on a GPU has all cores of its host. Peers that condense themselves take the
-        edges as they are. Nothing that was made of the graph before may be used.
+        The default condenses and builds. It condenses on one thread, on `threads` threads if the implementation uses
+        that axis, or on all cores if the implementation needs a GPU. Peers that condense themselves take the edges as
+        they are. Nothing that was made from the graph before may be used.
         """
         with timer.phase("condense"):
             dag = condense(graph, params.workers if "threads" in cls.axes or "gpu" in cls.needs else 1)

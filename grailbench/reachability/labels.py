@@ -1,14 +1,14 @@
-"""Label pairs, how they lie in memory, and the predicates on them: written once, for every kernel.
+"""Label pairs, their layout in memory, and the predicates on them, which all kernels share.
 
-A vertex has one record of `width(d)` int32 lanes, so that one cache line answers for it:
+Each vertex has one record of `width(d)` int32 lanes, which fits a cache line for small d:
 
     s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t_0, ..., t_(d-1), padding
 
-Pair i is the interval [s_i, e_i]: e_i the post-order rank in traversal i (from 1), s_i the least rank among all
-that the vertex reaches (thesis, algorithm 1). The ends are stored negated, so that every test is the same `<=`:
-u's labels contain v's where none of the first 2d + 1 lanes of u exceeds v's. t_i is the least rank in the subtree of
-the traversal's spanning tree: what lies in [t_i, e_i] is certainly reached. A filter that is off is data too, not
-code: level 0 everywhere excludes nothing, t_i = `NEVER` cuts nothing.
+Pair i is the interval [s_i, e_i]: e_i is the post-order rank in traversal i (from 1), s_i the least rank of all
+vertices reached (thesis, algorithm 1). Ends are stored negated, so that every test is the same `<=`: the labels of u
+contain those of v if none of the first 2d + 1 lanes of u exceeds that of v. t_i is the least rank in the subtree of the
+spanning tree of traversal i: u reaches every vertex whose rank is in [t_i, e_i]. Filters are turned off by data, not by
+code: level 0 everywhere excludes nothing, and t_i = `NEVER` accepts nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _1, _2 = np.uint64(1), np.uint64(2)
 class Labels(NamedTuple):
     """The labels of n vertices.
 
-    lanes  int32[n * width], aligned to cache lines: the records, vertex after vertex
-    width  uint64: lanes in a record
-    pairs  a tuple of d zeros: its length is known to the compiler, so that loops over pairs unroll
+    lanes  int32[n * width], aligned to cache lines: the records of all vertices
+    width  uint64: lanes per record
+    pairs  a tuple of d zeros: the compiler knows its length, and unrolls loops over pairs
     """
 
     lanes: np.ndarray
@@ -39,13 +39,13 @@ class Labels(NamedTuple):
 
 
 def width(dim: int) -> int:
-    """Lanes in a record of `dim` pairs: 3 dim + 1, rounded up so that no record straddles two lines needlessly."""
+    """Returns the lanes per record of `dim` pairs: 3 dim + 1, rounded up so that records cross few cache lines."""
     lanes = 3 * dim + 1
     return 1 << (lanes - 1).bit_length() if lanes <= _LINE else -(-lanes // _LINE) * _LINE
 
 
 def empty(vertices: int, dim: int) -> Labels:
-    """Records of zeros: no vertex is labelled yet."""
+    """Returns records of zeros, in which no vertex is labelled."""
     w = width(dim)
     raw = np.zeros(vertices * w + _LINE, np.int32)
     start = -(raw.ctypes.data // 4) % _LINE
@@ -53,7 +53,7 @@ def empty(vertices: int, dim: int) -> Labels:
 
 
 def columns(labels: Labels) -> tuple[np.ndarray, np.ndarray]:
-    """The starts s and ends e as int32[d, n] each."""
+    """Returns the starts s and ends e, int32[d, n] each."""
     dim = len(labels.pairs)
     records = labels.lanes.reshape(-1, int(labels.width))
     return records[:, 0 : 2 * dim : 2].T.copy(), -records[:, 1 : 2 * dim : 2].T
@@ -61,7 +61,7 @@ def columns(labels: Labels) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True, inline="always")
 def contains(u_lanes, a, v_lanes, b, pairs):
-    """Whether the record at `a` of `u_lanes` contains the record at `b` of `v_lanes`: if not, u does not reach v.
+    """Returns whether the record at `a` of `u_lanes` contains that at `b` of `v_lanes`; if not, u does not reach v.
 
     Offsets are uint64 positions of the first lane.
     """
@@ -75,7 +75,7 @@ def contains(u_lanes, a, v_lanes, b, pairs):
 
 @njit(cache=True, inline="always")
 def cuts(u_lanes, a, v_lanes, b, pairs):
-    """Given that u contains v: whether v lies in u's subtree in some traversal, so that u certainly reaches v."""
+    """Returns whether v, which u contains, is in the subtree of u in some traversal; this proves that u reaches v."""
     tree = _2 * np.uint64(len(pairs)) + _1
     found = False
     for p in range(len(pairs)):
@@ -94,10 +94,10 @@ def _first_violation(offsets, children, lanes, width, dim):
 
 
 def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | None:
-    """What is wrong with the labels of a DAG rooted in its last vertex, or None.
+    """Returns what is wrong with the labels of a DAG rooted in its last vertex, or None.
 
-    Checked are containment on every edge, that the ends of each pair are a permutation of 1..n, and that the root
-    has the whole interval: containment alone also holds for intervals too wide to be of use.
+    It checks containment on every edge, that the ends of each pair are a permutation of 1..n, and that the root has the
+    interval [1, n]. Containment alone also holds for intervals that are too wide to be useful.
     """
     n, dim = offsets.shape[0] - 1, len(labels.pairs)
     u, v, lane = _first_violation(offsets, children, labels.lanes, int(labels.width), dim)
@@ -114,15 +114,14 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
 
 
 class Labelled:
-    """What every index with label records shares, the check of its labels above all; it holds them as `labels`. To be
-    named before `Index` among the bases."""
+    """Base class of indexes with label records, which subclasses hold as `labels`. It precedes `Index` in the bases."""
 
     labels: Labels
 
     def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and ends of the label pairs, int32[d, n] each."""
+        """Returns starts and ends of the label pairs, int32[d, n] each."""
         return columns(self.labels)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels, or None (see `fault`)."""
+        """Returns what is wrong with the labels, or None (see `fault`)."""
         return fault(self.labels, dag.offsets, dag.children)

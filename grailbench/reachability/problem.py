@@ -1,4 +1,4 @@
-"""Reachability as the harness sees it: condensed graphs, batches of pairs, an index built and asked once a trial."""
+"""The problem `reachability`: each trial builds an index on a condensed graph and asks it one batch of pairs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ Pairs = tuple[np.ndarray, np.ndarray]
 
 
 class Reachability(Problem):
-    """Phases: `label` (build the index), `query` (the whole batch), and, where asked for, `ready`: all there is from
-    raw edges in memory to an index that could be asked a batch of this size at once."""
+    """The problem `reachability`, whose trials have these phases.
+
+    label  builds the index
+    query  answers the whole batch
+    ready  if asked for: from raw edges in memory to an index that is ready for a batch of this size
+    """
 
     name = "reachability"
     asks = "pairs"
@@ -40,7 +44,7 @@ class Reachability(Problem):
     exact = True
 
     def value(self, axis: str, value):
-        """A word of `CHOICES`, or filters in the one order of `FILTERS`: 'level,tree', or 'none'."""
+        """Returns a word of `CHOICES`, or filters in the order of `FILTERS`, such as 'level,tree' or 'none'."""
         if axis in CHOICES and value not in CHOICES[axis]:
             raise InputError(f"should be {' or '.join(map(repr, CHOICES[axis]))}")
         if axis != "filters":
@@ -53,34 +57,34 @@ class Reachability(Problem):
         return ",".join(name for name in FILTERS if name in asked) or "none"
 
     def beside(self, folder: Path, text: str) -> str:
-        """A query file by its absolute path: a run may be continued from elsewhere."""
+        """Returns the absolute path of a query file, so that a run can be continued from another folder."""
         path = folder / text
         return text if text in QuerySpec.DRAWN else str(path.resolve() if path.is_file() else path)
 
     def params(self, filters: str | None = None, **axes) -> Params:
-        """The parameters of a cell; `filters` as a config has them ('level,tree', 'none')."""
+        """Returns the parameters of a cell; `filters` are spelled as in a config ('level,tree', 'none')."""
         return Params(filters=() if filters in (None, "none") else tuple(filters.split(",")), **axes)
 
     def open(self, name: str) -> BenchGraph:
-        """The condensed graph of that name."""
+        """Returns the graph of that name."""
         from grailbench.datasets.library import open_graph
 
         return open_graph(name)
 
     def spec(self, text: str, count: int, seed: int) -> QuerySpec:
-        """'random', 'balanced' or a file of pairs."""
+        """Returns the query set 'random' or 'balanced', or that of a file of pairs."""
         return QuerySpec.parse(text, count, seed)
 
     def data(self, graph: BenchGraph, spec: QuerySpec) -> Dag:
-        """The condensed graph."""
+        """Returns the condensed graph."""
         return graph.dag
 
     def share(self, data: Dag) -> None:
-        """Make the parents' rows."""
+        """Makes the rows of parents."""
         data.parents  # noqa: B018
 
     def prime(self, implementation: type[Implementation], params: Params, from_edges: bool) -> None:
-        """Label a path of three vertices and ask about it."""
+        """Labels a path of three vertices and asks two queries on it."""
         if from_edges:
             load_kernels()
         ends = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
@@ -88,13 +92,13 @@ class Reachability(Problem):
         implementation.build(dag, params, NoTimer()).query_batch(*ends, NoTimer())
 
     def workload(self, spec: QuerySpec, graph: BenchGraph, data: Dag, checks: Checks) -> Checker:
-        """The pairs, and the oracle's answers to them."""
+        """Returns the pairs, with the answers of the oracle."""
         return Checker(data, query_set(spec, data, graph.sha256, lambda: graph.ids), checks)
 
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, peaks: Callable[[], dict]
     ) -> Attempt:
-        """Build once, in the build that counts, and answer once."""
+        """Builds the counting variant once, and answers the batch once."""
         index = implementation.build(data, replace(params, count=True), NoTimer())
         answers = index.query_batch(*asked, NoTimer())
         memory = peaks()
@@ -109,7 +113,7 @@ class Reachability(Problem):
         timer,
         edges: Graph | None = None,
     ) -> Trial:
-        """Build, ask the batch once, with `edges` also make ready from edges, with nothing that was made before."""
+        """Builds the index and asks the batch; with `edges` also measures `ready`, from the raw edges alone."""
         with timer.phase("label"):
             index = implementation.build(data, params, timer)
         with timer.phase("query"):
@@ -117,6 +121,6 @@ class Reachability(Problem):
         if edges is not None:
             del index
             with timer.whole("ready"):
-                index = implementation.ready(edges, params, timer)  # bound, so that dropping it is not timed
+                index = implementation.ready(edges, params, timer)  # kept, so that freeing it is not timed
                 index.expect(asked[0].shape[0], timer)
         return Trial(checksum(answers))

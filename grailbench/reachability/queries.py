@@ -1,16 +1,16 @@
-"""Query sets: pairs of original vertices, drawn from a seed or read from a file, and what the oracle says.
+"""Query sets: pairs of original vertices, drawn from a seed or read from a file, and the oracle's answers to them.
 
 random     `count` pairs, both ends uniform over the original vertices. The super-root is never drawn.
-balanced   half of the pairs reachable, half not, in random order. A reachable pair is a uniform source among
-           those with an edge out of their component, and a uniform one of the first `NEAR` components that a
-           BFS from it meets (its own left out): sources that reach nothing are never drawn, and where much is
-           reachable near targets are favoured. An unreachable pair is a uniform pair that a search of at most
-           `SEARCHED` components settles: sources with a larger reach are under-represented.
+balanced   half of the pairs reachable, half not, in random order. The source of a reachable pair is uniform among the
+           vertices with an edge out of their component; its target is in a uniform one of the first `NEAR` other
+           components that a BFS from it finds. So sources that reach nothing are never drawn, and near targets are
+           preferred where much is reachable. An unreachable pair is a uniform pair that a search of at most
+           `SEARCHED` components proves unreachable. So sources that reach more are under-represented.
 a file     lines `u v` or `u v 0|1` (the expected answer), ids of the graph's file; '#' and '%' begin comments.
 
-Every set lies in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers, and a sha256 of
-all that, so that a second run neither draws nor asks the oracle again. Of sets of more than `MOST_STORED` queries only
-the answers lie there: drawing the pairs again is faster than reading them.
+Every set is cached in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers and a sha256
+of all this, so that a second run neither draws nor asks the oracle again. Of a set of more than `MOST_STORED` queries
+only the answers are cached: drawing the pairs again is faster than reading them.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from grailbench.graph.store import atomic_file
 FORMAT_VERSION = 2
 NEAR = 4096
 SEARCHED = 10_000
-MOST_STORED = 2_000_000  #: queries of a set whose pairs are kept in the cache
+MOST_STORED = 2_000_000  #: most queries of a set whose pairs are cached
 UNKNOWN = -1
 _ROUNDS = 64
 _PAIRS = ("sources", "targets", "given")
-_NEWLINE, _BYTES_A_LINE = 10, 250  # that a line of a query file takes while it is read
+_NEWLINE, _BYTES_A_LINE = 10, 250  # memory per line while a query file is read
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class QuerySpec(Spec):
-    """Which pairs to ask. `digest` is the sha256 of a file's content; `path` is None for drawn sets."""
+    """Which pairs to ask. `path` is the query file, `digest` the sha256 of its content; None for drawn sets."""
 
     DRAWN: ClassVar[tuple[str, ...]] = ("random", "balanced")
 
@@ -62,7 +62,7 @@ class QuerySpec(Spec):
 
     @classmethod
     def parse(cls, text: str, count: int, seed: int) -> QuerySpec:
-        """'random', 'balanced' or the path of a query file. Raises InputError when there is no such file."""
+        """Parses 'random', 'balanced' or the path of a query file. Raises InputError if the file is missing."""
         if text in cls.DRAWN:
             return cls(text, count, seed)
         if not os.path.lexists(text):
@@ -74,11 +74,11 @@ class QuerySpec(Spec):
 
     @property
     def name(self) -> str:
-        """What rows and cache files call it, such as 'random-100000-s1'."""
+        """The name in rows and cache files, such as 'random-100000-s1'."""
         return f"{Path(self.path).stem}-{self.digest[:8]}" if self.kind == "file" else super().name
 
     def identity(self) -> dict:
-        """What makes two specs the same set on one graph; a file counts by its content."""
+        """Returns what identifies the set on a graph; a file is identified by its content."""
         return {"kind": "file", "digest": self.digest} if self.kind == "file" else super().identity()
 
 
@@ -86,14 +86,14 @@ class QuerySpec(Spec):
 class QuerySet:
     """k queries on one graph.
 
-    sources, targets   int32[k]  original vertices; `pair` has them as the graph's file calls them
-    u, v               int32[k]  the same on the `Dag`: their components
-    given              int8[k]   the answer that file or drawing promises: 0, 1 or UNKNOWN
+    sources, targets   int32[k]  original vertices
+    u, v               int32[k]  their components, which are vertices of the `Dag`
+    given              int8[k]   the expected answer by file or drawing: 0, 1 or UNKNOWN
     answers, known     bool[k]   the oracle's answers, and for which queries it gave one
     lines              int64[k]  line in the file, for messages; None for drawn sets
     method             how the oracle answered: '', 'closure' or 'sweep'
-    agreed             reachable pairs as all implementations say, where the oracle did not answer every query
-    ids                gives the ids of the graph's file, when a message needs them; None: original vertices are ids
+    agreed             number of reachable pairs by all implementations, if the oracle did not answer every query
+    ids                returns the ids of the graph's file, for messages; None if original vertices are the ids
     """
 
     spec: QuerySpec
@@ -121,22 +121,22 @@ class QuerySet:
         return int(self.u.shape[0])
 
     def pair(self, q: int) -> tuple[int | str, int | str]:
-        """Source and target of query q by the ids of the graph's file."""
+        """Returns source and target of query q as ids of the graph's file."""
         ends = int(self.sources[q]), int(self.targets[q])
         return ends if self.ids is None else tuple(map(self.ids().label_of, ends))
 
     @property
     def positives(self) -> int | None:
-        """Reachable pairs; None while nobody knows."""
+        """Number of reachable pairs; None while it is unknown."""
         return int(self.answers.sum()) if self.known.all() else self.agreed
 
     @property
     def path(self) -> Path:
-        """Where the set is stored."""
+        """The cache file of the set."""
         return paths.cache_dir() / "queries" / f"{self.graph_sha256[:16]}-{self.spec.name}.npz"
 
     def save(self) -> None:
-        """Store the set, atomically. A cache that cannot be written is a logged warning, no error."""
+        """Stores the set atomically. Logs a warning if the cache cannot be written."""
         arrays = {"answers": np.packbits(self.answers), "known": np.packbits(self.known)}
         meta = {
             "format": FORMAT_VERSION,
@@ -160,11 +160,11 @@ class QuerySet:
 
     @property
     def pairs_sha256(self) -> str:
-        """Of the pairs and the answers given with them."""
+        """The sha256 of the pairs and their given answers."""
         return _sha256(*(getattr(self, name) for name in _PAIRS))
 
     def recall(self, meta: dict, arrays: dict) -> None:
-        """Take over the oracle's answers as they were stored."""
+        """Restores the oracle's answers from a cached set."""
         self.answers, self.known = (
             np.unpackbits(arrays[name], count=self.size).astype(np.bool_) for name in ("answers", "known")
         )
@@ -179,10 +179,10 @@ def _sha256(*parts: bytes | np.ndarray) -> str:
 
 
 def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Ids] | None = None) -> QuerySet:
-    """The queries of `spec` on a graph: from the cache when they are there and whole, else drawn and stored.
+    """Returns the queries of `spec` on a graph, from the cache if they are intact there, else drawn and stored.
 
-    `ids` gives the ids of the graph's file, of which `graph_sha256` knows; None where they are the original vertices.
-    Raises InputError for a graph without vertices and for a bad query file, naming the line.
+    `ids` returns the ids of the graph's file; None means that they are the original vertices. Raises InputError for a
+    graph without vertices and for a bad query file, naming the line.
     """
     originals = int(dag.component.shape[0])
     if originals == 0:
@@ -211,16 +211,16 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Id
 
 
 def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, dict[str, np.ndarray]]:
-    """Meta and arrays of the set as the cache has it; nothing when it has none, another, or a damaged one (a logged
-    warning)."""
+    """Returns metadata and arrays of the cached set, or empty dictionaries if it is missing, another or damaged.
+
+    Logs a warning for a damaged one.
+    """
     path = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8)).path
     try:
         with zipfile.ZipFile(path) as archive:
             stored = npy.Archive(archive)
             meta = json.loads(str(stored["meta"]))
-            if (meta["format"], meta["graph_sha256"], meta["spec"]) != (
-                FORMAT_VERSION, graph_sha256, spec.identity()
-            ):  # fmt: skip
+            if [meta[k] for k in ("format", "graph_sha256", "spec")] != [FORMAT_VERSION, graph_sha256, spec.identity()]:
                 return {}, {}
             arrays = {name: stored[name] for name in stored.names if name != "meta"}
         expected = meta.pop("sha256")
@@ -242,12 +242,11 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
 def read_query_file(
     path: str, ids: Ids, digest: str | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Read lines `u v [0|1]`, u and v being ids of the graph's file; gzip and a byte order mark of UTF-8 are seen
-    through. `digest` is the sha256 that the file had when the run was planned.
+    """Reads lines `u v [0|1]` of ids of the graph's file, also compressed by gzip or with a byte order mark of UTF-8.
 
-    Returns int32[k] sources and targets, int8[k] given answers (UNKNOWN where none), int64[k] line numbers.
-    Raises InputError naming the first bad line, or the file when it holds no query or is another by now;
-    TooLittleMemory.
+    `digest` is the sha256 that the file had when the run was planned. Returns int32[k] sources and targets, int8[k]
+    given answers (UNKNOWN if none), int64[k] line numbers. Raises InputError naming the first bad line, or the file if
+    it holds no query or has changed; TooLittleMemory.
     """
     rows = []
     try:
@@ -282,10 +281,10 @@ def _query(words: list[str], ids: Ids, path: str, number: int) -> tuple[int, int
 
 
 def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw `count` pairs, half of them (rounded up) reachable, and shuffle them; see the module's text.
+    """Draws `count` pairs, half of them (rounded up) reachable, and shuffles them; see the module's docstring.
 
-    Returns int32[count] sources and targets (original vertices) and int8[count] answers. Where a graph has
-    too few pairs of one kind, the other fills up; where it has neither, vertices are asked for themselves.
+    Returns int32[count] sources and targets (original vertices) and int8[count] answers. If a graph has too few pairs
+    of one kind, the other kind fills up; if it has neither, each query asks whether a vertex reaches itself.
     """
     rng = np.random.default_rng(seed)
     originals = dag.component.shape[0]
@@ -307,7 +306,7 @@ def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarr
 
 
 def _draw_unreachable(rng, dag: Dag, wanted: int) -> np.ndarray:
-    """int32[2, at most wanted]: uniform pairs, kept when surely unreachable, in at most _ROUNDS rounds."""
+    """Returns up to `wanted` uniform pairs proved unreachable, int32[2, k], drawn in at most _ROUNDS rounds."""
     originals = dag.component.shape[0]
     found = [np.empty((2, 0), VERTEX)]
     missing = wanted
@@ -324,12 +323,11 @@ def _draw_unreachable(rng, dag: Dag, wanted: int) -> np.ndarray:
 
 @njit(cache=True)
 def _reachable_targets(offsets, children, component, members, starts, sources, picks):
-    """int32[k]: for each source, whose component has a child, an original vertex that it reaches in another
-    one.
+    """Returns for each source an original vertex that it reaches in another component, int32[k].
 
-    offsets int64[n + 1], children int32[m], component int32[originals], members int32[originals]: the
-    vertices by component, those of c from starts[c] on, int64[n]; sources int32[k]; picks int64[2, k]: random
-    words that choose among the components met, and among the members of one.
+    The component of each source has a child. offsets int64[n + 1], children int32[m], component int32[originals];
+    members int32[originals]: the vertices by component, those of c from starts[c] on, int64[n]; sources int32[k];
+    picks int64[2, k]: random words that choose among the components found, and among the members of one.
     """
     n, k = offsets.shape[0] - 1, sources.shape[0]
     seen = np.full(n, -1, np.int32)
@@ -347,7 +345,7 @@ def _reachable_targets(offsets, children, component, members, starts, sources, p
                     met[filled] = w
                     filled += 1
             at += 1
-        # Never the super-root, the one component without members: nothing reaches it.
+        # This is never the super-root, which has no members: no component reaches it.
         chosen = met[1 + picks[0, q] % (filled - 1)]
         targets[q] = members[starts[chosen] + picks[1, q] % (starts[chosen + 1] - starts[chosen])]
     return targets
@@ -355,7 +353,7 @@ def _reachable_targets(offsets, children, component, members, starts, sources, p
 
 @njit(cache=True)
 def _surely_unreachable(offsets, children, levels, u, v):
-    """bool[k]: a search of fewer than SEARCHED vertices from u[q] ended without v[q]; u, v int32[k]."""
+    """Returns whether a search of fewer than SEARCHED vertices from u[q] ended without v[q], bool[k]; u, v int32[k]."""
     n, k = offsets.shape[0] - 1, u.shape[0]
     seen = np.full(n, -1, np.int32)
     todo = np.empty(SEARCHED, np.int32)

@@ -1,8 +1,8 @@
-"""Every answer against an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
+"""Compares every answer with an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
-Up to `Checks.closure_limit` vertices the oracle is the whole transitive closure, beyond it a sweep from the sources of
-the queries; either answers every query. Where it is to answer a sample only, or ran out of the seconds that it was
-given, implementations are also compared with one another, and the oracle decides between them.
+Up to `Checks.closure_limit` vertices the oracle computes the whole transitive closure; beyond, it sweeps from the
+sources of the queries. Both answer every query. If the oracle may answer only a sample, or runs out of its time limit,
+the implementations are also compared with one another, and the oracle decides where they differ.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from grailbench.reachability.queries import UNKNOWN, QuerySet
 from grailbench.words import first
 
 _SHOWN = 3
-_DISPUTED = 1_024  # queries that the oracle is asked at once when implementations disagree
+_DISPUTED = 1_024  # queries per question to the oracle when implementations disagree
 
 
 class Checker(Workload):
-    """One query set on one graph, and the check of many implementations' answers to it.
+    """One query set on one graph, and the check of the answers of many implementations.
 
-    `check` judges one by the oracle; `compare`, after all were checked, judges them by one another.
+    `check` compares an implementation with the oracle; `compare`, after all were checked, compares them with one
+    another.
     """
 
     def __init__(self, dag: Dag, queries: QuerySet, checks: Checks = Checks()):  # noqa: B008 - frozen
@@ -36,13 +37,13 @@ class Checker(Workload):
 
     @property
     def method(self) -> str:
-        """What answers are checked against, for people: 'closure', 'sweep' or 'sample of 1,000'."""
+        """How answers are checked, in words: 'closure', 'sweep' or 'sample of 1,000'."""
         known = int(self.queries.known.sum())
         return self.queries.method if known == self.size else f"sample of {known:,}"
 
     @property
     def asked(self) -> tuple[np.ndarray, np.ndarray]:
-        """int32[k] twice: sources and targets, as vertices of the `Dag`."""
+        """Sources and targets as vertices of the `Dag`, int32[k] each."""
         return self.queries.u, self.queries.v
 
     @property
@@ -51,13 +52,13 @@ class Checker(Workload):
         return self.queries.size
 
     def describe(self) -> str:
-        """'20,146 of 100,000 pairs reachable'."""
+        """Returns a description, such as '20,146 of 100,000 pairs reachable'."""
         positives = "unknown" if self.queries.positives is None else f"{self.queries.positives:,}"
         agreed = "" if self.queries.known.all() else " by agreement of the implementations"
         return f"{positives} of {self.size:,} pairs reachable{agreed}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Judge answers and labels. That pass counted its work; the trials' must give answers of the same checksum."""
+        """Judges the answers and the labels of a cell."""
         answers = attempt.answers
         fault = self.check(key, answers) or attempt.fault
         if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
@@ -67,7 +68,7 @@ class Checker(Workload):
         )
 
     def check(self, name: str, answers) -> str | None:
-        """What is wrong with the answers of `name`, None when nothing is found."""
+        """Returns what is wrong with the answers of `name`, or None."""
         fault = _shape_fault(answers, self.queries.size)
         if fault:
             return fault
@@ -78,10 +79,10 @@ class Checker(Workload):
         return None
 
     def compare(self) -> dict[str, str]:
-        """Faults found by comparing all implementations on what the oracle has not answered, by name.
+        """Compares all implementations on the queries that the oracle has not answered, and returns the faults by name.
 
-        Afterwards they agree on the count of positive queries, and the query set is stored with it.
-        Raises InputError when the query file gives an answer that turns out to be wrong.
+        The others then agree on the number of reachable pairs, which is stored with the query set. Raises InputError if
+        an answer in the query file is wrong.
         """
         faults: dict[str, str] = {}
         while self._ballots and (disputed := self._disputed()).size:
@@ -99,7 +100,7 @@ class Checker(Workload):
         return faults
 
     def _disputed(self) -> np.ndarray:
-        """Indices of unanswered queries on which ballots differ from one another or from a given answer."""
+        """Returns the unanswered queries on which implementations differ, or differ from a given answer."""
         ballots = list(self._ballots.values())
         differ = np.zeros_like(ballots[0])
         for ballot in ballots[1:]:
@@ -128,20 +129,20 @@ def _shape_fault(answers, size: int) -> str | None:
 
 
 def checksum(answers: np.ndarray) -> str:
-    """16 hex digits of the sha256 of the answers, 8 a byte."""
+    """Returns the first 16 hex digits of the sha256 of the answers, packed as bits."""
     return hashlib.sha256(np.packbits(answers)).hexdigest()[:16]
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:
-    """What the index finds wrong with its own labels, by vertices of the `Dag`; None when nothing."""
+    """Returns what the index finds wrong with its own labels, in vertices of the `Dag`, or None."""
     fault = index.check_labels(dag)
     return f"labels: {fault} (its vertices are components, from 0)" if fault else None
 
 
 def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> None:  # noqa: B008 - frozen
-    """Fill in the oracle's answers to a query set, as many as `checks` asks for, and store them with it.
+    """Fills in as many of the oracle's answers as `checks` asks for, and stores them with the query set.
 
-    Raises InputError when a query file gives a wrong answer, CheckFailed when a drawn set does.
+    Raises InputError if a query file gives a wrong answer, CheckFailed if a drawn set does.
     """
     wanted = ~queries.known
     if dag.vertices > checks.closure_limit and checks.sample is not None:

@@ -16,18 +16,18 @@ from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.reachability.labels import Labelled, Labels, empty
 
-ALONE = 5e-4  #: seconds that the calling thread spends on a small batch before it asks for help
-_FEW = 64  #: queries that it then begins with
+ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
+_FEW = 64  #: queries of its first block
 
 
 @cache
 def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Threads beside the calling one; kept, because starting one costs more than a batch on a small graph."""
+    """Returns a pool of threads, which is kept: starting one takes longer than a batch on a small graph."""
     return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
 
 
 class GrailIndex(Labelled, Index):
-    """d label pairs on a DAG, and what its threads need to search it."""
+    """d label pairs on a DAG, and the scratch memory of its search threads."""
 
     def __init__(self, dag: Dag, params: Params, labels: Labels, hubs: np.ndarray | None, workers: int, counts: list):
         self.dag = dag
@@ -41,10 +41,10 @@ class GrailIndex(Labelled, Index):
         self.label_counts = counts
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Filter, then search what is left; the calling thread takes its share of the blocks.
+        """Filters, then searches the open queries; the calling thread takes its share of the blocks.
 
-        All threads get blocks of one size. A batch of less than a whole block for each is begun by one thread: most are
-        over before the others would be awake, but a thousand hard queries take seconds.
+        All threads get blocks of the same size. A batch of less than a whole block per thread is begun by one thread,
+        which finishes most of them before the others would have started. But a thousand hard queries take seconds.
         """
         answers = np.empty(sources.shape[0], np.bool_)
         batch = sources, targets, answers
@@ -67,7 +67,7 @@ class GrailIndex(Labelled, Index):
         return answers
 
     def _begin(self, batch: tuple) -> int:
-        """Answer the first queries of a batch, for as long as `ALONE`; returns how many."""
+        """Answers the first queries of a batch for `ALONE` seconds, and returns how many."""
         queries, done, ends = batch[0].shape[0], 0, perf_counter() + ALONE
         while done < queries and perf_counter() < ends:
             size = min(max(3 * done, _FEW), BLOCK, queries - done)
@@ -81,7 +81,7 @@ class GrailIndex(Labelled, Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Work so far by name, and its least traffic; empty unless it was built to count."""
+        """Work counts so far by name, with their least traffic; empty unless built with `Params.count`."""
         if self.counts[0] is None:
             return {}
         work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)
@@ -89,18 +89,20 @@ class GrailIndex(Labelled, Index):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the label records, of the levels and of the hubs' words."""
+        """Bytes of the label records, the levels and the hubs' words."""
         return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
 
 def _narrow_levels(dag: Dag) -> np.ndarray:
-    """The levels in as few bytes as hold them: the filter gathers them at random."""
+    """Returns the levels in as few bytes as possible, since the filter reads them at random places."""
     return dag.levels.astype(np.int16) if dag.depth < 2**15 else dag.levels
 
 
 def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarray | None) -> None:
-    """Label pair `pair`. Lexicographic: pair 0 visits children ascending, pair 1 descending, so that two pairs differ
-    as much as two can; later ones, and all pairs in random order, visit them in a seeded random order."""
+    """Labels pair `pair`. In lexicographic order, pair 0 visits children ascending and pair 1 descending.
+
+    Later pairs, and all pairs in random order, visit children in a seeded random order.
+    """
     lexicographic = params.order == "lexicographic" and pair < 2
     children = dag.children if lexicographic else shuffle_rows(dag.offsets, dag.children, params.seed, pair)
     where = Pair(labels.lanes, int(labels.width), params.dim, pair, "tree" in params.filters)
@@ -112,7 +114,7 @@ def _label_counts(params: Params) -> list[np.ndarray | None]:
 
 
 def _hub_words(dag: Dag, params: Params, helpers: int) -> tuple[np.ndarray | None, list]:
-    """The hubs' words, on two threads where there is a helper, and what they count; None without that filter."""
+    """Returns the hubs' words, or None without that filter, and their work counts; `helpers` is 0 or 1 thread."""
     if "hubs" not in params.filters:
         return None, []
     words, counts = seeded(dag), [zeros() if params.count else None for _ in range(2)]
@@ -152,7 +154,7 @@ class Sequential(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
-        """d depth-first traversals, one after the other."""
+        """Makes d depth-first traversals, one after the other."""
         labels, counts = _empty_labels(dag, params), _label_counts(params)
         for pair in range(params.dim):
             _label(dag, params, labels, pair, counts[pair])
@@ -162,11 +164,11 @@ class Sequential(Implementation):
 
 @register
 class Parallel(Implementation):
-    """GRAIL with a thread a label pair, and queries in blocks over `threads` threads.
+    """GRAIL with one thread per label pair, and queries in blocks over `threads` threads.
 
-    The labels are those of `sequential`, one traversal a thread. The batch is cut into blocks, which the threads take
-    in turns, each with visit stamps and a stack of its own; a small batch is begun by one thread alone, since most
-    are over before the others would be awake.
+    The labels are those of `sequential`, one traversal per thread. The batch is divided into blocks, which the threads
+    take in turns, each with its own visit stamps and stack. One thread begins a small batch alone, since it finishes
+    most of them before the others would have started.
     """
 
     name = "parallel"
@@ -177,7 +179,7 @@ class Parallel(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
-        """d depth-first traversals at once, on d threads as the thesis has it."""
+        """Makes d depth-first traversals at once, on d threads as in the thesis."""
         labels, counts = _empty_labels(dag, params), _label_counts(params)
         others = [
             _helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])

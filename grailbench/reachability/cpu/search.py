@@ -1,15 +1,15 @@
-"""Answering queries on one thread: the filter, and the searches it leaves over (thesis algorithms 2 and 3).
+"""Answers queries on one thread: by the filter, and by searches for the queries left open (thesis algorithms 2 and 3).
 
-What travels together comes as a tuple: plain ones where a call makes them, for numba takes 3 us to tell a NamedTuple,
-a third of what a small batch takes.
+Related arguments are passed as tuples. Tuples that each call makes are plain: numba takes 3 us to dispatch on a
+NamedTuple, a third of the time of a small batch.
 
     share  (first, size, step): the blocks of `size` queries, BLOCK at most, that begin at first, first + step, ...
     batch  (sources, targets, answers): int32[k] twice, and bool[k], written
-    rows   (offsets, children, levels): int64[n + 1], int32[m], and what the level filter compares: int16[n] or
+    rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or
            int32[n], or of length 0 without it
 
-A batch is cut into blocks. In a block all queries pass the filter first, which is branch-free and keeps many cache
-misses in flight; the list of those it leaves open stays in the first-level cache.
+A batch is divided into blocks. In a block the filter takes all queries first: it is free of branches, so that many
+cache misses overlap. The list of open queries stays in the first-level cache.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from grailbench.reachability.counters import (
 from grailbench.reachability.hubs import joined, parted
 from grailbench.reachability.labels import contains, cuts
 
-BLOCK = 2048  #: queries in a block, at most
+BLOCK = 2048  #: most queries per block
 NO_LEVELS = np.empty(0, np.int16)  #: without the level filter
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
 class Scratch(NamedTuple):
-    """What one thread needs to search a DAG of n vertices.
+    """The scratch memory of one thread for searches of a DAG of n vertices.
 
     stamps  int32[n]       the number of the search that last pushed the vertex
     stack   int32[n]       vertices to expand, as a stack or a queue
-    opened  int32[BLOCK]   queries of the block that are still open
+    opened  int32[BLOCK]   open queries of the block
     goal    int32[width]   the target's record
     marks   int64[1]       searches so far
     """
@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
 
 
 def scratch(vertices: int, width: int = 1) -> Scratch:
-    """Fresh scratch arrays for one thread."""
+    """Returns new scratch arrays for one thread."""
     return Scratch(
         np.zeros(vertices, np.int32),
         np.empty(vertices, np.int32),
@@ -80,10 +80,10 @@ def _next_mark(stamps, marks):
 
 @njit(cache=True, nogil=True)
 def _search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts):
-    """DFS (algorithm 2) or BFS (algorithm 3) for the first `left` opened queries, one after the other.
+    """Answers the first `left` opened queries by DFS (algorithm 2) or BFS (algorithm 3), one after the other.
 
     A child that a label or a hub excludes is never pushed; without labels (None) only the target ends a search early.
-    One call serves many queries: entering a function with this many arrays costs as much as a short search.
+    One call answers many queries, since a call with so many arrays costs as much as a short search.
     """
     (sources, targets, answers), (offsets, children, _) = batch, rows
     stamps, stack, opened, goal, marks = scratch
@@ -145,8 +145,7 @@ def _search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts
 
 @njit(cache=True, nogil=True)
 def _filter_by_level(start, end, batch, levels, opened, counts):
-    """Open the queries start..end - 1 but those of a vertex to itself, or those that levels exclude; returns how many
-    are open."""
+    """Opens the queries start..end - 1 that the levels do not exclude and whose ends differ; returns their number."""
     sources, targets, answers = batch
     count = 0
     for i in range(start, end):
@@ -164,7 +163,7 @@ def _filter_by_level(start, end, batch, levels, opened, counts):
 
 @njit(cache=True, nogil=True)
 def _filter_by_labels(count, batch, labels, opened, counts):
-    """Of the first `count` opened queries keep those that neither labels nor the tree decide; returns how many."""
+    """Keeps those of the first `count` opened queries that neither labels nor tree decide; returns their number."""
     sources, targets, answers = batch
     lanes, width, pairs = labels
     left = 0
@@ -184,7 +183,7 @@ def _filter_by_labels(count, batch, labels, opened, counts):
 
 @njit(cache=True, nogil=True)
 def _filter_by_hubs(count, batch, hubs, opened, counts):
-    """Of the first `count` opened queries keep those that the hubs do not decide; returns how many."""
+    """Keeps those of the first `count` opened queries that the hubs do not decide; returns their number."""
     sources, targets, answers = batch
     left = 0
     for j in range(count):
@@ -205,10 +204,10 @@ def _filter_by_hubs(count, batch, hubs, opened, counts):
 
 @njit(cache=True, nogil=True)
 def answer_blocks(share, batch, rows, labels, hubs, scratch, breadth_first, counts):
-    """Answer a share of a batch of queries: filter, then search what is left open.
+    """Answers a share of a batch: filters, then searches the open queries.
 
-    labels: None for a search without an index, of every query. hubs: uint64[2 n], see `hubs`, or None. scratch, counts
-    (see `counters`, or None): of this thread alone.
+    labels: None to search every query without an index. hubs: uint64[2 n], see `hubs`, or None. scratch and counts (see
+    `counters`, or None) belong to this thread.
     """
     opened, levels = scratch.opened, rows[2]
     first, size, step = share

@@ -12,13 +12,13 @@ from grailbench.graph.hashing import below, draw, stream
 from grailbench.reachability.counters import LABEL_EXPANDED, LABEL_SCANNED
 from grailbench.reachability.labels import NEVER
 
-_SHARE = 1 << 20  #: edges that are worth a thread
+_SHARE = 1 << 20  #: edges per thread from which another thread pays
 
 
 def shuffle_rows(offsets: np.ndarray, children: np.ndarray, seed: int, pair: int, threads: int = 1) -> np.ndarray:
-    """A copy of the children, int32[m], each row in random order.
+    """Returns a copy of the children, int32[m], with each row in random order.
 
-    The order is a function of (seed, pair, edge position) alone: any thread may shuffle any row.
+    The order depends on (seed, pair, edge position) alone, so any thread may shuffle any row.
     """
     shuffled, key = np.empty_like(children), stream(seed, pair)
     shares = min(threads, 1 + children.shape[0] // _SHARE)
@@ -44,16 +44,16 @@ def _shuffle_rows(offsets, children, key, shuffled, lo, hi):
 
 @njit(cache=True, nogil=True)
 def set_levels(levels, lanes, width, dim):
-    """Write the level lane of every record."""
+    """Writes the level lane of every record."""
     for u in range(levels.shape[0]):
         lanes[u * width + 2 * dim] = levels[u]
 
 
 class Pair(NamedTuple):
-    """Where a label pair goes.
+    """Where pair `number` is written.
 
-    lanes  int32[n * width]: the records (`labels.Labels`) of `dim` pairs, zero where this pair goes
-    cut    whether to write t, the least rank in the spanning subtree, or `NEVER`
+    lanes  int32[n * width]: the records (`labels.Labels`) of `dim` pairs, with zeros for this pair
+    cut    whether to write t, the least rank in the spanning subtree; otherwise `NEVER`
     """
 
     lanes: np.ndarray
@@ -65,10 +65,10 @@ class Pair(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def label_pair(offsets, children, depth, descending, where, counts):
-    """Label one pair of every vertex by one DFS from the super-root, the last vertex.
+    """Labels one pair of every vertex by one DFS from the super-root, the last vertex.
 
-    offsets int64[n + 1], children int32[m]: rows visited first to last, or last to first if `descending`.
-    depth: levels of the DAG, which bounds the stack. where: a `Pair`. counts: see `counters`, or None.
+    offsets int64[n + 1], children int32[m]: each row is visited first to last, or last to first if `descending`.
+    depth: number of levels of the DAG, which bounds the stack. where: a `Pair`. counts: see `counters`, or None.
     """
     lanes, width, dim, pair, cut = where
     start, end, tree = 2 * pair, 2 * pair + 1, 2 * dim + 1 + pair

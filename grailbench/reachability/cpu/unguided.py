@@ -1,4 +1,4 @@
-"""Search without an index, the baseline of every table: `dfs` and `bfs`."""
+"""Search without an index, the baseline of all tables: `dfs` and `bfs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTS = ("queries", "searches", "vertices_expanded", "edges_scanned")
 
 
 class Unguided(Index):
-    """No index at all: the DAG, and one visit stamp a vertex."""
+    """No index: the DAG, and one visit stamp per vertex."""
 
     def __init__(self, dag: Dag, params: Params, breadth_first: bool):
         self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
@@ -22,23 +22,23 @@ class Unguided(Index):
         self.scratch = scratch(dag.vertices)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Search from every source until its target is found or nothing is left."""
+        """Searches from every source until its target is found or no vertex is left."""
         answers, whole = np.empty(sources.shape[0], np.bool_), (0, BLOCK, BLOCK)
         batch = sources, targets, answers
         answer_blocks(whole, batch, self.rows, None, None, self.scratch, self.breadth_first, self.counts)
         return answers
 
     def check_labels(self, dag: Dag) -> None:
-        """There are none."""
+        """Returns None: there are no labels."""
 
     @property
     def counters(self) -> dict[str, int]:
-        """Work so far by name, and its least traffic; empty unless it was built to count."""
+        """Work counts so far by name, with their least traffic; empty unless built with `Params.count`."""
         return with_traffic(named(self.counts), 0, 0, 0, 0) if self.counts is not None else {}
 
     @property
     def index_bytes(self) -> int:
-        """No index, no bytes."""
+        """0: there is no index."""
         return 0
 
 
@@ -46,8 +46,8 @@ class Unguided(Index):
 class DepthFirst(Implementation):
     """Unguided depth-first search, the thesis's 'pure DFS': no index.
 
-    From u along children, deepest first, until v is met or nothing is left. A stamp a vertex says which query
-    visited it last, so that no vertex is expanded twice and nothing is cleared between queries.
+    From u along children, deepest first, until v is found or no vertex is left. Each vertex has a stamp, the number of
+    the query that visited it last, so that no vertex is expanded twice and no array is cleared between queries.
     """
 
     name = "dfs"
@@ -57,7 +57,7 @@ class DepthFirst(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        """Nothing to build."""
+        """Allocates the visit stamps."""
         return Unguided(dag, params, breadth_first=False)
 
 
@@ -65,7 +65,7 @@ class DepthFirst(Implementation):
 class BreadthFirst(Implementation):
     """Unguided breadth-first search: no index.
 
-    From u along children, level by level, until v is met or nothing is left; visits are stamped as by `dfs`.
+    From u along children, level by level, until v is found or no vertex is left; visits are stamped as in `dfs`.
     """
 
     name = "bfs"
@@ -75,5 +75,5 @@ class BreadthFirst(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        """Nothing to build."""
+        """Allocates the visit stamps."""
         return Unguided(dag, params, breadth_first=True)

@@ -1,1 +1,1 @@
-"""GRAIL on a GPU. Only `thesis` may be imported where there is no CUDA; the rest is imported by its `build`."""
+"""GRAIL on a GPU. `index`, `path` and `thesis` import no CUDA module; their `build` imports the others."""

@@ -1,6 +1,6 @@
-"""What the implementations on a GPU share as the harness sees them: the index, and how one is built.
+"""The index and the base class that `gpu`, `gpu-32` and `gpu-path` share.
 
-No CUDA module is imported here but in what `build` calls, so that the registry works without one.
+Importing this module imports no CUDA module, so that the registry works without one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Implementation, Index, Params, Timer
 from grailbench.reachability.labels import Labelled
 
-#: what both pipelines count
+#: the counters of both pipelines
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
           "label_generations")  # fmt: skip
 
 
 class GpuIndex(Labelled, Index):
-    """Labels on both sides, the graph on the device, and what searches there."""
+    """Labels on host and device, the graph on the device, and a searcher."""
 
     def __init__(self, dag: Dag, params: Params, built, searcher):
         self.dag, self.labels, self._searcher = dag, built.labels, searcher
@@ -27,7 +27,7 @@ class GpuIndex(Labelled, Index):
         self._queries = self._on_gpu = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Filter on the CPU, then search what is left on the GPU, a group after the other."""
+        """Filters on the CPU, then searches the open queries on the GPU, group by group."""
         from grailbench.reachability.gpu.search import cpu_filter
 
         answers, left = np.empty(sources.shape[0], np.bool_), np.empty(sources.shape[0] + 1, np.int32)
@@ -45,7 +45,7 @@ class GpuIndex(Labelled, Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
+        """Exact work counts so far, by name (docs/measuring.md); empty unless built with `Params.count`."""
         if self._counts is None:
             return {}
         return self._counts | {
@@ -59,26 +59,26 @@ class GpuIndex(Labelled, Index):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the labels on the host and on the device; the copy of the graph there is not counted."""
+        """Bytes of the labels on host and device, without the graph on the device."""
         return self.labels.lanes.nbytes + 8 * len(self.labels.pairs) * self.dag.vertices
 
 
 class OnGpu(Implementation):
-    """An implementation that labels and searches on a GPU; subclasses say by which code."""
+    """An implementation that labels and searches on a GPU; subclasses define `label` and `searcher`."""
 
     needs = ("gpu",)
     axes = frozenset({"dim", "order"})
 
     @classmethod
     def require(cls) -> None:
-        """Raise MachineLacks without a GPU, its driver or the extra; the simulator will do."""
+        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GpuIndex:
-        """Label on the GPU, pair after pair, and make ready to search."""
+        """Labels on the GPU, pair by pair, and allocates the searcher."""
         cls.require()
         from grailbench.device.gateway import cuda
 
@@ -91,9 +91,9 @@ class OnGpu(Implementation):
     @classmethod
     @abstractmethod
     def label(cls, dag: Dag, params: Params, timer: Timer):
-        """Label the DAG: a `labeling.Built`."""
+        """Labels the DAG, and returns a `labeling.Built`."""
 
     @classmethod
     @abstractmethod
     def searcher(cls, built):
-        """What searches the labelled graph: a `search.Searcher`."""
+        """Returns a `search.Searcher` of the labelled graph."""

@@ -1,6 +1,6 @@
-"""What the labeling pipelines on a GPU have in common: phases, child orders, and the labels they leave.
+"""The common part of the labeling pipelines on a GPU: phases, child orders, and labels.
 
-A pipeline brings a `Method`: its buffers, and how it labels one pair. Importing this imports CUDA (`device.gateway`).
+A pipeline supplies a `Method`: its buffers, and how it labels one pair. Importing this module imports CUDA.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from grailbench.reachability.labels import NEVER, Labels, empty
 
 
 class Clock:
-    """Phases of a build by the host's clock, each ended by a synchronize; of the rest the timer makes the overhead."""
+    """Times the phases of a build by the host's clock, each with a final synchronize; the rest is the overhead."""
 
     def __init__(self, timer: Timer):
         self._timer = timer
 
     @contextmanager
     def phase(self, name: str, apart: bool = False):
-        """Time the body, the device's work included."""
+        """Times the body, including the device's work."""
         with self._timer.phase(name, apart):
             yield
             cuda.synchronize()
 
     def close(self) -> None:
-        """Have an `overhead`: the timer gives it what the phases leave."""
+        """Records `overhead`, to which the timer adds the time outside the phases."""
         cuda.synchronize()
         self._timer.record("overhead", 0.0)
 
 
 @dataclass(frozen=True)
 class Built:
-    """What the labeling leaves: labels on both sides, the graph on the device, and counts of what was done.
+    """The result of a labeling: labels on host and device, the graph on the device, and work counts.
 
-    pairs: starts and ends, int32[d, n] each on the device.
+    pairs: starts and ends, int32[d, n] each, on the device.
     """
 
     labels: Labels
@@ -58,29 +58,31 @@ class Built:
 
 
 class Method(Protocol):
-    """Buffers of a pipeline, allocated once for all pairs, and what it does for one."""
+    """The buffers of a pipeline, allocated once for all pairs, and how it labels one pair."""
 
     frontier: Frontier
-    order_phase: str | None  #: the phase that arranging the children is timed in; None: part of the overhead
+    order_phase: str | None  #: the phase that times the child order; None to count it as overhead
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
-        """Label one pair. order int32[m]: the children as they are to be visited, which is how they lie in
-        `graph.children` too; labels: least and post, int32[n] each on the device, are written."""
+        """Labels one pair. order int32[m]: the children in visiting order, the same as in `graph.children`.
+
+        labels: least and post, int32[n] each, on the device; they are written.
+        """
 
     def counts(self) -> dict[str, int]:
-        """What was done for all pairs, by name."""
+        """Returns the work counts for all pairs, by name."""
 
 
 def common_bytes(dag: Dag, dim: int, method_bytes: int, searching_bytes: int) -> int:
-    """Device bytes of the graph, the labels, and the larger of a method's buffers and what searching takes then."""
+    """Returns the device bytes of graph and labels, and of the larger of the method's and the searcher's buffers."""
     return 2 * rows_bytes(dag.vertices, dag.edges) + 8 * dim * dag.vertices + max(method_bytes, searching_bytes)
 
 
 def label_by(make: Callable[[], Method], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise) -> Built:
-    """Label `dag` with `params.dim` pairs in the child orders of `sequential`, by the method that `make` makes.
+    """Labels `dag` with `params.dim` pairs in the child orders of `sequential`, by the method that `make` returns.
 
-    Raises MachineLacks without a device, TooLittleMemory when fewer than `need` bytes are free there, before anything
-    is made, and InputError for a DAG of several roots.
+    Raises MachineLacks without a device, TooLittleMemory if fewer than `need` bytes are free there, before allocating
+    any, and InputError for a DAG of several roots.
     """
     require()
     require_memory(need, f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU, d = {params.dim},")
@@ -110,7 +112,7 @@ def label_by(make: Callable[[], Method], need: int, dag: Dag, params: Params, ti
 
 
 def _require_super_root(dag: Dag) -> None:
-    """Raise InputError unless the last vertex, and no other, has no parent: there every top-down BFS starts."""
+    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
     roots = np.flatnonzero(np.diff(dag.parent_offsets) == 0)
     fault = f"{roots.size} vertices have no parent" if roots.size != 1 else None
     if fault is None and roots[0] != dag.vertices - 1:
@@ -120,7 +122,7 @@ def _require_super_root(dag: Dag) -> None:
 
 
 def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:
-    """int32[m]: the children in the order in which pair `pair` visits them (see `cpu.grail`)."""
+    """Returns the children in the order in which pair `pair` visits them, int32[m] (see `cpu.grail`)."""
     if params.order == "lexicographic" and pair == 0:
         return dag.children
     if params.order == "lexicographic" and pair == 1:
@@ -130,7 +132,7 @@ def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _reversed_rows(offsets, children):
-    """int32[m]: each row from last to first."""
+    """Returns the children with each row reversed, int32[m]."""
     turned = np.empty_like(children)
     for u in range(offsets.shape[0] - 1):
         first, last = offsets[u], offsets[u + 1]
@@ -141,7 +143,7 @@ def _reversed_rows(offsets, children):
 
 @njit(cache=True, nogil=True)
 def _write(lanes, width, dim, pair, least, post):
-    """Lay pair `pair` into the records of `labels.Labels`; least, post int32[n]. No positive cut: t is `NEVER`."""
+    """Writes pair `pair` into the records of `labels.Labels`. least, post int32[n]. t is `NEVER`: no positive cut."""
     for v in range(least.shape[0]):
         lanes[v * width + 2 * pair] = least[v]
         lanes[v * width + 2 * pair + 1] = -post[v]

@@ -1,12 +1,12 @@
 """The DFS parent of every vertex by shortest weights: thesis algorithm 7 and section 4.4.
 
-The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its place in the
-pre-order of the unfolded DAG: no two paths have the same, and the cheapest to v is the one that the DFS takes. That
-holds while weights are exact. A cost at the ceiling says only that the true one is there or beyond, so a vertex all of
-whose costs are there is decided by comparing its parents' root paths: the first step in which they differ decides.
+The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its position in the
+pre-order of the unfolded DAG: all paths have different costs, and the cheapest path to v is the one that the DFS takes.
+This holds while weights are exact. A cost at the ceiling may stand for any larger one. If all costs of a vertex are at
+the ceiling, the root paths of its parents are compared: the first step in which they differ decides.
 
-A path is not stored. Parent, rank among the parent's children, depth and one skew-binary jump pointer (Myers 1983)
-a vertex, 16 bytes, compare two paths in O(log depth) steps.
+Paths are not stored. Each vertex has its parent, its rank among the parent's children, its depth and one skew-binary
+jump pointer (Myers 1983), 16 bytes together; with these two paths are compared in O(log depth) steps.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`
 
 
 class Costs(NamedTuple):
-    """What the search for the parents reads and writes.
+    """The arrays of the search for the parents.
 
-    prefix uint64[m]: the sizes of earlier siblings, by edge; cost uint64[n], parent int32[n], path int32[n, 4]: of each
-    vertex, the path only where some weight is saturated, else one row
-    costs uint64[m], offers int32[m], ranks int32[m]: of each candidate, cost, parent and which child it would make, by
-    the parents' edges, whose rows are starts int64[n] and cards int32[n]; ranks is one element where there are no paths
+    prefix uint64[m]: the sizes of earlier siblings, by edge
+    cost uint64[n], parent int32[n], path int32[n, 4]: by vertex; path has one row unless some weight is saturated
+    costs uint64[m], offers int32[m], ranks int32[m]: cost, parent and rank among its children of each candidate, by the
+    parents' edges, whose rows are starts int64[n] and cards int32[n]; ranks has one element if there are no paths
     visited int32[n], status uint8[n]: as in `sizes.Visits`
-    compared int64[1]: counts comparisons of paths; ceiling uint64: the greatest cost
+    compared int64[1]: number of comparisons of paths; ceiling uint64: the greatest cost
     """
 
     prefix: object
@@ -53,7 +53,7 @@ class Costs(NamedTuple):
 
 @cuda.jit(device=True)
 def _lift(path, v, depth):
-    """The ancestor of v at `depth`, at most v's."""
+    """Returns the ancestor of v at `depth`, which is at most the depth of v."""
     while path[v, DEPTH] > depth:
         jump = path[v, JUMP]
         v = jump if path[jump, DEPTH] >= depth else path[v, PARENT]
@@ -62,10 +62,10 @@ def _lift(path, v, depth):
 
 @cuda.jit(device=True)
 def before(path, p, p_rank, q, q_rank):
-    """Whether a DFS reaches their common child v over p, whose child number `p_rank` it is, before over q.
+    """Returns whether a DFS reaches the common child v of p and q over p before it reaches v over q.
 
-    path int32[n, 4], complete for p and q and all their ancestors; p and q differ. The root is its own parent, at
-    depth 0.
+    v is child number `p_rank` of p and `q_rank` of q; p and q differ. path int32[n, 4] is complete for p, q and all
+    their ancestors. The root is its own parent, at depth 0.
     """
     a, b = p, q
     if path[p, DEPTH] > path[q, DEPTH]:
@@ -88,7 +88,7 @@ def before(path, p, p_rank, q, q_rank):
 
 @cuda.jit(device=True)
 def root_path(path, root):
-    """The path of the root: its own parent, at depth 0."""
+    """Writes the path of the root, its own parent at depth 0."""
     path[root, PARENT] = root
     path[root, RANK] = 0
     path[root, DEPTH] = 0
@@ -97,7 +97,7 @@ def root_path(path, root):
 
 @cuda.jit(device=True)
 def extend_path(path, v, p, rank):
-    """The path of v, child number `rank` of p, whose path is complete."""
+    """Writes the path of v, child number `rank` of p, whose path is complete."""
     jump = path[p, JUMP]
     even = path[p, DEPTH] - path[jump, DEPTH] == path[jump, DEPTH] - path[path[jump, JUMP], DEPTH]
     path[v, PARENT] = p
@@ -108,7 +108,7 @@ def extend_path(path, v, p, rank):
 
 @cuda.jit(device=True)
 def _choose(v, slot, of):
-    """Make candidate `slot` the parent of v."""
+    """Makes candidate `slot` the parent of v."""
     p = of.offers[slot]
     of.cost[v] = of.costs[slot]
     of.parent[v] = p
@@ -123,7 +123,7 @@ def _earlier(slot, other, of):
 
 @cuda.jit(cache=True)
 def _start(of, root):
-    """One thread: the root costs nothing and has no parent."""
+    """Gives the root cost 0 and no parent; one thread."""
     of.cost[root] = 0
     of.parent[root] = -1
     if of.path.shape[0] > 1:
@@ -132,7 +132,7 @@ def _start(of, root):
 
 @cuda.jit(cache=True)
 def _choose_thread(queue, size, of):
-    """Each vertex takes its cheapest candidate."""
+    """Chooses the cheapest candidate for each vertex; one thread per vertex."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):
         v = queue[q]
         first, card = of.starts[v], of.cards[v]
@@ -152,7 +152,7 @@ def _choose_thread(queue, size, of):
 def _choose_team(barrier):
     @cuda.jit(cache=True)
     def choose_team(queue, size, of):
-        """As `_choose_thread`; lanes keep the least of their share, then agree by one atomic minimum each."""
+        """As `_choose_thread`, by a team: each lane finds the least of its share, then makes one atomic minimum."""
         least = cuda.shared.array(MOST, uint64)
         found = cuda.shared.array(MOST, int32)
         lane, width, mine = cuda.threadIdx.x, cuda.blockDim.x, cuda.threadIdx.y
@@ -202,8 +202,10 @@ def _cost_of(v, lane, of, level):
 
 @cuda.jit(device=True)
 def _offer(edge, cost, of, level):
-    """Offer v as the parent of its child at an edge: the next free place among the child's parent edges. A child that
-    all its parents were offered to is in the next frontier."""
+    """Offers v as the parent of its child at an edge, in the next free slot of the child's parent edges.
+
+    A child with offers from all parents is in the next frontier.
+    """
     v, c, k, rank = edge
     place = cuda.atomic.add(of.visited, c, 1)
     slot = of.starts[c] + place
@@ -220,9 +222,11 @@ _expand = by_edges(_offer, _cost_of)
 
 
 def parent_sssp(work, children, parents, ceiling) -> None:
-    """The DFS parent of each vertex into `work.parent`; each level sorted by parents to choose, then by children to
-    expand. Where `work.keep_paths` was called, ties of saturated costs are decided, and `work.compared` counts
-    comparisons of paths."""
+    """Finds the DFS parent of each vertex, in `work.parent`.
+
+    Each level is sorted by parents to choose, then by children to expand. After `work.keep_paths`, ties of saturated
+    costs are decided by paths, and `work.compared` counts their comparisons.
+    """
     visited, _, status = start(work, parents.cards)
     costs = typed(
         Costs(

@@ -12,10 +12,10 @@ class Path(OnGpu):
     """The pipeline of Computation 2020: labels by a path-based tree and four passes a pair, searches in groups of 64.
 
     The labels are those of `sequential`. Top-down, each vertex takes as DFS parent the one whose path from the root
-    comes first, told by comparing paths through one jump pointer a vertex; nothing is weighed, so nothing overflows.
-    Bottom-up, subtrees are sized, with the sum of earlier siblings; top-down, ranks are given; bottom-up, each vertex
-    gets the least rank that it reaches. Frontiers found for the first pair are replayed for the others. Queries that
-    a comparison on the host does not settle are searched 64 at a time; a query visits a vertex once.
+    comes first. Paths are compared through one jump pointer per vertex, without weights that could overflow. Bottom-up,
+    each vertex gets the size of its subtree and the sum of its earlier siblings; top-down, its rank; bottom-up, the
+    least rank that it reaches. Frontiers found for the first pair are reused for the others. Queries that a comparison
+    on the host does not decide are searched 64 at a time; a query visits a vertex once.
     """
 
     name = "gpu-path"
@@ -25,14 +25,14 @@ class Path(OnGpu):
 
     @classmethod
     def label(cls, dag: Dag, params: Params, timer: Timer):
-        """Four BFS a pair."""
+        """Labels by four BFS per pair."""
         from grailbench.reachability.gpu.path_pipeline import label
 
         return label(dag, params, timer)
 
     @classmethod
     def searcher(cls, built):
-        """Groups of 64 queries, that remember where they were."""
+        """Returns a searcher of groups of 64 queries that remembers visited vertices."""
         from grailbench.reachability.gpu.path_search import PathSearcher
 
         return PathSearcher(built.graph.children, built.pairs, built.shape)

@@ -1,10 +1,8 @@
-"""Computation 2020's labeling on a GPU, end to end (algorithm 2): four BFS a pair.
+"""The labeling of Computation 2020 on a GPU (algorithm 2): four BFS per pair.
 
-What pairs share is what the order of children does not touch: who is in which frontier of steps 1 and 4, found for the
-first pair and replayed for the others. The tree of step 1 and the sizes of step 2 change with that order, so each
-pair has its own; where every vertex has one parent the tree is the DAG itself, and step 1 has nothing to choose.
-
-Importing this imports CUDA (`device.gateway`).
+The frontiers of steps 1 and 4 do not depend on the order of children, so those of the first pair are reused for the
+others. The tree of step 1 and the sizes of step 2 depend on it, so each pair has its own. If every vertex has one
+parent, the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from grailbench.reachability.index import Params, Timer
 
 
 class Work:
-    """Device arrays that the labeling of one pair needs, allocated once for all pairs.
+    """The device arrays for labeling one pair, allocated once for all pairs.
 
-    tree: rows of the tree; row v begins where it does in the DAG, with fewer edges.
+    tree: rows of the tree; row v begins where it begins in the DAG, and has fewer edges.
     """
 
     order_phase = "child_order"
@@ -54,12 +52,12 @@ class Work:
 
     @staticmethod
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
-        """Device bytes that all of it takes."""
+        """Returns the device bytes of all arrays."""
         schedules = 3 * Schedule.bytes(vertices) if dim > 1 else 0
         return Frontier.bytes(vertices, shape) + schedules + (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
-        """The four steps."""
+        """Runs the four steps."""
         (least, post), (children, parents) = labels, graph
         with clock.phase("dag_to_dt"):
             if not self.is_tree:
@@ -76,18 +74,18 @@ class Work:
             min_post(self, children, parents, post, least, self.up)
 
     def counts(self) -> dict[str, int]:
-        """Nothing beyond launches."""
+        """Returns no counts: there are none beyond the launches."""
         return {}
 
 
 def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
-    """Device bytes of labeling `dag` with `dim` pairs, and of searching it then."""
+    """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
     n, m = dag.vertices, dag.edges
     return common_bytes(dag, dim, Work.bytes(n, m, dim, shape), PathSearcher.bytes(n, shape))
 
 
 def label(dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None) -> Built:
-    """Label `dag` as `label_by` says; `shape` is for tests: small blocks and queues."""
+    """Labels `dag` (see `label_by`); tests pass a `shape` of small blocks and queues."""
     shape = shape or usual()
     need = device_bytes(dag, params.dim, shape)
     return label_by(lambda: Work(dag, params.dim, shape), need, dag, params, timer, shape)

@@ -1,7 +1,7 @@
 """Search of groups of 64 queries at once: Computation 2020, algorithm 7.
 
-As the thesis's (`search`), but that it remembers: a query visits a vertex once, 'until all nodes have been visited',
-and one that has found its target goes no further (section 5). Importing this imports CUDA.
+It differs from the thesis's search (`search`) in that a query visits a vertex only once, 'until all nodes have been
+visited', and stops when it has found its target (section 5). Importing this module imports CUDA.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from grailbench.device.launch import typed
 from grailbench.device.queues import Trio, by_edges
 from grailbench.reachability.gpu.search import Searcher, goals_of, lowest
 
-GROUP = 64  #: queries of a group, k in the paper
-_OPEN = np.int32(2**31 - 1)  #: the level on which a query is answered that is not yet
+GROUP = 64  #: queries per group, k in the paper
+_OPEN = np.int32(2**31 - 1)  #: the level of a query that is not answered yet
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @cuda.jit(cache=True)
 def _forget(seen):
-    """No vertex has been visited; seen uint64[n]."""
+    """Clears seen, uint64[n]."""
     for v in range(cuda.grid(1), seen.shape[0], cuda.gridsize(1)):
         seen[v] = 0
 
 
 class PathGroup(NamedTuple):
-    """As `search.Group`, with what a group remembers: seen uint64[n], who has visited a vertex; reached int32[64], the
-    level on which each query was answered."""
+    """As `search.Group`, with seen uint64[n]: the queries that have visited a vertex; reached int32[64]: the level on
+    which each query was answered."""
 
     masks: object
     status: object
@@ -47,16 +47,13 @@ class PathGroup(NamedTuple):
 
 @cache
 def _kernels(dim: int) -> tuple[object, Trio]:
-    """The start of a group and its exploration, for `dim` label pairs."""
+    """Returns the kernels that start and explore a group, for `dim` label pairs."""
     lanes = 2 * dim
     set_goal, contains_goal = goals_of(dim)
 
     @cuda.jit(cache=True)
     def start(first, queries, of):
-        """One block of `GROUP` threads: each starts a query of the group.
-
-        queries: sources, targets int32[k].
-        """
+        """Starts a group, by one block of `GROUP` threads, one per query. queries: sources, targets int32[k]."""
         i = cuda.threadIdx.x
         sources, targets = queries
         of.goals[i] = -1
@@ -71,7 +68,7 @@ def _kernels(dim: int) -> tuple[object, Trio]:
 
     @cuda.jit(device=True)
     def share_goals(of, level):
-        """The targets, their labels and who was answered on an earlier level, in shared memory; and this level."""
+        """Returns targets, their labels and the queries answered on earlier levels, in shared memory, and the level."""
         goals = cuda.shared.array(GROUP, int32)
         wanted = cuda.shared.array((lanes, GROUP), int32)
         closed = cuda.shared.array(1, uint64)
@@ -95,10 +92,10 @@ def _kernels(dim: int) -> tuple[object, Trio]:
 
     @cuda.jit(device=True)
     def visit(edge, found, of, shared):
-        """Of the queries `found` at v: who has arrived at its child c, and who goes on there."""
+        """Answers those of the queries `found` at v whose target is its child c, and moves others on to c."""
         c = edge[1]
         goals, wanted, closed, level = shared
-        tested = found & ~of.seen[c]  # perhaps an old value: the atomic below says
+        tested = found & ~of.seen[c]  # this may be an old value: the atomic below corrects it
         flags, on = tested, _0
         while flags != _0:
             i = lowest(flags)
@@ -117,7 +114,7 @@ def _kernels(dim: int) -> tuple[object, Trio]:
 
 
 class PathSearcher(Searcher):
-    """A searcher that remembers who was where."""
+    """A searcher that remembers which query has visited which vertex."""
 
     starts = 2
 
@@ -130,15 +127,15 @@ class PathSearcher(Searcher):
 
     @staticmethod
     def kernels(dim: int, size: int) -> tuple[object, Trio]:
-        """What begins a group, and what explores."""
+        """Returns the kernels that start and explore a group."""
         return _kernels(dim)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int = GROUP) -> int:
-        """Device bytes of a searcher, but for what does not grow with the graph."""
+        """Returns the device bytes of a searcher that grow with the graph."""
         return Searcher.bytes(vertices, shape, size) + 8 * vertices
 
     def start(self, first: int, queries: tuple) -> None:
-        """Begin the group whose first query is number `first`."""
+        """Starts the group whose first query is number `first`."""
         _forget[self._grid](self.seen)
         super().start(first, queries)

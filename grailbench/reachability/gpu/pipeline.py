@@ -1,7 +1,4 @@
-"""The thesis's labeling on a GPU, end to end (algorithm 8): its buffers and its phases.
-
-Importing this imports CUDA (`device.gateway`).
-"""
+"""The thesis's labeling on a GPU (algorithm 8): its buffers and its phases. Importing this module imports CUDA."""
 
 from __future__ import annotations
 
@@ -20,9 +17,9 @@ from grailbench.reachability.index import Params, Timer
 
 
 class Work:
-    """Device arrays that the labeling of one pair needs, allocated once for all pairs."""
+    """The device arrays for labeling one pair, allocated once for all pairs."""
 
-    order_phase = None  # the thesis has no name for it
+    order_phase = None  # the thesis does not time it
 
     def __init__(self, vertices: int, edges: int, shape: Enterprise, ceiling: np.uint64 = CEILING):
         n, m = vertices, max(edges, 1)
@@ -44,21 +41,21 @@ class Work:
 
     @staticmethod
     def bytes(vertices: int, edges: int, shape: Enterprise) -> int:
-        """Device bytes that all of it takes, paths included."""
+        """Returns the device bytes of all arrays, including the paths."""
         return Frontier.bytes(vertices, shape) + (1 + 4 + 8 + 8 + 4 + 16) * vertices + (8 + 8 + 4 + 4) * edges
 
     @property
     def keeps_paths(self) -> bool:
-        """Whether the arrays that comparing paths takes are there."""
+        """Whether the arrays for comparing paths are allocated."""
         return self.path.shape[0] > 1
 
     def keep_paths(self) -> None:
-        """Allocate what comparing paths takes."""
+        """Allocates the arrays for comparing paths."""
         self.path = cuda.device_array((max(self.vertices, 2), 4), np.int32)
         self.ranks = cuda.device_array(max(self.edges, 2), np.int32)
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
-        """The five BFS and, between them, the tree's rows made on the CPU."""
+        """Runs the five BFS and, between them, makes the rows of the tree on the CPU."""
         (least, post), (children, parents) = labels, graph
         with clock.phase("subsizes_dag"):
             subsizes_dag(self, children, parents, self.ceiling)
@@ -81,12 +78,12 @@ class Work:
             min_post(self, children, parents, post, least)
 
     def counts(self) -> dict[str, int]:
-        """Comparisons of paths, and pairs with weights at the ceiling."""
+        """Returns the numbers of comparisons of paths and of pairs with weights at the ceiling."""
         return {"settled_comparisons": int(self.compared.copy_to_host()[0]), "saturated_pairs": self.saturated}
 
 
 def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
-    """Device bytes of labeling `dag` with `dim` pairs: graph, tree, buffers, labels; and of searching it then."""
+    """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
     n, m = dag.vertices, dag.edges
     searching = Searcher.bytes(n, shape, 64)
     return common_bytes(dag, dim, Work.bytes(n, m, shape) + rows_bytes(n, n), searching)
@@ -95,8 +92,7 @@ def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
 def label(
     dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None, ceiling: np.uint64 = CEILING
 ) -> Built:
-    """Label `dag` as `label_by` says. `shape` and `ceiling` are for tests: small blocks and queues, and weights that
-    saturate early."""
+    """Labels `dag` (see `label_by`); tests pass a `shape` of small blocks and queues and a low `ceiling`."""
     shape = shape or usual()
     need = device_bytes(dag, params.dim, shape)
     return label_by(lambda: Work(dag.vertices, dag.edges, shape, ceiling), need, dag, params, timer, shape)

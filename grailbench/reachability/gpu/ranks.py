@@ -1,4 +1,4 @@
-"""From the tree to labels: thesis algorithm 6 without the pre-order, and the least post-order of all reached."""
+"""From the tree to labels: thesis algorithm 6 without the pre-order, and the least post-order rank of all reached."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from grailbench.reachability.gpu.sizes import start
 
 @njit(cache=True, nogil=True)
 def tree_rows(offsets, children, parent):
-    """Edges RC: CSR of the tree, on the CPU as the thesis has it, children in the DAG's order.
+    """Returns the CSR form of the tree (the thesis's 'edges RC'), int64[n + 1] and int32[n - 1], in the DAG's order.
 
-    offsets int64[n + 1], children int32[m], parent int32[n]. Returns int64[n + 1], int32[n - 1].
+    offsets int64[n + 1], children int32[m], parent int32[n].
     """
     n = offsets.shape[0] - 1
     starts = np.empty(n + 1, np.int64)
@@ -34,10 +34,10 @@ def tree_rows(offsets, children, parent):
 
 
 class Ranks(NamedTuple):
-    """What the top-down BFS of the tree reads and writes.
+    """The arrays of the top-down BFS of the tree.
 
-    prefix: an unsigned [m], by edges of the tree; sizes, before uint64[n]: of the subtree, and of what comes before it;
-    post int32[n]: the post-order ranks, from 1; status uint8[n]: who is in the next frontier
+    prefix: unsigned integers [m], by edges of the tree; sizes, before uint64[n]: the vertices of the subtree, and those
+    before it; post int32[n]: the post-order ranks, from 1; status uint8[n]: 1 for the vertices of the next frontier
     """
 
     prefix: object
@@ -48,8 +48,8 @@ class Ranks(NamedTuple):
 
 
 class Least(NamedTuple):
-    """What the bottom-up BFS of the DAG reads and writes: least int32[n] begins as the post-order ranks and becomes the
-    least rank that each vertex reaches; the rest as in `sizes.Visits`."""
+    """The arrays of the bottom-up BFS of the DAG: least int32[n] begins as the post-order ranks and becomes the least
+    rank that each vertex reaches; the others as in `sizes.Visits`."""
 
     least: object
     visited: object
@@ -59,7 +59,7 @@ class Least(NamedTuple):
 
 @cuda.jit(cache=True)
 def _start(ranks, root):
-    """One thread: the root is the frontier, and nothing comes before its subtree. `status` is clear as BFS leave it."""
+    """Makes the root the frontier, by one thread; `status` is clear after every BFS."""
     ranks.before[root] = 0
     ranks.status[root] = 1
 
@@ -74,7 +74,7 @@ def _rank(v, lane, ranks, level):
 
 @cuda.jit(device=True)
 def _pass_on(edge, passed, ranks, level):
-    """To a child, what comes before its subtree."""
+    """Gives a child the number of vertices before its subtree."""
     c, k = edge[1], edge[2]
     ranks.before[c] = passed + ranks.prefix[k]
     ranks.status[c] = 1
@@ -93,9 +93,9 @@ def _least_of(v, lane, of, level):
 
 @cuda.jit(device=True)
 def _lower(edge, mine, of, level):
-    """To a parent, the least rank that its child reaches."""
+    """Lowers the least rank of a parent to that of its child."""
     p = edge[1]
-    if of.least[p] > mine:  # most of the time somebody was lower before: no atomic needed
+    if of.least[p] > mine:  # mostly it is lower already, and no atomic is needed
         cuda.atomic.min(of.least, p, mine)
     if cuda.atomic.add(of.visited, p, 1) + 1 == of.awaited[p]:
         of.status[p] = 1
@@ -106,7 +106,7 @@ _least = by_edges(_lower, _least_of)
 
 
 def post_order(work, tree, post) -> None:
-    """Post-order ranks, from 1, of the tree into `post`, int32[n], from the tree's sizes and prefix sums."""
+    """Writes the post-order ranks of the tree, from 1, to `post`, int32[n], from the tree's sizes and prefix sums."""
     ranks = typed(Ranks(work.prefix, work.sizes, work.cost, post, work.status))
     _start[1, 1](ranks, work.vertices - 1)
     while work.frontier.generate(work.status, tree.cards):
@@ -114,8 +114,10 @@ def post_order(work, tree, post) -> None:
 
 
 def min_post(work, children, parents, post, least, schedule=None) -> None:
-    """The least rank that each vertex reaches in the DAG into `least`, int32[n]; `schedule` (`device.schedule`) keeps
-    the frontiers, which are the same for every pair."""
+    """Writes the least rank that each vertex reaches in the DAG to `least`, int32[n].
+
+    `schedule` (`device.schedule`) keeps the frontiers, which are the same for every pair.
+    """
     visited, awaited, status = start(work, children.cards)
     _copy[work.grid](post, least)
     of = typed(Least(least, visited, awaited, status))

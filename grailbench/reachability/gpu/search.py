@@ -1,7 +1,8 @@
 """Search of groups of queries at once by bit masks: thesis algorithms 11 and 12.
 
-Bit i of a vertex's status says that query i of the group goes on there. Nothing remembers earlier levels: a vertex
-comes again on every level on which a path leads to it, as in the thesis. Importing this imports CUDA.
+Bit i of the status of a vertex means that query i of the group visits it next. As in the thesis, earlier visits are not
+remembered: a query visits a vertex again on every level on which a path leads to it. Importing this module imports
+CUDA.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from grailbench.device.queues import Trio, by_edges
 from grailbench.device.scan import Scan
 from grailbench.reachability.labels import contains
 
-WORDS = {64: np.uint64, 32: np.uint32}  #: queries in a group to the type of a mask
+WORDS = {64: np.uint64, 32: np.uint32}  #: queries per group to the type of a mask
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
 def cpu_filter(sources, targets, lanes, width, pairs, answers, left):
-    """One comparison of labels a query, on the CPU. int32[k] twice; answers bool[k] and left int32[k] are written.
+    """Compares the labels of each query on the CPU, and returns how many queries are left open.
 
-    Returns how many queries are left open; `left` holds their indices.
+    sources, targets int32[k]. Writes answers, bool[k], and the indices of open queries to left, int32[k].
     """
     count = 0
     for i in range(sources.shape[0]):
@@ -40,14 +41,15 @@ def cpu_filter(sources, targets, lanes, width, pairs, answers, left):
 
 @cuda.jit(device=True)
 def lowest(mask):
-    """Position of the lowest set bit of a uint64 that is not 0."""
+    """Returns the position of the lowest set bit of a uint64 other than 0."""
     return cuda.popc(~mask & (mask - _1))
 
 
 class Group(NamedTuple):
-    """A group of queries on its way.
+    """The arrays of a group of queries.
 
-    masks uintX[n]: who is where as the level began, the thesis's search_indices; status uintX[n]: who goes on where
+    masks uintX[n]: the queries at each vertex at the beginning of the level, search_indices in the thesis
+    status uintX[n]: the queries that visit each vertex on the next level
     goals int32[size]: targets, -1 for none; goal_labels int32[2 d, size]; starts, ends int32[d, n]: the graph's labels
     results int32[1, size]: 1 where the target was reached
     """
@@ -62,10 +64,10 @@ class Group(NamedTuple):
 
 
 def goals_of(dim: int):
-    """Device functions on the targets of a group, for `dim` label pairs.
+    """Returns two device functions on the targets of a group, for `dim` label pairs.
 
-    The first makes vertex `goal` the target of query i and keeps its labels at hand; the second says whether the labels
-    of vertex c contain those of target i, which are in wanted, int32[2 d, size].
+    The first makes vertex `goal` the target of query i and copies its labels; the second returns whether the labels of
+    vertex c contain those of target i, which are in wanted, int32[2 d, size].
     """
 
     @cuda.jit(device=True)
@@ -87,13 +89,13 @@ def goals_of(dim: int):
 
 @cache
 def _kernels(dim: int, size: int) -> tuple[object, Trio]:
-    """The start of a group and its exploration (algorithm 12), for `dim` label pairs and groups of `size` queries."""
+    """Returns the kernels that start and explore groups (algorithm 12) of `size` queries, for `dim` label pairs."""
     word, lanes = WORDS[size], 2 * dim
     set_goal, contains_goal = goals_of(dim)
 
     @cuda.jit(cache=True)
     def start(first, queries, of):
-        """One block: keep the labels of the group's targets, start every query at its source.
+        """Starts a group, by one block: copies the labels of the targets, and puts every query at its source.
 
         queries: sources, targets int32[k].
         """
@@ -107,7 +109,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
 
     @cuda.jit(device=True)
     def share_goals(of, level):
-        """The labels of the targets, in shared memory; and this level."""
+        """Returns the labels of the targets, in shared memory, and the level."""
         wanted = cuda.shared.array((lanes, size), int32)
         mine = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
         for i in range(mine, size, cuda.blockDim.x * cuda.blockDim.y):
@@ -122,7 +124,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
 
     @cuda.jit(device=True)
     def visit(edge, found, of, shared):
-        """Of the queries at v: who has arrived at its child c, and who goes on there."""
+        """Answers those of the queries at v whose target is its child c, and moves others on to c."""
         c, wanted = edge[1], shared[0]
         flags = np.uint64(found)
         while flags != _0:
@@ -137,9 +139,9 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
 
 
 class Searcher:
-    """Device arrays for searches on one labelled graph, `size` queries at once (64 or 32)."""
+    """The device arrays for searches on one labelled graph, `size` queries at once (64 or 32)."""
 
-    starts = 1  #: launches that begin a group
+    starts = 1  #: launches that start a group
 
     def __init__(self, rows, pairs, shape: Enterprise, size: int):
         """rows: children on the device; pairs: starts and ends, int32[d, n] on the device."""
@@ -157,12 +159,12 @@ class Searcher:
 
     @staticmethod
     def kernels(dim: int, size: int) -> tuple[object, Trio]:
-        """What begins a group, and what explores."""
+        """Returns the kernels that start and explore a group."""
         return _kernels(dim, size)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int) -> int:
-        """Device bytes of a searcher, but for what does not grow with the graph."""
+        """Returns the device bytes of a searcher that grow with the graph."""
         return Frontier.bytes(vertices, shape) + 2 * vertices * size // 8
 
     @property
@@ -171,15 +173,15 @@ class Searcher:
         return self.frontier.launches + self.groups * (self.starts + Scan.launches)
 
     def start(self, first: int, queries: tuple) -> None:
-        """Begin the group whose first query is number `first`, in `starts` launches."""
+        """Starts the group whose first query is number `first`, in `starts` launches."""
         self._start[1, self.size](first, queries, self.group)
 
     def explore(self, level: int) -> None:
-        """Go on from the frontier, which is `level` steps from the sources."""
+        """Expands the frontier, which is `level` steps from the sources."""
         self.frontier.consume(self._explore, self.rows, self.group, np.int32(level))
 
     def search(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, int]:
-        """Algorithm 11 on int32[k] sources and targets: bool[k], and how many are reached."""
+        """Runs algorithm 11 on int32[k] sources and targets; returns answers, bool[k], and the number of positives."""
         answers = np.zeros(sources.shape[0], np.bool_)
         if sources.shape[0] == 0:
             return answers, 0

@@ -1,7 +1,7 @@
 """Sub-graph sizes by a bottom-up BFS: thesis algorithms 5, 9 and 10, on the DAG and on the tree.
 
-zeta(v) = 1 + the sum of zeta over v's children counts vertices with multiplicity and outgrows any word on dense DAGs,
-so every sum saturates at `ceiling`. Saturated addition is associative: the prefix sums may be taken in any order.
+zeta(v) = 1 + the sum of zeta over v's children counts vertices with multiplicity, and overflows any word on dense DAGs.
+So every sum saturates at `ceiling`. Saturated addition is associative: prefix sums may be computed in any order.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ONE = np.uint64(1)
 
 
 class Sums(NamedTuple):
-    """Sizes of vertices, uint64[n]; zero-started prefix sums of their children's, an unsigned [m] in the order of the
-    children's edges; the greatest sum, uint64."""
+    """sizes uint64[n]; prefix: exclusive prefix sums of the children's sizes, unsigned integers [m], by edges; ceiling:
+    the greatest sum."""
 
     sizes: object
     prefix: object
@@ -28,8 +28,8 @@ class Sums(NamedTuple):
 
 
 class Visits(NamedTuple):
-    """How many neighbours have visited a vertex, and how many it waits for: int32[n] both; status uint8[n]: who is in
-    the next frontier."""
+    """visited, awaited int32[n]: how many neighbours have visited a vertex, and how many it waits for; status uint8[n]: 1
+    for the vertices of the next frontier."""
 
     visited: object
     awaited: object
@@ -38,13 +38,13 @@ class Visits(NamedTuple):
 
 @cuda.jit(device=True)
 def add(a, b, ceiling):
-    """a + b, at most `ceiling`; uint64, both at most `ceiling`."""
+    """Returns a + b, saturated at `ceiling`; uint64, both at most `ceiling`."""
     return ceiling if a > ceiling - b else a + b
 
 
 @cuda.jit(cache=True)
 def begin(visits):
-    """Nobody has been visited; the frontier is whoever waits for nobody."""
+    """Clears the visits; the frontier is every vertex that waits for no neighbour."""
     for v in range(cuda.grid(1), visits.status.shape[0], cuda.gridsize(1)):
         visits.status[v] = visits.awaited[v] == 0
         visits.visited[v] = 0
@@ -52,7 +52,7 @@ def begin(visits):
 
 @cuda.jit(device=True)
 def visit(v, visits):
-    """One more neighbour has visited v; when all have, v is in the next frontier."""
+    """Counts one more visit of v; after the last one, v is in the next frontier."""
     if cuda.atomic.add(visits.visited, v, 1) + 1 == visits.awaited[v]:
         visits.status[v] = 1
 
@@ -84,7 +84,7 @@ def _visit_parent(edge, own, visits, level):
 
 @cuda.jit(cache=True)
 def _visit_only_parent(queue, size, parent, visits):
-    """As `_visit_parents` where everybody has one parent, int32[n], or none: -1."""
+    """As `_visit_parents` in a tree. parent int32[n], -1 for the root."""
     for q in range(cuda.grid(1), size, cuda.gridsize(1)):
         p = parent[queue[q]]
         if p >= 0:
@@ -96,15 +96,17 @@ _visit_parents = by_edges(_visit_parent)
 
 
 def start(work, cards) -> Visits:
-    """A new BFS from whoever has no neighbour in `cards`, int32[n] on the device."""
+    """Begins a BFS from the vertices that have no neighbour by `cards`, int32[n] on the device."""
     visits = typed(Visits(work.visited, cards, work.status))
     begin[work.grid](visits)
     return visits
 
 
 def subsizes_dag(work, children, parents, ceiling) -> None:
-    """Sizes and prefix sums of the DAG into `work.sizes`, `work.prefix`; each level sorted by children to sum, then
-    by parents to visit them (algorithm 9)."""
+    """Computes sizes and prefix sums of the DAG in `work.sizes` and `work.prefix` (algorithm 9).
+
+    Each level is sorted by children to sum, then by parents to visit them.
+    """
     visits, sums = start(work, children.cards), typed(Sums(work.sizes, work.prefix, ceiling))
     while work.frontier.generate(work.status, children.cards, clear=False):
         work.frontier.consume(_sum_children, children, sums)
@@ -113,7 +115,7 @@ def subsizes_dag(work, children, parents, ceiling) -> None:
 
 
 def subsizes_tree(work, tree, ceiling) -> None:
-    """As `subsizes_dag` on the tree, whose vertices have one parent: one sorting a level is enough."""
+    """As `subsizes_dag` on the tree, whose vertices have one parent: one sort per level is enough."""
     visits, sums = start(work, tree.cards), typed(Sums(work.sizes, work.prefix, ceiling))
     while work.frontier.generate(work.status, tree.cards):
         work.frontier.consume(_sum_children, tree, sums)

@@ -1,11 +1,11 @@
 """From DAG to directed tree by comparing paths: Computation 2020, algorithm 3 and section 4.1.
 
-Top-down, every visited vertex offers itself to its children as parent, and a child keeps the offer whose path from the
-root comes first in the order in which a DFS takes children: the DFS parent, whatever comes when. Paths are compared as
-in `parents.before`, in O(log depth) steps and 16 bytes a vertex, where the paper stores blocks of them.
+Top-down, every visited vertex offers itself to its children as parent. A child keeps the offer whose path from the root
+comes first in DFS order. This is its DFS parent, whatever the order of offers. Paths are compared as in
+`parents.before`, in O(log depth) steps with 16 bytes per vertex; the paper stores blocks of paths.
 
-An offer is one word: the parent above, the child's rank among the parent's children below, so that one
-compare-and-swap replaces both.
+An offer is one word, with the parent in its upper half and the child's rank among the parent's children in its lower
+half, so that one compare-and-swap replaces both.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _32 = np.int64(32)
 class Offers(NamedTuple):
     """The tree while it grows.
 
-    best int64[n]: the best offer to a vertex; parent int32[n]; path int32[n, 4] (`parents`); awaited int32[n]: how many
-    parents it has; visited int32[n], status uint8[n]: as in `sizes.Visits`
+    best int64[n]: the best offer to a vertex; parent int32[n]; path int32[n, 4] (`parents`); awaited int32[n]: the
+    number of its parents; visited int32[n], status uint8[n]: as in `sizes.Visits`
     """
 
     best: object
@@ -42,7 +42,7 @@ class Offers(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The tree's parents, int32[n], and its rows: cards int32[n] and edges int32[m], which are written."""
+    """The parents in the tree, int32[n], and its rows, which are written: cards int32[n] and edges int32[m]."""
 
     parent: object
     cards: object
@@ -51,7 +51,7 @@ class Kept(NamedTuple):
 
 @cuda.jit(cache=True)
 def _start(offers, root):
-    """No offers yet; the root, which is vertex `root`, has path and parent (-1) already."""
+    """Clears the offers, and gives vertex `root` its path and parent -1."""
     for v in range(cuda.grid(1), offers.best.shape[0], cuda.gridsize(1)):
         offers.best[v] = _NONE
     if cuda.grid(1) == 0:
@@ -61,19 +61,19 @@ def _start(offers, root):
 
 @cuda.jit(device=True)
 def _offer(edge, own, offers, level):
-    """Offer v to its child at an edge; the last of the child's parents writes its path."""
+    """Offers v to its child at an edge; the last of the child's parents writes its path."""
     v, c, k, place = edge
     best, rank = offers.best, int32(place)
     offer = (int64(v) << _32) | int64(rank)
-    seen = best[c]  # perhaps an old one: the swap below says
+    seen = best[c]  # this may be an old offer: the swap below checks it
     while seen < 0 or before(offers.path, v, rank, int32(seen >> _32), int32(seen & _RANK)):
         found = cuda.atomic.cas(best, c, seen, offer)
         if found == seen:
             break
         seen = found
-    cuda.threadfence()  # the offer is out before the visit is counted
+    cuda.threadfence()  # the offer is visible before the visit is counted
     if cuda.atomic.add(offers.visited, c, 1) + 1 == offers.awaited[c]:
-        last = cuda.atomic.max(best, c, _NONE)  # a read that sees all offers
+        last = cuda.atomic.max(best, c, _NONE)  # an atomic read, which sees all offers
         p = int32(last >> _32)
         offers.parent[c] = p
         extend_path(offers.path, c, p, int32(last & _RANK))
@@ -108,11 +108,11 @@ def _store_card(v, total, kept):
 
 
 _offer_to_children = by_edges(_offer)
-_erase = by_sums(_is_kept, _keep_edge, _store_card, _plus, np.int32)  # keeps the order of edges, at a row's beginning
+_erase = by_sums(_is_kept, _keep_edge, _store_card, _plus, np.int32)  # keeps tree edges in order, first in each row
 
 
 def dag_to_dt(work, children, parents) -> None:
-    """The DFS parent of each vertex into `work.parent`, and the tree's rows into `work.tree`."""
+    """Computes the DFS parent of each vertex in `work.parent`, and the rows of the tree in `work.tree`."""
     visited, awaited, status = start(work, parents.cards)
     offers = typed(Offers(work.best, work.parent, work.path, awaited, visited, status))
     kept = typed(Kept(work.parent, work.tree.cards, work.tree.edges))

@@ -1,1 +1,1 @@
-"""Other people's indexes behind our contract."""
+"""Adapters of indexes from other projects."""

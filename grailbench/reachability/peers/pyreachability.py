@@ -1,8 +1,7 @@
-"""PyReachability's methods (C++17 core, single thread) behind our contract: `peer:pyreachability-NAME`.
+"""Adapters of PyReachability's methods (C++17, one thread): `peer:pyreachability-NAME`.
 
-Its `build` takes a graph of its own, made from edges, and condenses it. Making that graph is a phase apart (`load`),
-and so is pairing sources with targets (`arrange`): neither is counted in `label` or `query`. The edges handed over are
-those without our super-root, which it has no use for.
+PyReachability condenses in its `build`, from its own graph type. Making that graph is a phase apart (`load`), and so is
+pairing sources with targets (`arrange`): neither counts in `label` or `query`. Edges of our super-root are left out.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag, Graph
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
-#: every method of the catalog of version 0.2.0: what it does, and whose it is
+#: every method of the catalog of version 0.2.0: what it does, and its source
 METHODS = {
     "3hop": "Chains are highways: u goes to one, along it, and from it to v (Jin et al., SIGMOD 2009).",
     "bfl": "Interval labels and two Bloom filters a vertex; a search where they cannot tell (Su et al., TKDE 2017).",
-    "bfsdfs": "No index: a search a query.",
+    "bfsdfs": "No index: one search per query.",
     "chaincover": "The DAG in chains; a vertex keeps the first place it reaches on each (Jagadish, TODS 1990).",
     "dl": "Two-hop labels, distributed vertex by vertex in order of degree (Jin and Wang, PVLDB 2013).",
     "dual": "Intervals of a spanning tree and the closure of the other edges (Wang et al., ICDE 2006).",
@@ -37,15 +36,15 @@ METHODS = {
     "pll": "Two-hop labels by pruned searches from landmarks (Yano et al., CIKM 2013).",
     "preach": "Contraction hierarchies and two-ended pruned search (Merz and Sanders, ESA 2014).",
     "sspi": "Intervals of a spanning tree, and lists of predecessors for the rest (Chen et al., VLDB 2005).",
-    "tc": "The whole transitive closure, a bit a pair (Warshall, JACM 1962).",
+    "tc": "The whole transitive closure, one bit per pair (Warshall, JACM 1962).",
     "tfl": "Two-hop labels by folding the levels in halves (Cheng et al., SIGMOD 2013).",
     "tol": "Two-hop labels in an order by how many pairs a vertex covers (Zhu et al., SIGMOD 2014).",
     "treecover": "All that a vertex reaches as intervals of a post-order (Agrawal et al., SIGMOD 1989).",
     "twohop": "The nearly least two-hop cover, by greedy set cover (Cohen et al., SIAM J. Comput. 2003).",
 }
 _STEPS = (
-    "The peer's own C++ makes a graph of the edges, condenses it and builds; queries go to it in one call. Its "
-    "answers are checked as all are; what its index holds is its own affair."
+    "The peer's own C++ code makes a graph of the edges, condenses it and builds the index; one call passes all "
+    "queries. Its answers are checked like all others; the contents of its index are not."
 )
 
 
@@ -56,37 +55,37 @@ class PeerIndex(Index):
         self.method = method
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """One call of the peer's `query_batch`."""
+        """Answers by one call of the peer's `query_batch`."""
         with timer.phase("arrange", apart=True):
             pairs = np.stack((sources, targets), axis=1)
         return self.method.query_batch(pairs)
 
     def check_labels(self, dag) -> None:
-        """What the peer keeps is its own: its answers are checked."""
+        """Returns None: the peer's labels are not accessible; its answers are checked."""
 
     @property
     def index_bytes(self) -> int:
-        """The bytes that the peer says its index has."""
+        """Bytes of the index as the peer reports them."""
         return int(self.method.index_size_bytes)
 
 
 class PyReachability(Implementation):
-    """What all methods share; `method` is the name in the peer's catalog."""
+    """Base class of all methods; `method` is the name in the peer's catalog."""
 
     method: str
     needs = ("peers",)
-    process = "own"  # some methods take minutes on small graphs, and nothing else stops C++
+    process = "own"  # some methods take minutes on small graphs, and only a process of its own can be stopped in C++
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> PeerIndex:
-        """The peer's own `build`, condensation included, on the edges of the DAG without the super-root."""
+        """Builds by the peer's own `build`, which condenses, on the edges of the DAG without the super-root."""
         with timer.phase("load", apart=True):
             graph = _peer().Graph.from_edges(*dag.edges_without_super_root(), dag.vertices - 1)
         return cls._index(graph, params)
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> PeerIndex:
-        """From the edges as read: the peer loads and condenses them itself."""
+        """Builds from the raw edges, which the peer loads and condenses itself."""
         with timer.phase("load"):
             loaded = _peer().Graph.from_edges(graph.sources, graph.targets, graph.vertices)
         with timer.phase("build"):
