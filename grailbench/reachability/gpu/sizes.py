@@ -28,8 +28,8 @@ class Sums(NamedTuple):
 
 
 class Visits(NamedTuple):
-    """visited, awaited int32[n]: how many neighbours have visited a vertex, and how many it waits for; status uint8[n]: 1
-    for the vertices of the next frontier."""
+    """visited, awaited int32[n]: how many neighbours have visited a vertex, and how many it waits for; status uint8[n]:
+    1 for the vertices of the next frontier."""
 
     visited: object
     awaited: object

@@ -1,4 +1,4 @@
-"""Batches of queries on the device: filter, search, search with more memory, sweep; see the modules of those names."""
+"""Batches of queries on the device: filter, search, search with more memory, and sweep (modules of those names)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from grailbench.reachability.index import Timer
 
 @dataclass(frozen=True)
 class SearchSizes:
-    """Sizes of the searches; whatever they are, the answers are the same.
+    """Sizes of the searches. The answers do not depend on them.
 
-    warps                    warp groups a block of the first search
-    blocks, late_blocks      blocks a multiprocessor, of the first search and of the second
-    size, budget             vertices that the first may reach (a power of two), edges it may go through
-    late_size, late_budget   the same of the second
-    peeked                   children or parents that a thread looks at before either, at most
+    warps                    warp groups per block of the first search
+    blocks, late_blocks      blocks per multiprocessor of the first and the second search
+    size, budget             most vertices (a power of two) and edges of the first search
+    late_size, late_budget   most vertices and edges of the second search
+    peeked                   most children or parents that a thread looks at before the searches
     """
 
     warps: int = 4
@@ -47,17 +47,17 @@ class SearchSizes:
     late_budget: int = 1 << 18
 
 
-#: A simulated warp group is a block of its own; small, so that small graphs overflow every stage
+#: In the simulator a block is one warp group; the sizes are small, so that small graphs overflow every stage
 SIMULATED = SearchSizes(warps=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200, peeked=2)
 
 
 def usual() -> SearchSizes:
-    """The sizes for this machine."""
+    """Returns the sizes for this machine."""
     return SIMULATED if simulated else SearchSizes()
 
 
 def require_few(vertices: int) -> None:
-    """Raise MachineLacks when a graph has more vertices than a search's table can tell apart."""
+    """Raises MachineLacks if a graph has more vertices than the keys of a search's table can represent."""
     if vertices >= MOST_VERTICES:
         raise MachineLacks(
             f"gpu-fused searches graphs of fewer than {MOST_VERTICES:,} vertices, this one has {vertices:,}: "
@@ -65,15 +65,15 @@ def require_few(vertices: int) -> None:
         )
 
 
-BATCH_BYTES = 9  #: on the device, of a query in a batch: two ids and an answer
-LIST_BYTES = 24  #: on the device, of a query in the lists that stages hand on, which batches of one searcher share
+BATCH_BYTES = 9  #: device bytes per query of a batch: two ids and an answer
+LIST_BYTES = 24  #: device bytes per query of the lists of open queries, which the batches of a searcher share
 
 
 class _Batch:
     """Pinned host and device memory for batches of k queries, and the launches that answer them.
 
-    On the device: sources, targets, counts and answers in one allocation, so that one copy brings the first three and
-    one takes the last two.
+    On the device, sources, targets, counts and answers are one allocation, so that one copy uploads the first three and
+    one copy downloads the last two.
     """
 
     def __init__(self, k: int, stages_for):
@@ -100,7 +100,7 @@ class _Batch:
 
 
 class Searcher:
-    """Answers batches on one labelled graph that lies on the device, its vertices numbered by level."""
+    """Answers batches on one labelled graph on the device, whose vertices are numbered by level."""
 
     def __init__(
         self,
@@ -113,8 +113,8 @@ class Searcher:
     ):
         """rank int32[n] (id to number), adjacency, records: on the device; level_starts int32[depth + 1]: on the host.
 
-        counting: whether searches count the edges that they go through (`scanned`).
-        Raises MachineLacks when the graph has more vertices than a search's table can tell apart.
+        counting: whether searches count the edges that they scan (`scanned`). Raises MachineLacks if the graph has more
+        vertices than the keys of a search's table can represent.
         """
         require_few(rank.shape[0])
         self.rank, self.adjacency, self.records = rank, adjacency, records
@@ -134,23 +134,23 @@ class Searcher:
         self._scanned = cuda.to_device(np.zeros(1, np.int64))
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
-        #: queries beyond each stage; groups of sweeps
+        #: numbers of queries that each stage left open, and of groups of sweeps
         self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
 
     @property
     def scanned(self) -> int:
-        """Edges of all rounds of searches that were gone through to their end; 0 unless made to count."""
+        """Edges of all completed rounds of searches; 0 unless built to count."""
         return int(self._scanned.copy_to_host()[0])
 
     @property
     def bytes(self) -> int:
-        """Device bytes of the memory of late searches; those of a batch (33 a query) and of sweeps come on top."""
+        """Device bytes of the late searches, without those of a batch (33 per query) and of sweeps."""
         return 12 * self._queues.size
 
     def prepare(self, k: int) -> None:
-        """Allocate for batches of k queries, unless that is done; `search` would do it too, in its own time.
+        """Allocates for batches of k queries, unless done before; otherwise `search` does so, within its time.
 
-        Raises TooLittleMemory, before anything is allocated, when the device has not so much.
+        Raises TooLittleMemory, before it allocates, if the device has too little memory.
         """
         if k and (self._batch is None or self._batch.size != k):
             self._batch = None
@@ -165,10 +165,10 @@ class Searcher:
     def search(
         self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None, answers: np.ndarray | None = None
     ) -> np.ndarray:
-        """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
+        """Returns answers, bool[k], to int32[k] sources and targets, ids of the DAG, all on the host.
 
-        Written to `answers` where given, else to a new array. A timer records the device's milliseconds between the
-        transfers: phase `on_device`.
+        They are written to `answers` if given, else to a new array. A timer records the device's milliseconds between
+        the transfers, as the phase `on_device`.
         """
         k = sources.shape[0]
         answers = np.empty(k, np.bool_) if answers is None else answers
@@ -193,7 +193,7 @@ class Searcher:
         return answers
 
     def search_device(self, sources, targets, answers) -> None:
-        """As `search`, all on the device: int32[k] sources and targets, uint8[k] answers, written. Waits."""
+        """As `search`, with all arrays on the device: int32[k] sources and targets; writes answers, uint8[k]. Waits."""
         counts = cuda.to_device(np.zeros(COUNTS, np.int32))
         self._stages(sources, targets, answers, counts)()
         found = counts.copy_to_host()
@@ -202,10 +202,10 @@ class Searcher:
             cuda.synchronize()
 
     def _stages(self, sources, targets, answers, counts):
-        """What filters and searches when called; the queries that are left are in the second list then."""
+        """Returns a function that filters and searches, and leaves the open queries in the second list."""
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
-            self._lists = self._batch = None  # a batch's launches write to the lists that it was made with
+            self._lists = self._batch = None  # the launches of a batch write to the lists of its creation
             self._lists = tuple(Open(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
         (one, other), sizes = self._lists, self.sizes
         outcome = Outcome(answers, counts, self._scanned)
@@ -235,10 +235,10 @@ class Searcher:
         return int(counts[LOST])
 
     def _sweep(self, lost: int, answers) -> None:
-        """Sweep the first `lost` queries of the second list, in groups of neighbouring levels.
+        """Sweeps the first `lost` queries of the second list, in groups of neighbouring levels.
 
-        Those whose source is no higher than their target, which only the level filter keeps out of the list, are
-        answered already: the first pass wrote no.
+        Without the level filter the list may have queries whose source is not above their target. They are answered
+        already: the first pass wrote 'no'.
         """
         sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
         high, low = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))

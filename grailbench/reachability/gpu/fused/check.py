@@ -1,4 +1,4 @@
-"""What is wrong with labels of `records`, found on the host, outside every timer."""
+"""Checks the labels of `records` on the host, outside all timers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from grailbench.graph.leveled import Leveled
 
 
 def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
-    """What is wrong with the labels of a graph, or None.
+    """Returns what is wrong with the labels of a graph, or None.
 
-    lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. Checked are containment, levels
-    and hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n and the root's subtree is
-    everything, for containment alone also holds for intervals too wide to be of use; that the intervals of subtrees,
-    which prove that a vertex is reached, are those of a tree of edges; and that no interval is narrower than its
-    subtree.
+    lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. It checks containment, levels and
+    hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n, and the root's subtree is
+    [1, n], since containment alone also holds for intervals that are too wide; that the intervals of subtrees, which
+    prove reachability, are those of a tree of edges; and that every interval contains its subtree.
     """
     n = lanes.shape[0]
     u, v, lane = _first_violation(graph.sources, graph.targets, lanes, hubs, 2 * dim + 1)
@@ -51,15 +50,15 @@ def _first_violation(sources, targets, lanes, hubs, upto):
 
 @njit(cache=True)
 def _first_outside_a_tree(starts, ranks, sources, targets):
-    """A vertex whose [start, rank] is not what a post-order of some tree of edges gives it, or -1.
+    """Returns a vertex whose [start, rank] no post-order of a tree of edges gives it, or -1.
 
-    int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n].
+    starts, ranks int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n].
     """
     n = starts.shape[0]
     by_rank, parents, open_ = np.empty(n, np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
     for v in range(n):
         by_rank[ranks[v] - 1] = v
-    count = 0  # subtrees whose parent is yet to come
+    count = 0  # number of subtrees whose parent comes later
     for v in by_rank:
         least = ranks[v]
         while count > 0 and starts[open_[count - 1]] >= starts[v]:

@@ -1,6 +1,6 @@
-"""The first pass over a batch: what level, labels, tree and hubs decide; the rest goes into a list.
+"""The first pass over a batch: level, labels, tree and hubs answer queries; the open ones are put into a list.
 
-Vertices are numbered by level from here on: id u of the DAG is rank[u], the super-root 0.
+From here on vertices are numbered by level: id u of the DAG has number rank[u], the super-root number 0.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from grailbench.device import warp_group
 from grailbench.device.gateway import cuda, of_cpu
 from grailbench.reachability import hubs, labels
 
-#: places in `counts`: queries left open by the filter, by one step, by the first search and by the second; and how many
-#: queries the two searches have taken
+#: positions in `counts`: queries left open by the filter (OPEN), by one step (KEPT), by the first search (LATE) and by
+#: the second (LOST), and queries that the two searches have taken
 OPEN, KEPT, TAKEN, LATE, LATE_TAKEN, LOST = range(6)
 COUNTS = 16  #: int32 in `counts`
 _1, _2 = np.uint64(1), np.uint64(2)
@@ -23,8 +23,7 @@ contains, joined, parted = map(of_cpu, (labels.contains, hubs.joined, hubs.parte
 
 
 class Open(NamedTuple):
-    """Queries that are still open, on the device: source and target (vertex numbers) and place in the batch, int32[k]
-    each."""
+    """Open queries on the device: sources and targets (vertex numbers) and places in the batch, int32[k] each."""
 
     sources: object
     targets: object
@@ -32,9 +31,9 @@ class Open(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What all stages of a batch write.
+    """The results of all stages of a batch.
 
-    answers uint8[k]; counts int32[COUNTS]; scanned int64[1]: edges that searches went through, where that is counted
+    answers uint8[k]; counts int32[COUNTS]; scanned int64[1]: edges that searches scanned, if they count
     """
 
     answers: object
@@ -44,7 +43,7 @@ class Outcome(NamedTuple):
 
 @cuda.jit(device=True)
 def level_excludes(lanes, a, b, pairs):
-    """Whether the levels alone say that the record at `a` is of no proper ancestor of the one at `b`.
+    """Returns whether the levels prove that the vertex of record `a` is no proper ancestor of that of record `b`.
 
     Level 0 below the super-root means that there is no level filter.
     """
@@ -54,15 +53,17 @@ def level_excludes(lanes, a, b, pairs):
 
 @cuda.jit(device=True)
 def in_subtree(lanes, a, b, pairs):
-    """Whether the record at `b` is of a vertex in the subtree of that at `a`, in the tree of pair 0."""
+    """Returns whether the vertex of record `b` is in the subtree of that of record `a`, in the tree of pair 0."""
     tree = _2 * np.uint64(len(pairs)) + _1
     return (lanes[a + tree] <= -lanes[b + tree + _1]) & (lanes[a + tree + _1] <= lanes[b + tree + _1])
 
 
 @cuda.jit(device=True)
 def list_open(is_open, query, to, counts, stage):
-    """Append the queries (source, target, place) of the lanes whose is open to `to`, counted at counts[stage]. All
-    lanes of a warp group arrive."""
+    """Appends the open query (source, target, place) of each lane to `to`, and counts it at counts[stage].
+
+    All lanes of a warp group must call it.
+    """
     before, found = warp_group.exclusive_count(is_open)
     if found != 0:
         first = np.int32(0)
@@ -75,10 +76,10 @@ def list_open(is_open, query, to, counts, stage):
 
 @cuda.jit(cache=True)
 def filter_queries(sources, targets, rank, records, outcome, to):
-    """Answer what the filters decide and list the rest in `to`.
+    """Answers the queries that the filters decide, and lists the others in `to`.
 
     sources, targets int32[k]: ids of the DAG; rank int32[n]. Any one-dimensional grid of whole warp groups. The order
-    of the list follows the order in which blocks arrive; no answer depends on it.
+    of the list varies with the timing of blocks; the answers do not.
     """
     lanes, width, pairs, hubs = records
     lane = warp_group.lane()

@@ -1,8 +1,8 @@
 """All label pairs of a DAG, and the words of its hubs, in one cooperative launch.
 
-Any spanning tree gives labels if containment is repaired (docs/algorithms.md). Here the tree of pair p takes for each
-vertex the deepest parent that a hash of (seed, p, parent) puts first; children lie in their parent's interval in an
-order that is affine in their row, other in each row and pair. All is a pure function of the graph and the seed. Steps:
+Any spanning tree gives labels if containment is repaired (docs/algorithms.md). In the tree of pair p, the parent of a
+vertex is the first of its deepest parents by a hash of (seed, p, parent). The order of children in their parent's
+interval is affine in their row, and differs by row and pair. The labels depend on graph and seed alone. Steps:
 
     1  parents     the least hash among the deepest parents, by atomic minimum
     2  sizes       of subtrees, bottom-up, level by level
@@ -10,10 +10,8 @@ order that is affine in their row, other in each row and pair. All is a pure fun
     4  ranks       top-down, and with them the backward words of the hubs
     5  repair      bottom-up: least start and greatest end over the children, and the forward words
 
-Edges are shared out evenly, so that a hub stalls nobody. Levels with little to do are walked by one block, whose
-barrier costs a twentieth of the grid's.
-
-Importing this imports CUDA (`device.gateway`).
+Edges are divided evenly, so that a hub does not stall other threads. One block processes levels with little work: its
+barrier costs a twentieth of that of the grid. Importing this module imports CUDA.
 """
 
 from __future__ import annotations
@@ -40,17 +38,20 @@ from grailbench.reachability.gpu.fused.records import (
 )
 from grailbench.reachability.gpu.fused.segments import segmented
 
-NARROW = 2048  #: a level with no more edges and vertices is one block's work
+NARROW = 2048  #: most edges or vertices of a level that one block processes
 THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
 SIZES, RANKS, REPAIR = range(3)  #: rows of `wide_levels`
 
 
 class Trees(NamedTuple):
-    """The trees of d pairs while they grow: int32[n * d] each, that of pair p and vertex v at v * d + p.
+    """The trees of d pairs during labeling: arrays int32[n * d], with pair p of vertex v at v * d + p.
 
-    key: the least priority among the deepest parents; from step 4 on, key[v] is where the interval of v in pair 0
-    begins. size: of the subtree. parent. offset: the sizes of what comes before in the prefix sum over the deep edges.
-    row_sum: that sum where the vertex's row begins. shift: what turns an offset of a child into its place.
+    key      the least priority among the deepest parents; from step 4 on key[v] is where v begins in pair 0
+    size     the size of the subtree
+    parent   the parent in the tree
+    offset   the prefix sum of sizes over the deep edges before the vertex
+    row_sum  that sum where the vertex's row begins
+    shift    the difference between position and offset of the vertex's children
     """
 
     key: object
@@ -62,7 +63,7 @@ class Trees(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the kernel writes: lanes int32[n * width], the records; twos int64[n * width / 2], the same memory; hubs
+    """The results of the kernel: lanes int32[n * width], the records; twos int64[n * width / 2], the same memory; hubs
     int64[2 n], the hubs' words (`records.Records`)."""
 
     lanes: object
@@ -71,10 +72,10 @@ class Written(NamedTuple):
 
 
 def level_walk(step):
-    """The device function that does a step level by level, from `first` to before `last` in strides of `ahead`.
+    """Returns the device function that runs a step level by level, from `first` to before `last` by `ahead`.
 
-    A wide level is the whole grid's work, any other block 0's. `step(level, workers, state)` does one; workers is this
-    worker's number, of how many: of_grid or of_block.
+    The whole grid processes a wide level, block 0 any other. `step(level, workers, state)` processes one level; workers
+    is the number of this worker and the number of workers, either of_grid or of_block.
     """
 
     @cuda.jit(device=True)
@@ -97,7 +98,7 @@ def level_walk(step):
 
 
 def _clear_and_choose(dim: int):
-    """Device functions: empty trees and words, and step 1 with the hubs' own bits."""
+    """Returns two device functions: one clears trees and words, one runs step 1 and sets the hubs' own bits."""
 
     @cuda.jit(device=True)
     def clear(workers, n, trees, hubs):
@@ -128,7 +129,7 @@ def _clear_and_choose(dim: int):
 
 
 def _size_walk(dim: int):
-    """Step 2: every tree child's size is added to its parent's, the deepest level first. state: graph, salts, trees."""
+    """Step 2: adds the size of each child to that of its parent, the deepest level first. state: graph, salts, trees."""
 
     @cuda.jit(device=True)
     def nothing(i):
@@ -166,12 +167,12 @@ def _size_walk(dim: int):
 
 
 def _sibling_offsets(dim: int):
-    """Step 3, for the whole grid: each block sums its share of the deep edges, then scans it from where it begins."""
+    """Step 3, for the whole grid: each block sums its share of the deep edges, then scans it from its offset."""
 
     @cuda.jit(device=True)
     def tree_child(k, p, graph, salts, steps, key):
-        """The source of deep edge k, and the place in `Trees` of the child that its row has there in the sibling order
-        of pair p; -1 where that is none of the tree."""
+        """Returns the source of deep edge k, and the position in `Trees` of the child at that place in its sibling
+        order of pair p, or -1 if it is no child in the tree."""
         u = graph.deep_sources[k]
         row = graph.deep_starts[u]
         length = np.int64(graph.deep_starts[u + 1] - row)
@@ -230,9 +231,9 @@ def _sibling_offsets(dim: int):
 
 
 def _rank_walk(dim: int):
-    """Step 4: where the intervals of a level lie, and the backward words. state: graph, trees, written.
+    """Step 4: the intervals of a level, and the backward words. state: graph, trees, written.
 
-    Until the repair is done the lanes of t and r hold the forward word, in the sector that it reads anyway.
+    Until the end of the repair the lanes of t and r hold the forward word, in a sector that the repair reads anyway.
     """
     width = record_width(dim)
     LEVEL, T, R = 2 * dim, 2 * dim + 1, 2 * dim + 2
@@ -259,7 +260,7 @@ def _rank_walk(dim: int):
 
     @cuda.jit(device=True)
     def pass_words_on(begin, end, workers, graph, hubs):
-        """The targets of edges begin..end - 1 take over the backward words of their sources."""
+        """Ors the backward words of the sources of edges begin..end - 1 into those of their targets."""
         number, count = workers
         k = begin + number
         while k < end:
@@ -276,7 +277,7 @@ def _rank_walk(dim: int):
         number, count = workers
         begin, end = graph.level_starts[level], graph.level_starts[level + 1]
         v = begin + number
-        while v < end:  # a range with a step costs a division
+        while v < end:  # a range with a step would cost a division
             place(v, level, trees, written)
             v += count
         if level > 0:
@@ -287,9 +288,9 @@ def _rank_walk(dim: int):
 
 
 def _repair_walk(dim: int):
-    """Step 5: each source's interval takes in its children's, and its forward word theirs. state: graph, written.
+    """Step 5: extends the interval and the forward word of each source by those of its children. state: graph, written.
 
-    Values are 2 d starts and negated ends, of which the least count, and the two halves of the word, joined by or.
+    The reduced values are d starts and d negated ends, by minimum, and the two halves of the word, by or.
     """
     width, mins = record_width(dim), 2 * dim
     T = 2 * dim + 1
@@ -335,7 +336,7 @@ def _repair_walk(dim: int):
 
 
 def _finish(dim: int):
-    """The last step's device function: words to their place, and the subtrees of pair 0 to theirs."""
+    """Returns the device function of the last step: it moves words and the subtrees of pair 0 to their places."""
     width = record_width(dim)
     T, R = 2 * dim + 1, 2 * dim + 2
 
@@ -360,17 +361,17 @@ def _finish(dim: int):
 
 @cache
 def kernel(dim: int, registers: int | None = None):
-    """The kernel for `dim` label pairs, compiled to at most so many registers a thread."""
+    """Returns the kernel for `dim` label pairs, compiled to at most so many registers per thread."""
     clear, choose_parents = _clear_and_choose(dim)
     walk_sizes, walk_ranks, walk_repair = _size_walk(dim), _rank_walk(dim), _repair_walk(dim)
     lay_out, finish = _sibling_offsets(dim), _finish(dim)
 
     @kernel_of(registers, kept=registers == REGISTERS)
     def label(graph, wide, chosen, salts, trees, sums, written):
-        """See the module. graph: `device.leveled.DeviceLeveled`; wide: as `wide_levels`, on the device; chosen
-        int32[64]: the hubs; salts uint64[2 d]; sums int64[blocks * d]: scratch. Any cooperative grid.
+        """Writes the labels. Any cooperative grid.
 
-        The super-root is not swept: it has all there is.
+        graph: `device.leveled.DeviceLeveled`; wide: `wide_levels`, on the device; chosen int32[64]: the hubs; salts
+        uint64[2 d]; sums int64[blocks * d]: scratch. The super-root is not swept: it reaches every vertex.
         """
         grid = cuda.cg.this_grid()
         partial = cuda.shared.array(MOST, np.int64)
@@ -398,7 +399,7 @@ def kernel(dim: int, registers: int | None = None):
 
 
 def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
-    """int8[3, depth]: whether a level is too much for one block, in steps 2, 4 and 5."""
+    """Returns whether each level is too large for one block, in steps 2, 4 and 5: int8[3, depth]."""
     edges = np.diff(graph.starts[graph.level_starts])
     deep = np.diff(graph.deep_starts[graph.level_starts])
     pushed = np.concatenate([[0], edges[:-1]])
@@ -407,6 +408,6 @@ def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
 
 
 def barriers(wide: np.ndarray) -> int:
-    """Barriers of the grid in one labeling, those of the hubs' choice not counted."""
+    """Returns the number of barriers of the grid in one labeling, without those of the choice of hubs."""
     sweeps = wide[SIZES, -2:0:-1], wide[RANKS], wide[REPAIR, -2:0:-1]
     return 4 + sum(int(np.count_nonzero(sweep | np.append(sweep[1:], 1))) for sweep in sweeps if sweep.size)

@@ -1,7 +1,7 @@
-"""The hubs of `reachability.hubs.choose`, found on the device: radix selection of the 64 greatest weights.
+"""Chooses the hubs of `reachability.hubs.choose` on the device, by radix selection of the 64 greatest weights.
 
-A pass counts digits of the weights in a histogram, first of their logarithm, then linearly within the bucket where the
-64th lies, at last of the ids, until few enough vertices are left to be ranked by comparing each with each.
+Each pass counts digits in a histogram: first of the logarithms of the weights, then of the weights in the bin of the
+64th, finally of the ids. When few candidates are left, they are ranked by comparing each with each.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from grailbench.device.scan import exclusive_sum
 from grailbench.reachability.hubs import MOST
 
 _BINS = 1024
-_PASSES = 12  #: one of logarithms, at most 6 of 10 bits of weight, at most 4 of 10 bits of id
-FEW = 1024  #: candidates that are ranked
-_IDS = 31  #: bits of an id
-SHARED = 16 * FEW + 8 * 32 + 64  #: bytes of shared memory that it takes
+_PASSES = 12  #: one for logarithms, at most 6 for weights and at most 4 for ids, 10 bits each
+FEW = 1024  #: most candidates that are ranked
+_IDS = 31  #: bits per id
+SHARED = 16 * FEW + 8 * 32 + 64  #: bytes of shared memory of the choice
 
 
 @cuda.jit(device=True)
 def weight(v, graph):
-    """int64: (in-degree + 1) * (out-degree + 1)."""
+    """Returns (in-degree + 1) * (out-degree + 1), int64."""
     children = np.int64(graph.starts[v + 1] - graph.starts[v] + 1)
     return children * np.int64(graph.parent_starts[v + 1] - graph.parent_starts[v] + 1)
 
 
 @cuda.jit(device=True)
 def magnitude(w):
-    """A bin of int64 w > 0: 16 for each power of two, ascending with w."""
+    """Returns a bin that ascends with w > 0, int64: there are 16 bins for each power of two."""
     e = np.int64(0)
     for step in (32, 16, 8, 4, 2, 1):
         if w >> (e + step):
@@ -45,7 +45,7 @@ def magnitude(w):
 
 @cuda.jit(device=True)
 def _digit(v, w, graph, question):
-    """The bin of vertex v, of weight w, -1 where it is not in question (`chooser`)."""
+    """Returns the bin of vertex v, of weight w, or -1 if it is not in question (`chooser`)."""
     low, bits, first_id, id_bits = question
     at = np.int64(-1)
     if w >= low:
@@ -61,7 +61,7 @@ def _digit(v, w, graph, question):
 
 @cuda.jit(device=True)
 def _narrowed(at, question):
-    """What is in question when it must lie in bin `at`."""
+    """Returns the part of `question` in bin `at`."""
     low, bits, first_id, id_bits = question
     if bits == 64:
         e = at >> 4
@@ -79,9 +79,9 @@ def _narrowed(at, question):
 
 @cuda.jit(device=True)
 def _bin_of(wanted, surely, tallies, turn, partial, found):
-    """The bin of this turn in which candidate number `wanted` lies, how many lie beyond it, and how many in or beyond.
+    """Returns the bin of candidate number `wanted`, the number of vertices in higher bins, and that with its own bin.
 
-    surely: how many lie beyond what is in question. found int64[3]: shared.
+    surely: number of vertices above all in question. found int64[3]: shared.
     """
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     beyond = surely
@@ -100,7 +100,7 @@ def _bin_of(wanted, surely, tallies, turn, partial, found):
 
 @cuda.jit(device=True)
 def _tally(me, everyone, graph, question, counts, tallies, turn):
-    """Count what is in question by bins: in shared memory, counts int32[_BINS], then in tallies."""
+    """Counts the vertices in question by bins, in shared counts, int32[_BINS], and then in tallies."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     for i in range(thread, _BINS, threads):
         counts[i] = 0
@@ -117,7 +117,7 @@ def _tally(me, everyone, graph, question, counts, tallies, turn):
 
 
 def _ranker(most: int, few: int):
-    """The device function that ranks the listed candidates, by one block: each is compared with each."""
+    """Returns the device function by which one block ranks the listed candidates, comparing each with each."""
 
     @cuda.jit(device=True)
     def rank(left, graph, listed, chosen):
@@ -143,12 +143,12 @@ def _ranker(most: int, few: int):
 
 @cache
 def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
-    """The device function that chooses `most` hubs and ranks at most `few` candidates, no fewer than `most`.
+    """Returns the device function that chooses `most` hubs, and ranks at most `few` >= `most` candidates.
 
-    `alone`: by one block of whatever grid calls it; else by the whole of a cooperative one.
+    With `alone` one block of any grid chooses, else the whole of a cooperative grid.
 
-    In question are at first all vertices but the super-root, then those of weights in [low, low + 2**bits) (bits 64:
-    all), at last those of weight low and ids in [first_id, first_id + 2**id_bits) (bits -1).
+    At first all vertices but the super-root are in question, then those of weights in [low, low + 2**bits) (bits 64:
+    all), finally those of weight low and ids in [first_id, first_id + 2**id_bits) (bits -1).
     """
     rank = _ranker(most, few)
 
@@ -161,8 +161,8 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
 
     @cuda.jit(device=True)
     def choose(graph, tallies, listed, chosen):
-        """Write the hubs, hub j at chosen[j], -1 beyond the last. graph: `device.leveled.DeviceLeveled`; the arrays are
-        a row of each of `HubArrays`.
+        """Writes hub j to chosen[j], -1 beyond the last. graph: `device.leveled.DeviceLeveled`; the other arrays are
+        rows of `HubArrays`.
         """
         counts = cuda.shared.array(_BINS, int32)
         partial = cuda.shared.array(MOST_THREADS if simulated else 32, int64)
@@ -177,7 +177,7 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
 
         wanted = min(most, n - 1)
         question = np.int64(0), np.int64(64), np.int64(0), np.int64(_IDS)
-        surely, left = np.int64(0), np.int64(n - 1)  # vertices beyond those in question; these and those in question
+        surely, left = np.int64(0), np.int64(n - 1)  # vertices above those in question; these and those in question
         turn = 0
         while left > few:
             _tally(me, everyone, graph, question, counts, tallies, turn)
@@ -203,7 +203,7 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
 
 @cache
 def kernel(most: int = MOST, few: int = FEW):
-    """`chooser` as a kernel of a cooperative grid."""
+    """Returns `chooser` as a kernel for a cooperative grid."""
     choose = chooser(most, few)
 
     @kernel_of(64)
@@ -214,8 +214,8 @@ def kernel(most: int = MOST, few: int = FEW):
 
 
 class HubArrays(NamedTuple):
-    """Device arrays for `rows` choices, int32: tallies [rows, _PASSES * _BINS + 1] and listed [rows, few], which are
-    scratch, and chosen [rows, 64], hub j at j."""
+    """Device arrays for `rows` choices, int32: scratch tallies [rows, _PASSES * _BINS + 1] and listed [rows, few], and
+    chosen [rows, 64], hub j at j."""
 
     tallies: object
     listed: object
@@ -223,13 +223,13 @@ class HubArrays(NamedTuple):
 
     @classmethod
     def make(cls, rows: int, few: int = FEW) -> HubArrays:
-        """Allocate them."""
+        """Allocates the arrays."""
         sizes = _PASSES * _BINS + 1, few, MOST
         return cls(*(cuda.device_array((rows, size), np.int32) for size in sizes))
 
 
 class Chooser:
-    """Chooses the hubs of one graph; device arrays are made once. `chosen`: int32[64], by vertex number."""
+    """Chooses the hubs of one graph into `chosen`, int32[64] vertex numbers; allocates the device arrays once."""
 
     def __init__(self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW):
         arrays = [array[0] for array in HubArrays.make(1, few)]
@@ -241,5 +241,5 @@ class Chooser:
         self._launch = Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2))
 
     def launch(self) -> None:
-        """Choose; does not wait."""
+        """Chooses the hubs; does not wait."""
         self._launch.launch()

@@ -1,6 +1,6 @@
-"""`gpu-fused`: our own pipeline; labels and hubs in one launch or two, searches that keep the whole chip busy.
+"""`gpu-fused`: our own pipeline, with labels and hubs in one launch or two, and searches by all multiprocessors.
 
-No CUDA module is imported here but in what `build` calls, so that the registry works without one.
+Importing this module imports no CUDA module, so that the registry works without one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from grailbench.reachability.index import FILTERS, Implementation, Index, Params
 
 
 class FusedIndex(Index):
-    """Graph, labels and hubs on the devices, and what searches there."""
+    """Graph, labels, hubs and searchers on the devices."""
 
     def __init__(self, graph: Leveled, replicas, params: Params):
         self._graph, self._replicas, self._count = graph, replicas, params.count
         self._queries = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """From host to host: filter, then search what that leaves, then sweep what searches leave."""
+        """Filters, searches the open queries, then sweeps those that the searches leave open."""
         answers = self._replicas.search(sources, targets, timer)
         if self._count:
             self._queries += sources.shape[0]
@@ -29,12 +29,12 @@ class FusedIndex(Index):
         return answers
 
     def expect(self, queries: int, timer: Timer) -> None:
-        """Pinned and device memory for a batch of so many, on each device for its share."""
+        """Allocates pinned and device memory for a batch, on each device for its share."""
         self._replicas.expect(queries, timer)
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was done so far, exactly, by name (docs/measuring.md); empty unless it was built to count."""
+        """Exact work counts so far, by name (docs/measuring.md); empty unless built with `Params.count`."""
         if not self._count:
             return {}
         edges, scanned = self._graph.sources.shape[0], self._replicas.counted("scanned")
@@ -47,8 +47,8 @@ class FusedIndex(Index):
             "queries_swept": self._replicas.counted("swept"),
             "groups": self._replicas.counted("groups"),
             "edges_scanned": scanned,
-            # The least traffic: a child's record an edge for the repair, a parent's word an edge for the hubs; two
-            # records a query and one an edge scanned.
+            # The least traffic: for each edge a child's record for the repair and a parent's word for the hubs; two
+            # records per query and one per edge scanned.
             "label_gathers": 2 * edges,
             "label_bytes_streamed": 2 * 8 * edges,
             "label_pass_bytes": 8 * edges,
@@ -60,11 +60,11 @@ class FusedIndex(Index):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the records and the hubs' words, of all devices; neither graphs nor the memory of searches count."""
+        """Bytes of the records and the hubs' words on all devices, without the graphs and the memory of searches."""
         return sum(each.lanes.nbytes + each.hubs.nbytes for each in self._replicas.records)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """What is wrong with the labels, or None (see `check.fault`)."""
+        """Returns what is wrong with the labels, or None (see `check.fault`)."""
         from grailbench.reachability.gpu.fused.check import fault
 
         return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph)
@@ -76,9 +76,9 @@ class Fused(Implementation):
 
     Vertices are numbered by level. In each pair every vertex takes a random parent of the level above; bottom-up,
     subtrees are sized; a prefix sum over siblings and a pass top-down give ranks; one pass bottom-up over all edges
-    repairs the intervals so that they contain those of everything reached. The words of the 64 hubs come with the
-    same passes, and one launch does all of it. A batch is filtered a thread a query; what is open is searched from
-    both ends, by a warp in shared memory, then by a block where that had too little memory; the rest is swept, 2,048
+    widens the intervals so that they contain those of everything reached. The same passes make the words of the 64
+    hubs, and one launch does all of it. A batch is filtered by one thread per query. Open queries are searched from
+    both ends, by a warp in shared memory, then by a block if that had too little memory; the rest is swept, 2,048
     queries at a time.
     """
 
@@ -93,16 +93,16 @@ class Fused(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raise MachineLacks without a GPU, its driver or the extra; the simulator will do."""
+        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> FusedIndex:
-        """Renumber by level on the host, copy to `params.devices` devices, label there.
+        """Renumbers by level on the host, copies to `params.devices` devices, and labels there.
 
-        Raises MachineLacks without so many devices or with too little memory, InputError for a DAG of several roots.
+        Raises MachineLacks for too few devices or too little memory, InputError for a DAG of several roots.
         """
         with timer.phase("allocate", apart=True):
             cls.require()

@@ -1,4 +1,4 @@
-"""Labels of one graph on one GPU: which kernel makes them, and the arrays it needs."""
+"""Labels one graph on one GPU: chooses the kernel, and has its arrays."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from grailbench.reachability.gpu.fused.records import Records, record_width, rec
 
 
 class Labeler:
-    """Labels one graph with some pairs, by number; device arrays are made once, `run` may be called again.
+    """Labels one graph with the given pairs; allocates the device arrays once, for any number of runs.
 
-    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first its tree's interval too. device: with its rows of parents.
-    The rest is for tests and measurements: `shared` forces or forbids shared memory; `shape`, `narrow` and `registers`
-    are of the grid's kernel.
+    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first one also the interval of its tree. `device` is the graph on
+    the device, with its rows of parents. The others are for tests and measurements: `shared` forces or forbids the
+    kernel in shared memory; `shape`, `narrow` and `registers` are for the kernel of the grid.
     """
 
     def __init__(
@@ -66,21 +66,21 @@ class Labeler:
         self.work = {"label_launches": 2, "label_barriers": grid.barriers(wide)}
 
     def release(self) -> None:
-        """Let go of all device arrays but the labels."""
+        """Frees all device arrays but the labels."""
         self._launches = []
 
     def run(self) -> Records:
-        """Label; does not wait."""
+        """Labels; does not wait."""
         for launch in self._launches:
             launch.launch()
         return self.records
 
 
 def device_bytes(vertices: int, edges: int, depth: int, dim: int, devices: int = 1) -> int:
-    """Bytes that labeling and searching a DAG take on each of some devices, at most.
+    """Returns the most bytes that labeling and searching a DAG take on each of `devices` devices.
 
-    Graph, index, scratch, memory to search in; batches of queries and sweeps come on top. Several devices hold the
-    records of their own pairs beside the whole ones, and the columns that they exchange.
+    These are the bytes of graph, index, scratch and searches, without batches of queries and sweeps. Each of several
+    devices also holds the records of its own pairs, and the columns that they exchange.
     """
     own = -(-dim // devices)
     graph = leveled_bytes(vertices, edges, edges, depth, True)

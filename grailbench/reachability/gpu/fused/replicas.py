@@ -1,5 +1,5 @@
-"""`gpu-fused` on one GPU or several of a host: a replica of the graph and its labels on each, label pairs made and
-queries answered by all of them."""
+"""`gpu-fused` on one or several GPUs of a host: each has a replica of graph and labels, and takes a share of the label
+pairs and of the queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from grailbench.reachability.index import NoTimer, Timer
 
 
 class _Sum(NoTimer):
-    """A timer that adds up what it records."""
+    """A timer that adds up the times that it records."""
 
     ms = 0.0
 
@@ -32,7 +32,7 @@ class _Sum(NoTimer):
 
 @cuda.jit(cache=True)
 def _read_columns(lanes, width, first, columns):
-    """columns[v] = lanes `first` and `first + 1` of vertex v; int32[n * width], int32[2 n]."""
+    """Copies lanes `first` and `first + 1` of all vertices to columns. lanes int32[n * width], columns int32[2 n]."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
         columns[2 * v] = lanes[np.int64(v) * width + first]
         columns[2 * v + 1] = lanes[np.int64(v) * width + first + 1]
@@ -40,7 +40,7 @@ def _read_columns(lanes, width, first, columns):
 
 @cuda.jit(cache=True)
 def _write_columns(lanes, width, first, columns):
-    """The reverse of `_read_columns`."""
+    """Copies in the reverse direction of `_read_columns`."""
     for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
         lanes[np.int64(v) * width + first] = columns[2 * v]
         lanes[np.int64(v) * width + first + 1] = columns[2 * v + 1]
@@ -48,7 +48,7 @@ def _write_columns(lanes, width, first, columns):
 
 @cuda.jit(cache=True)
 def _begin_records(lanes, width, at, given, given_width, given_at):
-    """Clear the records of `lanes` but for lane `at`, which is lane `given_at` of the given records."""
+    """Clears the records of `lanes` except lane `at`, to which it copies lane `given_at` of the given records."""
     for v in range(cuda.grid(1), lanes.shape[0] // width, cuda.gridsize(1)):
         for i in range(width):
             lanes[np.int64(v) * width + i] = 0
@@ -59,7 +59,7 @@ _GRID = (1, 4) if simulated else (1056, 256)
 
 
 class _Replica:
-    """One GPU's part: the graph, the pairs it labels, at the end all labels and what searches them."""
+    """The part of one GPU: the graph, the pairs that it labels, and finally all labels and a searcher."""
 
     def __init__(
         self, graph: Leveled, parents: tuple[np.ndarray, np.ndarray], dim: int, pairs: list[int], seed: int, alone: bool
@@ -88,7 +88,7 @@ class _Replica:
         return self._span.ms
 
     def given(self) -> dict[int, PeerArray]:
-        """Columns of the whole record that this GPU has, by the lane where they begin."""
+        """Returns the columns of the whole records that this GPU has made, by the lane where they begin."""
         places = {2 * pair: 2 * own for own, pair in enumerate(self.pairs)}
         if 0 in self.pairs:
             places[2 * self._dim + 1] = 2 * len(self.pairs) + 1
@@ -97,7 +97,7 @@ class _Replica:
         return {first: PeerArray(columns) for first, columns in zip(places, self._mine, strict=True)}
 
     def take(self, found: dict[int, PeerArray]) -> None:
-        """Make the whole records of columns that all GPUs gave."""
+        """Makes the whole records from the columns of all GPUs."""
         width, own = record_width(self._dim), self.records
         _begin_records[_GRID](self._whole, width, 2 * self._dim, own.lanes, int(own.width), 2 * len(own.pairs))
         for first, columns in found.items():
@@ -116,13 +116,13 @@ class _Replica:
 
 
 class Replicas:
-    """The index on each of some GPUs. Labels and answers are those of one."""
+    """The index on one or several GPUs; labels and answers do not depend on their number."""
 
     def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False):
-        """Copy the graph to each device, label there, and make ready to search, `counting` edges or not.
+        """Copies the graph to each device, labels there, and makes searchers, `counting` edges or not.
 
-        Pair p is labelled by device p modulo `devices`, and then copied to the others (phase `exchange`). Raises
-        MachineLacks when the host has fewer devices, one has too little memory, or the graph has too many vertices to
+        Device p modulo `devices` labels pair p, which is then copied to the others (phase `exchange`). Raises
+        MachineLacks if the host has too few devices, one has too little memory, or the graph has too many vertices to
         be searched.
         """
         with timer.phase("allocate", apart=True):
@@ -138,7 +138,7 @@ class Replicas:
         replicas = [_Replica(graph, parents, dim, share, seed, devices == 1) for share in shares]
         with timer.phase("transfer", apart=True):
             self._everywhere([each.upload for each in replicas])
-            del parents  # giving the memory back takes a while too
+            del parents  # freeing this memory takes time too
         with timer.phase("allocate", apart=True):
             self._everywhere([each.allocate for each in replicas])
         timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
@@ -155,14 +155,14 @@ class Replicas:
         self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
 
     def _everywhere(self, works: list[Callable]) -> list:
-        """Call `works[i]()` on device i, all at the same time; what they returned, by device."""
+        """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""
         if self._threads is None:
             return [work() for work in works]
         doing = [self._threads.submit(device, work) for device, work in enumerate(works)]
         return [done.result() for done in doing]
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Records int32[n, width] and hubs' words uint64[2 n] of one device, on the host."""
+        """Returns the records, int32[n, width], and the hubs' words, uint64[2 n], of one device, on the host."""
         records = self.records[device]
 
         def copy():
@@ -172,14 +172,14 @@ class Replicas:
         return copy() if self._threads is None else self._threads.submit(device, copy).result()
 
     def expect(self, queries: int, timer: Timer) -> None:
-        """Allocate for a batch of so many queries (phase `allocate`), unless there is."""
+        """Allocates for a batch of so many queries (phase `allocate`), unless done before."""
         with timer.phase("allocate", apart=True):
             self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
 
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Answers, bool[k], of int32[k] sources and targets, ids of the DAG; from host to host.
+        """Returns answers, bool[k], to int32[k] sources and targets, ids of the DAG, all on the host.
 
-        The timer records the milliseconds of the device that took longest: phase `on_device`.
+        The timer records the milliseconds of the slowest device, as the phase `on_device`.
         """
         self.expect(sources.shape[0], timer)
         if len(self.searchers) == 1:
@@ -196,11 +196,11 @@ class Replicas:
         return answers
 
     def _shared(self, queries: int) -> list[tuple[Searcher, slice]]:
-        """Each device's searcher, and its share of so many queries."""
+        """Returns the searcher of each device, and its share of so many queries."""
         devices = len(self.searchers)
         cuts = [queries * device // devices for device in range(devices + 1)]
         return list(zip(self.searchers, map(slice, cuts[:-1], cuts[1:]), strict=True))
 
     def counted(self, name: str) -> int:
-        """The sum of an attribute of the searchers."""
+        """Returns the sum of an attribute of all searchers."""
         return sum(self._everywhere([lambda searcher=searcher: getattr(searcher, name) for searcher in self.searchers]))

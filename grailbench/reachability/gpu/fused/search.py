@@ -1,11 +1,12 @@
-"""What the filters leave open: searches from both ends, pruned by every filter at every step.
+"""Searches from both ends for the queries that the filters leave open, pruned by every filter at every step.
 
-First a thread looks whether one step decides it. A search keeps a hash table of the vertices it has reached, each with
-the side it was reached from, and two queues of places in that table, which grow towards each other in one array. In a
-round it expands the whole frontier of the side with fewer edges before it; the lanes share those edges, whatever vertex
-they belong to. It ends when the sides meet, when a filter proves that they would, when a side has nothing left to
-expand, or, undecided, when its memory or its budget of edges is spent. It is tried by a warp in shared memory; what is
-undecided there once more by a block, with more memory, the device's; what is undecided there too is left to `sweep`.
+First one thread per query looks whether one step decides it. A search keeps a hash table of the vertices that it has
+reached, each with the side from which it was reached, and two queues of positions in that table, which grow towards
+each other in one array. A round expands the whole frontier of the side with fewer edges ahead, whose edges are divided
+among the lanes. The search ends when the two sides meet, when a filter proves that they would, when the frontier of a
+side is empty, or, undecided, when its memory or its budget of edges is used up. A warp searches first, in shared
+memory. Undecided queries are searched once more by a block, in device memory; those still undecided are left to
+`sweep`.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from grailbench.reachability.gpu.fused.filter import (
 )
 
 NO, YES, UNDECIDED = 0, 1, 2  # verdicts on a query
-_DROP, _KEEP, _PROOF = 0, 1, 2  # on a vertex that a search reaches
+_DROP, _KEEP, _PROOF = 0, 1, 2  # verdicts on a vertex that a search reaches
 EMPTY = np.int32(-1)
-MOST_VERTICES = 2**30  #: a table holds 2 v + side in an int32
+MOST_VERTICES = 2**30  #: a key of a table is 2 v + side in an int32
 _KNUTH = 2654435761  # Knuth, TAOCP 3, 6.4: multiplicative hashing by 2^32 over the golden ratio
 _1, _2 = np.uint64(1), np.uint64(2)
 
@@ -53,9 +54,9 @@ class Adjacency(NamedTuple):
 
 @cuda.jit(device=True)
 def _enter(table, key):
-    """Put a key into the table: its place if it is new, -1 if it was there, -2 if it was there from the other side.
+    """Enters a key into the table. Returns its position if it is new, -1 if it was there, -2 if the other side's was.
 
-    table int32[2^b]: keys or EMPTY, less than full.
+    table int32[2^b]: keys or EMPTY; it is not full.
     """
     mask = table.shape[0] - 1
     slot = ((np.int64(key >> 1) * _KNUTH) >> 15) & mask
@@ -72,7 +73,7 @@ def _enter(table, key):
 
 @cuda.jit(device=True)
 def _holds(table, key):
-    """Whether a key is in the table."""
+    """Returns whether a key is in the table."""
     mask = table.shape[0] - 1
     slot = ((np.int64(key >> 1) * _KNUTH) >> 15) & mask
     while table[slot] != EMPTY:
@@ -84,7 +85,7 @@ def _holds(table, key):
 
 @cuda.jit(device=True)
 def _judge(c, u, v, backward, records):
-    """Vertex c was reached on the way down from u (or, backward, up from v): drop it, keep it, or is it a proof?"""
+    """Returns the verdict on vertex c, which was reached down from u or, if `backward`, up from v."""
     lanes, width, pairs, hubs = records
     if c == (u if backward else v):
         return _PROOF
@@ -105,12 +106,15 @@ def _judge(c, u, v, backward, records):
 
 @cache
 def peek_kernel(counting: bool = False):
-    """The kernel that looks one step ahead, a thread a query."""
+    """Returns the kernel that looks one step ahead, by one thread per query."""
 
     @cuda.jit(cache=True)
     def peek(queries, left, graph, records, outcome, most):
-        """Answer queries whose source has at most `most` children, or target parents, that all are dropped or one of
-        which is a proof; the others go to `left`. Any one-dimensional grid of whole warp groups."""
+        """Looks at the children of the source, or the parents of the target, if they are at most `most`.
+
+        Answers a query if one of them is a proof or all are dropped; the others go to `left`. Any one-dimensional grid
+        of whole warp groups.
+        """
         lane = warp_group.lane()
         total = outcome.counts[OPEN]
         for base in range(cuda.grid(1) - lane, total, cuda.gridsize(1)):
@@ -144,7 +148,7 @@ def peek_kernel(counting: bool = False):
 
 @cuda.jit(device=True)
 def _owner(begins, k):
-    """The last place of `begins` that is at most k; begins ascends from 0, its length is a power of two."""
+    """Returns the last position of begins, which ascends from 0, with a value of at most k. Its length is 2^b."""
     owner, step = 0, begins.shape[0] >> 1
     while step > 0:
         if begins[owner + step] <= k:
@@ -155,7 +159,7 @@ def _owner(begins, k):
 
 @cuda.jit(device=True)
 def _take(c, ends, backward, full, records, table):
-    """Judge vertex c and, while there is room for it, enter it into the table: verdict, and slot or -1."""
+    """Judges vertex c and, unless the table is full, enters it. Returns the verdict, and its position or -1."""
     found, slot = _judge(c, ends[0], ends[1], backward, records), np.int32(-1)
     if found == _KEEP:
         key = np.int32(2 * c + (1 if backward else 0))
@@ -170,16 +174,16 @@ def _take(c, ends, backward, full, records, table):
 
 
 def _round(group):
-    """The device function that expands the frontier of one side by a `group` of threads."""
+    """Returns the device function that expands the frontier of one side by a `group` of threads."""
     width = group.WIDTH
 
     @cuda.jit(device=True)
     def expand(ends, side, full, graph, records, memory):
-        """Expand the frontier of one side: (backward, head, tail, others), the places head..tail - 1 of its queue, when
-        the other's has `others`.
+        """Expands the frontier of one side.
 
-        ends: source and target. Returns whether a proof was found, the new tail, this lane's share of the edges before
-        the new frontier, and whether memory is full. Then other edges are still looked at for a proof.
+        side: (backward, head, tail, others): the frontier is head..tail - 1 of its queue, and the other queue has
+        `others` entries. ends: source and target. Returns whether a proof was found, the new tail, this lane's share of
+        the edges ahead of the new frontier, and whether memory is full. Once it is, edges are only checked for proofs.
         """
         queue, table, begins, rows = memory
         backward, head, tail, others = side
@@ -224,17 +228,17 @@ def _round(group):
 
 
 def _server(group, counting):
-    """The device function that answers queries, a search by each `group` of threads (`device.warp_group` or
+    """Returns the device function that answers queries, one per `group` of threads (`device.warp_group` or
     `device.block_group`); with or without counting."""
     width, expand = group.WIDTH, _round(group)
 
     @cuda.jit(device=True)
     def search(ends, graph, records, memory, budget):
-        """Whether the first of `ends` reaches the second: a verdict, the lengths of the two queues, which say what is
-        in the table, and the edges of the rounds that were gone through to their end.
+        """Searches whether the first of `ends` reaches the second.
 
-        All are exact: what a round reaches is a matter of the graph, though not in which order. ends: vertices, the
-        same in all lanes. memory: queue int32[size]: places in the table, those reached from the source from the front,
+        Returns the verdict, the lengths of the two queues, which list the entries of the table, and the number of edges
+        of completed rounds. All are deterministic: only the order within a round varies. ends: vertices, the same in
+        all lanes. memory: queue int32[size]: positions in the table, those reached from the source from the front,
         those reached from the target from the back; table int32[2 size], empty; begins int32[WIDTH] and rows
         int64[WIDTH] in shared memory: where the edges of each lane's vertex begin, in this step and in the graph.
         """
@@ -246,7 +250,7 @@ def _server(group, counting):
             queue[size - 1] = _enter(table, np.int32(2 * v + 1))
         group.sync()
         down_head, down_tail, up_head, up_tail = 0, 1, 0, 1
-        down = np.int64(graph.child_starts[u + 1] - graph.child_starts[u])  # edges before the frontier
+        down = np.int64(graph.child_starts[u + 1] - graph.child_starts[u])  # edges ahead of the frontier
         up = np.int64(graph.parent_starts[v + 1] - graph.parent_starts[v])
         verdict, full = NO, 2 + width > size
         scanned = np.int64(0)
@@ -275,10 +279,10 @@ def _server(group, counting):
 
     @cuda.jit(device=True)
     def serve(queries, left, stage, graph, records, outcome, memory, budget):
-        """Take queries until all are taken; an undecided one goes to `left`.
+        """Answers queries until all are taken; undecided ones go to `left`.
 
-        stage: the places in outcome.counts of how many there are, how many are taken and how many are left. Only edges
-        of whole rounds count as scanned.
+        stage: positions in outcome.counts of the numbers of queries, of those taken and of those left undecided. Only
+        edges of completed rounds count as scanned.
         """
         queue, table, _, _ = memory
         wanted, taken, undecided = stage
@@ -313,13 +317,13 @@ def _server(group, counting):
 
 @cache
 def explore_kernel(size: int, warps: int, counting: bool = False):
-    """The kernel whose searches, a warp group each, may reach `size` vertices, a power of two; `warps` a block."""
+    """Returns the kernel of searches by warp groups, `warps` per block, of up to `size` vertices, a power of two."""
     places, cells, lanes = warps * size, 2 * warps * size, warps * warp_group.WIDTH
     serve = _server(warp_group, counting)
 
     @kernel_of(64)
     def explore(queries, left, graph, records, outcome, budget):
-        """Search the first counts[KEPT] queries; those undecided go to `left`. Blocks of `warps` warp groups."""
+        """Searches the first counts[KEPT] queries; undecided ones go to `left`. Blocks of `warps` warp groups."""
         queues = cuda.shared.array(places, int32)
         tables = cuda.shared.array(cells, int32)
         begins = cuda.shared.array(lanes, int32)
@@ -338,12 +342,12 @@ def explore_kernel(size: int, warps: int, counting: bool = False):
 
 @cache
 def explore_late_kernel(counting: bool = False):
-    """The kernel whose searches, a block each, have their memory in the device's."""
+    """Returns the kernel of searches by blocks, in device memory."""
     serve, width = _server(block_group, counting), block_group.WIDTH
 
     @cuda.jit(cache=True)
     def explore_late(queries, left, graph, records, outcome, budget, queues, tables):
-        """Search the first counts[LATE] queries; those undecided go to `left`.
+        """Searches the first counts[LATE] queries; undecided ones go to `left`.
 
         queues int32[blocks, size], tables int32[blocks, 2 size], empty before and after.
         """
@@ -357,6 +361,6 @@ def explore_late_kernel(counting: bool = False):
 
 @cuda.jit(cache=True)
 def clear(tables):
-    """Empty all tables, int32[blocks, 2 size]."""
+    """Empties all tables, int32[blocks, 2 size]."""
     for i in range(cuda.grid(1), tables.size, cuda.gridsize(1)):
         tables[i // tables.shape[1], i % tables.shape[1]] = EMPTY

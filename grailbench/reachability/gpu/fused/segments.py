@@ -1,8 +1,8 @@
-"""What the sources of edges make of values at the targets: sums, minima or unions, whole warps at a time.
+"""Segmented reduction of values at the targets of edges to their sources: sums, minima or unions, by whole warps.
 
-The one segmented reduction of `grid`. Edges come sorted by source. A warp takes its width of them at a time: while all
-its lanes have the same source, they gather in registers, so that a hub's long row is reduced once; else a segmented
-reduction by shuffles leaves each source's values with its first lane. Either way few atomics are left to do.
+`grid` uses it in steps 2 and 5. Edges are sorted by source. A warp processes one edge per lane at a time. While all its
+lanes have the same source, they accumulate in registers, so that the long row of a hub is reduced once. Otherwise a
+segmented reduction by shuffles leaves the values of each source in its first lane. Both ways need few atomics.
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ from grailbench.device.shuffle import STEPS, WARP, all_lanes, broadcast_first, s
 
 @cuda.jit(device=True)
 def share(begin, end, workers):
-    """The part [a, b) of [begin, end) that a warp has: whole warps' widths, contiguous. workers: its number, of how
-    many."""
+    """Returns the part [a, b) of [begin, end) of a warp, in multiples of the warp's width.
+
+    workers: the number of the warp, and the number of warps.
+    """
     number, count = workers
-    each = np.int64((end - begin) * (1.0 / (count * WARP))) * WARP + WARP  # a float's product: no division by level
+    each = np.int64((end - begin) * (1.0 / (count * WARP))) * WARP + WARP  # a float product avoids a division
     a = begin + number * each
     return a, min(a + each, end)
 
 
 def segmented(width, identity, combine, load, put):
-    """The device function that reduces `width` int32 values over the edges of each source.
+    """Returns the device function that reduces `width` int32 values over the edges of each source.
 
-    It takes (begin, end, workers, sources, state): edges begin..end - 1, shared out among warps as `share` does, and
-    what the others get: `load(k, u, value, state)` sets value, int32[width], to those of edge k, which leads out of u;
-    `combine(i, a, b)` makes one of two values number i, of which `identity(i)` changes none; `put(u, value, state)`, by
-    one lane, adds values to those of vertex u.
+    It takes (begin, end, workers, sources, state), and divides the edges begin..end - 1 among warps as `share` does.
+    `load(k, u, value, state)` sets value, int32[width], to the values of edge k, which leaves u; `combine(i, a, b)`
+    combines two values number i, with the neutral value `identity(i)`; `put(u, value, state)`, called by one lane,
+    combines values into those of vertex u.
     """
 
     @cuda.jit(device=True)
     def flush(u, gathered, state):
-        """Reduce what the lanes have gathered for u, and begin anew."""
+        """Reduces the values that the lanes have accumulated for u, puts them, and resets the accumulators."""
         for i in range(width):
             for j in range(STEPS):
                 gathered[i] = combine(i, gathered[i], shuffle_down(gathered[i], 1 << j))
@@ -69,7 +71,7 @@ def segmented(width, identity, combine, load, put):
                     gathered[i] = combine(i, gathered[i], value[i])
             else:
                 for j in range(STEPS):
-                    whose = shuffle_down(u, 1 << j)  # by every lane: one behind an 'and' would wait for ever
+                    whose = shuffle_down(u, 1 << j)  # called by every lane: behind an 'and' it would deadlock
                     same = lane + (1 << j) < WARP and whose == u
                     for i in range(width):
                         other = shuffle_down(value[i], 1 << j)

@@ -1,8 +1,8 @@
-"""The labels of `grid` for a graph that fits shared memory: a block a pair and two for the hubs' words.
+"""The labels of `grid` for a graph that fits into shared memory: one block per pair, and two for the hubs' words.
 
-Pairs and words do not depend on each other, so the blocks never wait for one another; a level costs a barrier of one
-block and a few reads of shared memory. Steps are numbered as in `grid`. Four arrays of n int32 lie in a block's shared
-memory: from 0 on parents, from n sizes, from 2 n offsets of siblings, from 3 n where rows begin; or words, by halves.
+Pairs and words are independent, so blocks never wait for one another; a level costs a barrier of one block and a few
+reads of shared memory. Steps are numbered as in `grid`. The shared memory of a block has four arrays of n int32:
+parents at 0, sizes at n, offsets of siblings at 2 n, and prefix sums where rows begin at 3 n; or the halves of words.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from grailbench.reachability.gpu.fused.records import (
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32
-_STATIC = 1024 + 8 * _PARTIAL + SHARED  #: bytes of shared memory beside a graph's, 1 KiB of them to spare
+_STATIC = 1024 + 8 * _PARTIAL + SHARED  #: bytes of shared memory in addition to those of a graph, with 1 KiB to spare
 _ARRAYS = 4
-AHEAD = 4  #: edges that a thread fetches together
+AHEAD = 4  #: edges that a thread loads together
 
 
 def shared_bytes(vertices: int) -> int:
-    """Bytes of shared memory that a block takes."""
+    """Returns the bytes of shared memory of a block for a graph of so many vertices."""
     return 4 * _ARRAYS * vertices
 
 
 def fits(vertices: int) -> bool:
-    """Whether a graph of so many vertices can be labelled here, in the shared memory of the current device."""
+    """Returns whether a graph of so many vertices fits into the shared memory of the current device."""
     return shared_bytes(vertices) + _STATIC <= most_shared_bytes()
 
 
 @cuda.jit(device=True)
 def edge_at(k, end, sources, targets):
-    """The ends of edge k, fetched early: before the barrier that their use waits at. From `end` on, anything."""
+    """Returns the ends of edge k, loaded before the barrier that precedes their use; arbitrary values for k >= end."""
     if k < end:
         return sources[k], targets[k]
     return np.int32(0), np.int32(0)
@@ -53,7 +53,7 @@ def edge_at(k, end, sources, targets):
 
 @cuda.jit(device=True)
 def take_interval(memory, u, v, second):
-    """The start and negated end of v, at v and second + v, become at most those of u."""
+    """Lowers start and negated end of v, at v and second + v, to at most those of u."""
     start, end = memory[u], memory[second + u]
     if start < memory[v]:
         cuda.atomic.min(memory, v, start)
@@ -63,7 +63,7 @@ def take_interval(memory, u, v, second):
 
 @cuda.jit(device=True)
 def take_word(memory, u, v, second):
-    """The word of v, its halves at v and second + v, takes in that of u."""
+    """Ors the word of u into that of v, with halves at v and second + v."""
     low, high = memory[u], memory[second + u]
     if low & ~memory[v]:
         cuda.atomic.or_(memory, v, low)
@@ -72,8 +72,10 @@ def take_word(memory, u, v, second):
 
 
 def level_sweep(take):
-    """The device function that goes over the edges of levels first, first + step, ... before last: along each,
-    `take(memory, giver, taker, second)`. edge_starts int32[depth + 1]: where the edges of each level begin."""
+    """Returns the device function that calls `take(memory, giver, taker, second)` for the edges of each level.
+
+    The levels are first, first + step, ... before last. edge_starts int32[depth + 1]: where their edges begin.
+    """
 
     @cuda.jit(device=True)
     def sweep(first, last, step, edge_starts, givers, takers, memory, second):
@@ -109,7 +111,7 @@ def level_sweep(take):
 
 @cuda.jit(device=True)
 def choose_parents(p, n, graph, salts, memory):
-    """Step 1 of pair p: parents at 0, and sizes of 1 at n."""
+    """Step 1 of pair p: writes parents at 0, and sizes of 1 at n."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     deep = graph.deep_starts[n]
     us = cuda.local.array(AHEAD, np.int32)
@@ -138,13 +140,13 @@ def choose_parents(p, n, graph, salts, memory):
 
 @cuda.jit(device=True)
 def add_sizes(n, level_starts, memory):
-    """Step 2: every vertex's size is added to its parent's, the deepest level first."""
+    """Step 2: adds the size of every vertex to that of its parent, the deepest level first."""
     depth = level_starts.shape[0] - 1
     begin, end = level_starts[depth - 1], n
     for level in range(depth - 1, 1, -1):
         next_begin = level_starts[level - 1]
         v = begin + cuda.threadIdx.x
-        while v < end:  # a range with a step costs a division
+        while v < end:  # a range with a step would cost a division
             cuda.atomic.add(memory, n + memory[v], memory[n + v])
             v += cuda.blockDim.x
         begin, end = next_begin, begin
@@ -153,7 +155,7 @@ def add_sizes(n, level_starts, memory):
 
 @cuda.jit(device=True)
 def lay_out_siblings(n, graph, salt, memory, partial, steps):
-    """Step 3: offsets of siblings at 2 n, and at 3 n the prefix sums where rows begin; salt: of the siblings."""
+    """Step 3: writes offsets of siblings at 2 n, and prefix sums where rows begin at 3 n; salt: of the siblings."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     deep = graph.deep_starts[n]
     us = cuda.local.array(AHEAD, np.int32)
@@ -186,7 +188,7 @@ def lay_out_siblings(n, graph, salt, memory, partial, steps):
 
 
 def _ranks(dim: int):
-    """Step 4's device function: starts take the place of parents, negated ends that of offsets."""
+    """Returns the device function of step 4: starts replace parents, negated ends replace offsets."""
     W, LEVEL, T, R = record_width(dim), 2 * dim, 2 * dim + 1, 2 * dim + 2
 
     @cuda.jit(device=True)
@@ -219,7 +221,7 @@ def _ranks(dim: int):
 
 @cuda.jit(device=True)
 def begin_words(n, chosen, memory):
-    """A hub's own bit; the low halves of all words lie before the high ones."""
+    """Sets each hub's own bit; the low halves of all words precede the high ones."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     for v in range(thread, 2 * n, threads):
         memory[v] = 0
@@ -232,7 +234,7 @@ def begin_words(n, chosen, memory):
 
 @cuda.jit(device=True)
 def every_hub(chosen):
-    """The halves of the word that has all hubs: the super-root's."""
+    """Returns the halves of the word with all hubs, which is that of the super-root."""
     low, high = np.int64(0), np.int64(0)
     for i in range(32):
         low |= np.int64(chosen[i] >= 0) << i
@@ -242,16 +244,17 @@ def every_hub(chosen):
 
 @cache
 def kernel(dim: int):
-    """The kernel for `dim` label pairs: a grid of dim + 2 blocks."""
+    """Returns the kernel for `dim` label pairs, for a grid of dim + 2 blocks."""
     D, W = dim, record_width(dim)
     choose, rank = chooser(alone=True), _ranks(dim)
     sweep_intervals, sweep_words = level_sweep(take_interval), level_sweep(take_word)
 
     @kernel_of(64)
     def label_small(graph, edge_starts, hubs, salts, lanes, words):
-        """See the module. graph: `device.leveled.DeviceLeveled`; edge_starts int32[depth + 1]: where the edges of each
-        level begin; hubs: `hubs.HubArrays` of two rows; salts uint64[2 d]; lanes int32[n * width] and words int32[4 n]
-        are written.
+        """Writes the labels: lanes int32[n * width] and words int32[4 n].
+
+        graph: `device.leveled.DeviceLeveled`; edge_starts int32[depth + 1]: where the edges of each level begin; hubs:
+        `hubs.HubArrays` of two rows; salts uint64[2 d].
         """
         memory = cuda.shared.array(0, int32)
         partial = cuda.shared.array(_PARTIAL, np.int64)

@@ -1,7 +1,7 @@
-"""Queries that no search could decide, swept together: a bit a query, a row of words a vertex, pulled level by level.
+"""Sweeps the queries that no search decided: one bit per query, one row of words per vertex, level by level.
 
-The thesis's many searches in one mask (algorithm 11), made wide: `64 * WIDTH` queries a group, one cooperative launch
-a group, only the levels between its highest source and its lowest target. Costs are bounded by the graph alone.
+This widens the thesis's searches in one mask (algorithm 11) to groups of `64 * WIDTH` queries. Each group is one
+cooperative launch over the levels between its highest source and its lowest target. The graph alone bounds the cost.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 from grailbench.device import warp_group
 from grailbench.device.gateway import cuda
 
-GROUP = 64 * warp_group.WIDTH  #: queries in a group
-CHUNK = 64  #: edges that a warp group takes at a time
+GROUP = 64 * warp_group.WIDTH  #: queries per group
+CHUNK = 64  #: edges that a warp group processes at a time
 _1 = np.uint64(1)
 
 
 @cuda.jit(device=True)
 def _row_of(starts, low, high, k):
-    """The last of rows low..high-1 that begins at edge k or before. starts ascends."""
+    """Returns the last of rows low..high - 1 that begins at edge k or before. starts ascends."""
     while high - low > 1:
         middle = (low + high) // 2
         if starts[middle] <= k:
@@ -30,7 +30,7 @@ def _row_of(starts, low, high, k):
 
 @cuda.jit(device=True)
 def _pull(level, base, level_starts, graph, rows):
-    """Pull the rows of the parents into those of a level's vertices."""
+    """Ors the rows of their parents into the rows of the vertices of a level."""
     thread, threads, lane = cuda.grid(1), cuda.gridsize(1), warp_group.lane()
     first, last = level_starts[level], level_starts[level + 1]
     stop = graph.parent_starts[last]
@@ -46,19 +46,19 @@ def _pull(level, base, level_starts, graph, rows):
                 if parent >= base:
                     found |= rows[np.int64(parent - base) * warp_group.WIDTH + lane]
                 k += 1
-            if found != 0:  # a row may be shared with the groups of the chunks beside this one
+            if found != 0:  # other warp groups may write the same row
                 cuda.atomic.or_(rows, np.int64(v - base) * warp_group.WIDTH + lane, found)
             v += 1
 
 
 @cuda.jit(cache=True)
 def sweep(queries, level_starts, graph, rows, span, answers):
-    """Answer at most GROUP queries. To be launched cooperatively, blocks of whole warp groups.
+    """Answers at most GROUP queries. Cooperative launch, blocks of whole warp groups.
 
     queries: `filter.Open`; level_starts int32[depth + 1]; graph: `search.Adjacency`; rows uint64[(end - base) * WIDTH]:
-    a row a vertex from number base on, whatever it holds; span (low, high): all sources lie in level low or deeper, all
-    targets in level high or before, base and end being where those levels begin and end; answers uint8: written at the
-    queries' places.
+    scratch, one row per vertex from number base on; span (low, high): all sources are on level low or deeper, all
+    targets on level high or higher up, where base and end are the begin of level low and the end of level high;
+    answers uint8: written at the queries' places.
     """
     low, high = span
     grid = cuda.cg.this_grid()
