@@ -129,7 +129,7 @@ def _clear_and_choose(dim: int):
 
 
 def _size_walk(dim: int):
-    """Step 2: adds the size of each child to that of its parent, the deepest level first. state: graph, salts, trees."""
+    """Step 2: adds the size of each child to its parent, deepest level first. state: graph, salts, trees."""
 
     @cuda.jit(device=True)
     def nothing(i):
