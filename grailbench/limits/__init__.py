@@ -1,1 +1,1 @@
-"""The ceilings that a machine sets: measured, stored, and read. What times are beside them is `report.floors`."""
+"""The ceilings of a machine: measuring, storing and reading them. `report.floors` compares times with them."""

@@ -1,20 +1,22 @@
-"""The machine's own ceilings, measured once, kept, and read: no time means much without them.
+"""The ceilings of this machine, such as its bandwidth: measured once, stored in the cache, and read from there.
 
-`measure` fills a document, a dict of plain JSON values:
+`measure` returns a document, a dict of plain JSON values:
 
     format, fingerprint (of the environment), quick, machine (cpu, cores, caches, memory_bytes, os, gpus),
     cpu and gpu, each {at, code, seconds, measurements}, gpu also {device}; a part that was not measured is absent
 
-A measurement is a row with the fields of `scale.row`: medians, never the best of many; one that moved while it was
-measured shows it in its spread. `Ceilings` is what a document says that one thread, all threads or the GPU can do.
+A measurement is a row with the fields of `scale.row`: the median of repeats with the least and the most value.
+`Ceilings` has the values of a document for one thread, for all threads or for the GPU.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -24,11 +26,11 @@ from grailbench.paths import cache_dir
 from grailbench.runs import environment as env
 from grailbench.runs.folder import read_json, write_json
 
-FORMAT = 1  # raise it when a measurement changes its meaning: older caches are then never read
+FORMAT = 1  # increase it when a measurement changes its meaning, so that older documents are not read
 PARTS = ("cpu", "gpu")
 
 _MACHINE = ("cpu", "cores", "cores_physical", "caches", "memory_bytes", "os", "gpus")
-_DEFAULT_CACHE = 64 << 20  # where the system does not tell the size of the last level
+_DEFAULT_CACHE = 64 << 20  # bytes of the last-level cache if the system does not report them
 _log = logging.getLogger(__name__)
 
 # ---------------------------------------------------------------------------------------- rows
@@ -40,10 +42,10 @@ def rows(document: dict) -> list[dict]:
 
 
 def doubts(document: dict) -> list[str]:
-    """What cannot be right in a document: one line a finding, empty when all is plausible.
+    """The implausible measurements of a document, a line each.
 
-    A value that is not positive or lies outside its own spread; a table at least four times as large that is
-    gathered from, or added to, more than four times as fast.
+    A measurement is implausible if it is not positive, if its median is not between least and most, or if gathers from
+    (atomic adds to) a table are more than four times as fast as with a table of a quarter of the size or less.
     """
     found = []
     for each in rows(document):
@@ -52,16 +54,16 @@ def doubts(document: dict) -> list[str]:
             found.append(f"{_title(each)}: {numbers} {each['unit']} is no measurement")
         elif numbers != sorted(numbers):
             found.append(f"{_title(each)}: least, median and most are out of order: {numbers}")
-    fair = [each for each in rows(document) if each["what"] in ("gather", "atomic add") and each["median"]]
-    for small in fair:
-        for large in fair:
-            same = all(small[name] == large[name] for name in ("where", "what", "threads", "variant"))
-            if same and large["bytes"] >= 4 * small["bytes"] and large["median"] > 4 * small["median"]:
-                found.append(f"{_title(large)}: more than four times as fast as a table of {small['bytes']:,} bytes")
+    random = [each for each in rows(document) if each["what"] in ("gather", "atomic add") and each["median"]]
+    for small, large in product(random, repeat=2):
+        same = all(small[name] == large[name] for name in ("where", "what", "threads", "variant"))
+        if same and large["bytes"] >= 4 * small["bytes"] and large["median"] > 4 * small["median"]:
+            found.append(f"{_title(large)}: more than four times as fast as a table of {small['bytes']:,} bytes")
     return found
 
 
 def _title(each: dict) -> str:
+    """'cpu gather, bytes 16,384, threads 1'."""
     shape = [f"{name} {each[name]:,}" for name in ("bytes", "blocks", "threads") if each[name] is not None]
     return ", ".join([f"{each['where']} {each['what']}", *([each["variant"]] if each["variant"] else []), *shape])
 
@@ -76,13 +78,14 @@ def measure(
     simulate: bool = False,
     note: Note = lambda text: None,
 ) -> dict:
-    """The document of this machine: from the cache, and measured where the cache lacks it or `again` is set.
+    """The document of this machine, read from the cache; parts that the cache lacks are measured and stored.
 
-    `parts` of PARTS; None is both, without the GPU where there is none (`note` says so). `simulate` runs the GPU's
-    operations in the simulator, checks what they compute, and records no time; it neither reads nor writes the cache.
+    parts     some of `PARTS`; None for all that the machine has
+    again     measure the parts even if the cache has them
+    simulate  run the GPU's operations in the simulator and check their results, without times and without the cache
+    note      takes progress messages and warnings
 
-    Raises MachineLacks when the GPU is asked for by name and there is none, CheckFailed when an operation computes
-    something wrong.
+    Raises MachineLacks if `parts` names the GPU and there is none, CheckFailed if an operation computes a wrong result.
     """
     quick = scale != FULL
     document = _new(env.environment(), quick)
@@ -99,16 +102,11 @@ def measure(
                 raise
             note(f"no GPU ceilings: {error}")
         else:
-            _keep(document, note)
+            try:
+                save(document)
+            except OSError as error:
+                note(f"not kept in the cache: {error.filename}: {error.strerror}")
     return document
-
-
-def _keep(document: dict, note: Note) -> None:
-    """`save`, where that can be done; what was measured is worth showing all the same."""
-    try:
-        save(document)
-    except OSError as error:
-        note(f"not kept in the cache: {error.filename}: {error.strerror}")
 
 
 def _new(recorded: dict, quick: bool) -> dict:
@@ -123,9 +121,7 @@ def _new(recorded: dict, quick: bool) -> dict:
 def _measure_cpu(scale: Scale, note: Note) -> dict:
     from grailbench.limits import cpu
 
-    began = perf_counter()
-    measurements = cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note)
-    return _part(began, measurements)
+    return _part(lambda: cpu.measure(scale, env.usable_cores(), last_level_bytes(env.cpu_caches()), note))
 
 
 def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
@@ -141,12 +137,13 @@ def _measure_gpu(scale: Scale, note: Note, simulate: bool = False) -> dict:
     from grailbench.device.describe import describe
     from grailbench.limits import gpu
 
+    return _part(lambda: gpu.measure(scale, note)) | {"device": asdict(describe())}
+
+
+def _part(measure: Callable[[], list[dict]]) -> dict:
+    """A part of a document with the measurements that `measure` makes."""
     began = perf_counter()
-    measurements = gpu.measure(scale, note)
-    return _part(began, measurements) | {"device": asdict(describe())}
-
-
-def _part(began: float, measurements: list[dict]) -> dict:
+    measurements = measure()
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "code": env.code_version(),
@@ -156,7 +153,7 @@ def _part(began: float, measurements: list[dict]) -> dict:
 
 
 def last_level_bytes(caches: dict[str, str]) -> int:
-    """Bytes of the largest cache of `environment.cpu_caches()`, such as {'L3': '32768K'}; 64 MiB when unknown."""
+    """Bytes of the largest of the caches of `environment.cpu_caches()`, such as {'L3': '32768K'}; 64 MiB if unknown."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     sizes = [int(text[:-1]) * units[text[-1]] for text in caches.values() if text[-1:] in units and text[:-1].isdigit()]
     return max(sizes, default=_DEFAULT_CACHE)
@@ -167,10 +164,12 @@ def last_level_bytes(caches: dict[str, str]) -> int:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What a processor can do at most, on some number of threads, or a GPU.
+    """The ceilings of a processor with some number of threads, or of a GPU.
 
-    read: GB/s of a long read; gather: (table bytes, G/s) ascending; cache: bytes of the last level; barrier: us of a
-    barrier of the whole grid.
+    read     GB/s of a long read, on a GPU of a copy
+    gather   (table bytes, G/s of random gathers from it), ascending
+    cache    bytes of the last-level cache
+    barrier  us of a barrier of the whole grid
     """
 
     read: float
@@ -180,7 +179,8 @@ class Ceilings:
 
     @classmethod
     def of(cls, document: dict, threads: int) -> Ceilings:
-        """The ceilings for that many threads in a document of `grailbench limits`: those of one, or of all."""
+        """The ceilings of the processor in a document of `grailbench limits`: for one thread, or for all threads if
+        `threads` is larger."""
         rows = document["cpu"]["measurements"]
         counts = sorted({row["threads"] for row in rows})
         chosen = counts[0] if threads <= 1 else counts[-1]
@@ -191,7 +191,7 @@ class Ceilings:
 
     @classmethod
     def of_gpu(cls, document: dict) -> Ceilings | None:
-        """The ceilings of the GPU in a document of `grailbench limits`; None where it has none."""
+        """The ceilings of the GPU in a document of `grailbench limits`; None if it has none."""
         rows = document.get("gpu", {}).get("measurements", [])
         gather = sorted((row["bytes"], row["median"]) for row in rows if row["what"] == "gather")
         copies = [row["median"] for row in rows if row["what"] == "copy"]
@@ -202,12 +202,12 @@ class Ceilings:
         return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0))
 
     def gathers_per_ms(self, table_bytes: int) -> float:
-        """Gathers a millisecond from a table of that size."""
+        """Gathers per millisecond from a table of that size."""
         fitting = [rate for size, rate in self.gather if size <= table_bytes]
         return 1e6 * (fitting[-1] if fitting else self.gather[0][1])
 
     def bytes_per_ms(self) -> float:
-        """Bytes a millisecond of a long read."""
+        """Bytes per millisecond of a long read."""
         return 1e6 * self.read
 
 
@@ -215,36 +215,36 @@ class Ceilings:
 
 
 def load(quick: bool | None = None) -> dict | None:
-    """What was measured on this machine, with this software and these thread settings; None when nothing was.
+    """The document in the cache for this machine, software and thread settings, or None.
 
-    `quick` asks for that kind; None takes the full document where there is one, else the quick one. A damaged
-    file is told in the log and counts as none.
+    `quick` chooses the quick or the full document; None takes the full one if there is one, else the quick one. A
+    damaged file is ignored with a warning in the log.
     """
-    mark = env.fingerprint(env.environment())
+    fingerprint = env.fingerprint(env.environment())
     for kind in (False, True) if quick is None else (quick,):
-        found = _read(_file(mark, kind))
-        if found is not None and found["fingerprint"] == mark:
+        found = _read(_file(fingerprint, kind))
+        if found is not None and found["fingerprint"] == fingerprint:
             return found
     return None
 
 
 def save(document: dict) -> Path:
-    """Put a document in the cache, whole or not at all; its file."""
+    """Store a document in the cache atomically. Returns its path. Raises OSError if it cannot be written."""
     path = _file(document["fingerprint"], document["quick"])
     write_json(path, document)
     return path
 
 
 def export(document: dict, folder: Path) -> list[Path]:
-    """Write limits.json and environment.json to `folder`, to be kept with recorded runs; their paths."""
+    """Write limits.json and environment.json to `folder`, to store them with recorded runs. Returns their paths."""
     files = [folder / "limits.json", folder / "environment.json"]
     for path, content in zip(files, (document, env.environment()), strict=True):
         write_json(path, content)
     return files
 
 
-def _file(mark: str, quick: bool) -> Path:
-    return cache_dir() / "limits" / f"{mark}{'-quick' if quick else ''}.json"
+def _file(fingerprint: str, quick: bool) -> Path:
+    return cache_dir() / "limits" / f"{fingerprint}{'-quick' if quick else ''}.json"
 
 
 def _read(path: Path) -> dict | None:
@@ -260,6 +260,6 @@ def _read(path: Path) -> dict | None:
 
 
 def _is_row(each: dict) -> bool:
-    """Whether a row has all fields; the three figures are numbers, or None where nothing was timed."""
-    figures = [each.get(name) for name in ("least", "median", "most")]
-    return set(FIELDS) <= set(each) and all(figure is None or type(figure) in (int, float) for figure in figures)
+    """True for a row with all fields whose times are numbers, or None if nothing was timed."""
+    times = [each.get(name) for name in ("least", "median", "most")]
+    return set(FIELDS) <= set(each) and all(time is None or type(time) in (int, float) for time in times)

@@ -1,7 +1,7 @@
-"""The processor's ceilings: streams, and random 4-byte gathers by table size, with one thread and with all.
+"""The processor's ceilings: reads and copies, and random 4-byte gathers by table size, with one thread and with all.
 
-Kernels release the GIL; each thread of a pool runs one call on its own slice (streams) or its own random places of
-one shared table (gathers), as the implementations' threads do.
+Kernels release the GIL. Each thread of a pool runs one call, for reads and copies on its own slice, for gathers on its
+own random elements of one shared table, as the threads of the implementations do.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from grailbench.errors import CheckFailed
 from grailbench.limits.scale import Note, Scale, row
 from grailbench.words import count
 
-kernelcache.adopt()  # nothing of another room with kernels is imported here
+kernelcache.adopt()  # packages with kernels call this when they are imported, but none is imported here
 
-_BLOCK = 1024  # random places, 4 KB: they stay in the first-level cache beside the table
+_BLOCK = 1024  # random places (4 KB), which stay in the first-level cache
 _SEED = 1
 
 
@@ -44,8 +44,8 @@ def _read(source):
 def _gather(table, places, passes, seed):
     """Xor of `passes * places.size` random elements of uint32[power of two].
 
-    Places come from an array in the first-level cache, as a vertex comes from an edge array, moved in each pass by
-    a step of a linear congruential generator (Numerical Recipes' constants), so that every pass goes elsewhere.
+    Places are read from an array in the first-level cache, as vertices are read from an edge array. Each pass xors them
+    with another step of a linear congruential generator (constants of Numerical Recipes), so that passes differ.
     """
     mask = np.uint32(table.size - 1)
     step = np.uint32(seed)
@@ -58,9 +58,9 @@ def _gather(table, places, passes, seed):
 
 
 def measure(scale: Scale, cores: int, last_level: int, note: Note) -> list[dict]:
-    """Rows of the streams and gathers of this machine with 1 and `cores` threads, as far as memory allows.
+    """Rows of reads, copies and gathers on this machine with 1 and with `cores` threads, as far as memory allows.
 
-    `last_level` is the largest cache's size in bytes. Raises CheckFailed when a kernel computes something wrong.
+    `last_level` is the size of the last-level cache in bytes. Raises CheckFailed if a kernel computes a wrong result.
     """
     _check()
     most = psutil.virtual_memory().available // 4
@@ -80,18 +80,12 @@ def measure(scale: Scale, cores: int, last_level: int, note: Note) -> list[dict]
 
 
 def _streams(pool: ThreadPoolExecutor, threads: int, size: int, repeats: int) -> list[dict]:
-    """The rows of reading and copying an array of `size` bytes, cut evenly over the threads."""
+    """The rows of reading and copying an array of `size` bytes, of which each thread has an equal part."""
     source, target = np.empty(size // 8, np.uint64), np.empty(size // 8, np.uint64)
-    cuts = np.linspace(0, source.size, threads + 1).astype(np.int64)
-    slices = [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
-
-    def touch(part):  # by the thread that will use it, so that its pages lie near it
-        source[part] = 1
-        target[part] = 0
-
-    list(pool.map(touch, slices))
-    reads = _timed(pool, _read, [(source[part],) for part in slices], repeats)
-    copies = _timed(pool, _copy, [(source[part], target[part]) for part in slices], repeats)
+    parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
+    list(pool.map(_touch, parts))
+    reads = _timed(pool, _read, [part[:1] for part in parts], repeats)
+    copies = _timed(pool, _copy, parts, repeats)
     shape = {"bytes": source.nbytes, "threads": threads}
     return [
         row("cpu", "read", "GB/s", [source.nbytes / seconds / 1e9 for seconds in reads], **shape),
@@ -99,8 +93,14 @@ def _streams(pool: ThreadPoolExecutor, threads: int, size: int, repeats: int) ->
     ]
 
 
+def _touch(part: tuple[np.ndarray, np.ndarray]) -> None:
+    """Write to a part of source and target in a thread of the pool, so that their pages are near the threads."""
+    part[0][:] = 1
+    part[1][:] = 0
+
+
 def _gathers(pool: ThreadPoolExecutor, threads: int, table: np.ndarray, scale: Scale) -> dict:
-    """The row of random gathers from `table`; passes are added until one repeat is long enough to time."""
+    """The row of random gathers from `table`, with as many passes as make one repeat long enough to time."""
     places = np.random.default_rng(_SEED).integers(0, 1 << 32, _BLOCK, dtype=np.uint32)
     passes = 16
     while _timed(pool, _gather, [(table, places, passes, seed) for seed in range(threads)], 1)[0] < scale.seconds:
@@ -111,7 +111,7 @@ def _gathers(pool: ThreadPoolExecutor, threads: int, table: np.ndarray, scale: S
 
 
 def _timed(pool: ThreadPoolExecutor, kernel, calls: list[tuple], repeats: int) -> list[float]:
-    """Seconds of each of `repeats` rounds of `calls` of a compiled kernel, a call a thread, after one round unseen."""
+    """Seconds of each of `repeats` rounds of `calls` of a compiled kernel, one per thread, after a warm-up round."""
     found = []
     for _ in range(repeats + 1):
         began = perf_counter()
@@ -122,14 +122,13 @@ def _timed(pool: ThreadPoolExecutor, kernel, calls: list[tuple], repeats: int) -
 
 
 def _check() -> None:
-    """Compile the kernels and hold what they compute against numpy."""
+    """Compile the kernels and compare their results with those of numpy. Raises CheckFailed if they differ."""
     random = np.random.default_rng(_SEED)
     words = random.integers(0, 1 << 63, 999, dtype=np.uint64)
     target = np.zeros_like(words)
     _copy(words, target)
     table, places = (random.integers(0, 1 << 32, size, dtype=np.uint32) for size in (4096, 64))
-    wanted = 0
-    step = 7
+    wanted, step = 0, 7
     for _ in range(3):
         step = (step * 1664525 + 1013904223) & 0xFFFFFFFF
         wanted ^= int(np.bitwise_xor.reduce(table[(places ^ np.uint32(step)) & np.uint32(4095)]))

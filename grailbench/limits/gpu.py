@@ -1,7 +1,7 @@
 """The GPU's ceilings: copy, random 4-byte gathers and atomic adds, launches, events, barriers, transfers.
 
-Every operation is first run small and held against numpy. Importing this imports CUDA (`device.gateway`). All of it
-runs in the simulator too, where rows come without times.
+Each operation first runs on little data, and its result is compared with that of numpy. Importing this module imports
+CUDA (`device.gateway`). In the simulator all operations run, but their rows have no times.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from grailbench.errors import CheckFailed
 from grailbench.limits.scale import Note, Scale, row
 
 _SEED = 1
-_AT_ONCE = 4  # independent places a thread asks for before it uses the first
-_COPIES = 5  # in one timed span
+_AT_ONCE = 4  # independent loads of a thread before it uses the first
+_COPIES = 5  # copies in one timed span
 _BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8)
 _BLOCK_THREADS = (256, 512, 1024)
-_BLOCK_BARRIERS = 100 if not simulated else 1  # times as many as grid barriers: each is that much shorter
-_TRANSFER_BYTES = 64 << 20  # moved in one repeat, in as many transfers as that takes
+_BLOCK_BARRIERS = 100 if not simulated else 1  # block barriers per grid barrier, because they are much shorter
+_TRANSFER_BYTES = 64 << 20  # bytes transferred in one repeat, in up to _MOST_TRANSFERS transfers
 _MOST_TRANSFERS = 100
 _PATTERN_BYTES = 64 << 20
 
@@ -35,7 +35,7 @@ _PATTERN_BYTES = 64 << 20
 
 @cuda.jit(device=True)
 def _step(x):
-    """The next of Marsaglia's xorshift32 (2003). numba widens shifts of uint32: cut back each time."""
+    """The next number of Marsaglia's xorshift32 (2003). Numba widens shifts of uint32, so each result is cast back."""
     x ^= np.uint32(x << np.uint32(13))
     x ^= np.uint32(x >> np.uint32(17))
     x ^= np.uint32(x << np.uint32(5))
@@ -62,7 +62,7 @@ def _gather(table, mask, rounds, seeds, sums):
 
 @cuda.jit
 def _add(table, mask, rounds, seeds):
-    """Add 1 at 4 * rounds random places of table, uint32[mask + 1], per thread; seeds uint32[threads of the grid]."""
+    """Each thread adds 1 at 4 * rounds random places of table uint32[mask + 1]; seeds uint32[threads of the grid]."""
     x = seeds[cuda.grid(1)]
     one = np.uint32(1)
     for _ in range(rounds):
@@ -95,7 +95,7 @@ def _nothing_of_five(a, b, c, d, e):
 
 @cuda.jit
 def _grid_barriers(rounds):
-    """`rounds` barriers of the whole grid; cooperative."""
+    """`rounds` barriers of the whole grid, in a cooperative launch."""
     grid = cuda.cg.this_grid()
     for _ in range(rounds):
         grid.sync()
@@ -110,7 +110,7 @@ def _block_barriers(rounds):
 
 @cuda.jit
 def _relay(values, rounds):
-    """Each round every thread takes its right neighbour's value, over the whole grid: wrong without barriers."""
+    """In each round every thread of the grid takes its right neighbour's value; wrong if grid barriers do not work."""
     grid = cuda.cg.this_grid()
     thread = cuda.grid(1)
     neighbour = (thread + 1) % cuda.gridsize(1)
@@ -125,9 +125,9 @@ def _relay(values, rounds):
 
 
 def measure(scale: Scale, note: Note) -> list[dict]:
-    """Rows of all ceilings of the current device, with tables and copies up to a quarter of its free memory.
+    """Rows of all ceilings of the current device, with tables and copies of up to a quarter of its free memory.
 
-    Raises MachineLacks when there is no device, CheckFailed when an operation computes something wrong.
+    Raises MachineLacks if there is no device, CheckFailed if an operation computes a wrong result.
     """
     device = describe()
     found = []
@@ -152,7 +152,7 @@ def _copies(scale: Scale, device: Device) -> list[dict]:
         small = _random(2000).view(np.uint64)
         target = cuda.to_device(np.zeros_like(small))
         copy(cuda.to_device(small), target)
-        _hold(np.array_equal(target.copy_to_host(), small), f"copy by {variant}")
+        _check(np.array_equal(target.copy_to_host(), small), f"copy by {variant}")
         source, target = _filled(size).view(np.uint64), cuda.device_array(size // 8, np.uint64)
         ms = _spans(partial(copy, source, target), scale.repeats, _COPIES)
         rates = [2 * size * _COPIES / each / 1e6 for each in ms]
@@ -165,7 +165,7 @@ def _by_driver(source, target) -> None:
 
 
 def _gathers(scale: Scale, device: Device) -> list[dict]:
-    blocks, threads, seeds = _crowd(device)
+    blocks, threads, seeds = _full_grid(device)
     launch = _gather[blocks, threads]
     sums = cuda.device_array(blocks * threads, np.uint32)
     host = _random(min(scale.gpu_tables) // 4)
@@ -173,25 +173,25 @@ def _gathers(scale: Scale, device: Device) -> list[dict]:
     wanted = np.zeros(blocks * threads, np.uint32)
     for places in _walk(seeds.copy_to_host(), 2 * _AT_ONCE):
         wanted ^= host[places & _mask(host)]
-    _hold(np.array_equal(sums.copy_to_host(), wanted), "gather")
+    _check(np.array_equal(sums.copy_to_host(), wanted), "gather")
     return _by_table("gather", scale, device, lambda table, rounds: launch(table, _mask(table), rounds, seeds, sums))
 
 
 def _atomics(scale: Scale, device: Device) -> list[dict]:
-    blocks, threads, seeds = _crowd(device)
+    blocks, threads, seeds = _full_grid(device)
     launch = _add[blocks, threads]
     small = cuda.to_device(np.zeros(min(scale.gpu_tables) // 4, np.uint32))
     launch(small, _mask(small), 2, seeds)
     wanted = np.zeros(small.size, np.uint32)
     for places in _walk(seeds.copy_to_host(), 2 * _AT_ONCE):
         np.add.at(wanted, places & _mask(small), np.uint32(1))
-    _hold(np.array_equal(small.copy_to_host(), wanted), "atomic add")
+    _check(np.array_equal(small.copy_to_host(), wanted), "atomic add")
     return _by_table("atomic add", scale, device, lambda table, rounds: launch(table, _mask(table), rounds, seeds))
 
 
 def _by_table(what: str, scale: Scale, device: Device, launch: Callable) -> list[dict]:
-    """A row a table size of `launch(table, rounds)`, which touches 4 * rounds random elements in each thread."""
-    blocks, threads = _crowd(device)[:2]
+    """A row per table size of `launch(table, rounds)`, in which each thread accesses 4 * rounds random elements."""
+    blocks, threads = _full_grid(device)[:2]
     rounds = max(1, scale.gathers // (blocks * threads * _AT_ONCE))
     touched = blocks * threads * rounds * _AT_ONCE
     found = []
@@ -203,7 +203,7 @@ def _by_table(what: str, scale: Scale, device: Device, launch: Callable) -> list
 
 
 def _launches(scale: Scale, device: Device) -> list[dict]:
-    """Host microseconds a call: launches queued one after another, one launch and its end, events."""
+    """Host microseconds per call of launches without waiting, of a launch with waiting, and of events."""
     arrays = [cuda.to_device(np.zeros(8, np.int32)) for _ in range(5)]
     span, event = Span(), cuda.event()
 
@@ -231,8 +231,8 @@ def _launches(scale: Scale, device: Device) -> list[dict]:
 
 
 def _barriers(scale: Scale, device: Device) -> list[dict]:
-    """Device microseconds a barrier: what twice the rounds take more than once, over the rounds."""
-    _hold_relay()
+    """Device microseconds per barrier, from the difference between twice the rounds and once the rounds."""
+    _check_grid_barrier()
     found, seen = [], set()
     for per_multiprocessor in _BLOCKS_PER_MULTIPROCESSOR:
         for threads in _BLOCK_THREADS:
@@ -248,7 +248,7 @@ def _barriers(scale: Scale, device: Device) -> list[dict]:
 
 
 def _transfers(scale: Scale, device: Device) -> list[dict]:
-    """Blocking transfers into and out of memory already allocated on both sides, host clock."""
+    """Host times of blocking transfers between memory that is already allocated on both sides."""
     found = []
     for size in _fitting(scale.transfers, device.free_bytes // 4):
         random = _random(size // 4)
@@ -259,7 +259,7 @@ def _transfers(scale: Scale, device: Device) -> list[dict]:
             here[:], back[:] = random, 0
             there.copy_to_device(here)
             there.copy_to_host(back)
-            _hold(np.array_equal(back, random), f"transfer, {kind}")
+            _check(np.array_equal(back, random), f"transfer, {kind}")
             for way, transfer in (("to device", partial(_put, there, here)), ("to host", partial(_get, there, back))):
                 us = [] if simulated else [_calls(transfer, times) for _ in range(scale.repeats)]
                 rates = [size / each / 1e3 for each in us]
@@ -281,7 +281,7 @@ def _get(there, back) -> None:
 
 
 def _spans(run: Callable[[], object], repeats: int, times: int = 1) -> list[float]:
-    """Device milliseconds of `times` runs, `repeats` times after one unseen run; one run and [] in the simulator."""
+    """Device milliseconds of `times` runs, measured `repeats` times after a warm-up run; empty in the simulator."""
     run()
     if simulated:
         return []
@@ -294,7 +294,7 @@ def _spans(run: Callable[[], object], repeats: int, times: int = 1) -> list[floa
 
 
 def _calls(call: Callable[[], object], times: int) -> float:
-    """Host microseconds a call, of `times` calls on an idle device; its end is waited for outside the clock."""
+    """Host microseconds per call of `times` calls on an idle device, without the wait for the device at the end."""
     cuda.synchronize()
     began = perf_counter()
     for _ in range(times):
@@ -305,34 +305,35 @@ def _calls(call: Callable[[], object], times: int) -> float:
 
 
 def _each(kernel, shape: Shape, rounds: int, repeats: int) -> list[float]:
-    """Device microseconds of one round of `kernel(rounds)`, free of what the launch itself takes."""
+    """Device microseconds of one round of `kernel(rounds)`, without the time of the launch."""
     launch = kernel[shape.blocks, shape.threads]
     once = _spans(partial(launch, rounds), repeats)
     twice = _spans(partial(launch, 2 * rounds), repeats)
     return [(long - short) / rounds * 1e3 for short, long in zip(once, twice, strict=True)]
 
 
-def _hold_relay() -> None:
+def _check_grid_barrier() -> None:
     shape = cooperative_shape(_relay, (cuda.to_device(np.zeros(1, np.int32)), 1))
     values = np.arange(shape.blocks * shape.threads, dtype=np.int32)
     there = cuda.to_device(values)
     _relay[shape.blocks, shape.threads](there, 5)
-    _hold(np.array_equal(there.copy_to_host(), np.roll(values, -5)), "grid barrier")
+    _check(np.array_equal(there.copy_to_host(), np.roll(values, -5)), "grid barrier")
 
 
-def _hold(right: bool, what: str) -> None:
+def _check(right: bool, what: str) -> None:
+    """Raises CheckFailed if the operation `what` did not compute the right result."""
     if not right:
         raise CheckFailed(f"limits: {what} on the device computed something wrong; no ceiling was taken")
 
 
-def _crowd(device: Device) -> tuple[int, int, object]:
-    """Blocks, threads and a device array of seeds (uint32, none 0) that fill the device."""
+def _full_grid(device: Device) -> tuple[int, int, object]:
+    """Blocks, threads a block and a device array of their seeds (uint32, none 0), as many as fill the device."""
     blocks, threads = (8 * device.multiprocessors, 256) if not simulated else (2, 8)
     return blocks, threads, cuda.to_device(_random(blocks * threads) | np.uint32(1))
 
 
 def _walk(seeds: np.ndarray, steps: int):
-    """The places `_step` visits from each seed, an array a step."""
+    """The numbers of `_step` from each seed, an array per step."""
     for _ in range(steps):
         seeds = seeds ^ (seeds << np.uint32(13))
         seeds = seeds ^ (seeds >> np.uint32(17))
@@ -341,7 +342,7 @@ def _walk(seeds: np.ndarray, steps: int):
 
 
 def _filled(size: int):
-    """A device table, uint32, of `size` bytes of repeated random words."""
+    """A device table (uint32) of `size` bytes of repeated random words."""
     block = cuda.to_device(_random(min(size, _PATTERN_BYTES) // 4))
     table = cuda.device_array(size // 4, np.uint32)
     for first in range(0, table.size, block.size):
@@ -358,5 +359,5 @@ def _random(length: int) -> np.ndarray:
 
 
 def _fitting(sizes, most: int) -> list[int]:
-    """The sizes up to `most` bytes, and at least the smallest."""
+    """The sizes of up to `most` bytes, or the smallest size if there are none."""
     return [size for size in sizes if size <= most] or [min(sizes)]

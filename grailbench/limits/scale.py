@@ -1,4 +1,4 @@
-"""How much of a machine to measure, and the row that a measurement makes: what both probes share."""
+"""Scales of measurement, and the row of a measurement: the common parts of `cpu` and `gpu`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 FIELDS = ("where", "what", "variant", "bytes", "blocks", "threads", "unit", "median", "least", "most", "repeats")
 
-Note = Callable[[str], None]
+Note = Callable[[str], None]  #: takes a progress message
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much to measure: table and copy sizes in bytes, repeats, and the least seconds of one repeat."""
+    """How much to measure: sizes of tables, copies and transfers in bytes, the number of repeats, the least seconds of
+    one repeat, and the numbers of gathers, barriers and launches in one repeat."""
 
     repeats: int
     seconds: float
@@ -55,7 +56,7 @@ QUICK = Scale(
     launches=300,
     transfers=(64 << 10, 16 << 20),
 )
-TINY = Scale(  # for the simulator and for tests: right or wrong, no more
+TINY = Scale(  # for the simulator and for tests, which check results and not times
     repeats=3,
     seconds=0.0005,
     cpu_tables=(1 << 14, 1 << 16),
@@ -70,10 +71,13 @@ TINY = Scale(  # for the simulator and for tests: right or wrong, no more
 
 
 def row(where: str, what: str, unit: str, values: list[float] | None, **shape) -> dict:
-    """A measurement: the median of `values`, least, most and their count; without values it was only checked.
+    """A measurement with the fields `FIELDS`: median, least and most of `values` and their number as `repeats`.
 
-    `where` is 'cpu' or 'gpu', `what` the operation, `unit` of GB/s (10^9 bytes, read and written both counted),
-    G/s (10^9 operations) or us. `shape` may hold variant, bytes (table, array or transfer), blocks, threads.
+    where   'cpu' or 'gpu'
+    what    the operation
+    unit    GB/s (10^9 bytes, read and written ones both counted), G/s (10^9 operations) or us
+    values  None or empty if the operation was only checked and not timed
+    shape   any of variant, bytes (of the table, array or transfer), blocks, threads
     """
     found = dict.fromkeys(FIELDS) | {"where": where, "what": what, "unit": unit} | shape
     if values:

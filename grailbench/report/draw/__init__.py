@@ -1,6 +1,7 @@
-"""Draws any figure, once: the same drawing as an SVG file, as PNG, and within a page.
+"""Draws a figure as an SVG file, as a PNG file, and as part of a page, with the same code.
 
-The same figure gives the same bytes with the same matplotlib: no dates, fixed ids, every length in inches.
+With the same version of matplotlib a figure always gives the same bytes: there are no dates, ids are fixed, and every
+length is in inches.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ DPI = 300
 
 
 def svg(figure: Figure) -> str:
-    """The drawings of a figure for a page, in a box that scrolls sideways: legend and panels alone, colours and font
-    the page's. Of use without a script; `script` adds hints on touch and a legend that hides its series."""
+    """The drawings of a figure for a page, in a box that scrolls sideways: legend and panels without other text, in the
+    page's colours and font. `script` adds tooltips on touch and a legend that hides series."""
     from html import escape
 
     from grailbench.report.draw.markup import inline
@@ -27,9 +28,9 @@ def svg(figure: Figure) -> str:
 
 
 def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str, bytes]]:
-    """Names and contents of a figure's files: each page in each format ('svg', 'png', 'both'), then the data.
+    """Names and contents of a figure's files: each page as SVG, PNG or both (`form`), then the data as CSV.
 
-    source  where the numbers come from, at the foot
+    source  the sentence on the origin of the numbers at the foot of the figure
     """
     from grailbench.report.draw.markup import file
 
@@ -42,7 +43,7 @@ def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str
 
 
 def script() -> str:
-    """JavaScript of a page's figures; needs no eval."""
+    """JavaScript of a page's figures, which does not use eval."""
     return resources(__name__).joinpath("figures.js").read_text("utf-8")
 
 
@@ -52,7 +53,7 @@ def styles() -> str:
 
 
 def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
-    """Each page of a figure, and what matplotlib makes of it in each of the kinds."""
+    """Each page of a figure, and its bytes from matplotlib by kind."""
     from grailbench.report.draw import bars, grid, marks
     from grailbench.report.draw.sheet import Sheet, page, styled
 
@@ -73,7 +74,7 @@ def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: boo
 
 
 def _drawn(sheet, kind: str) -> bytes:
-    """A sheet as matplotlib writes it, without dates."""
+    """A sheet's bytes from matplotlib, without dates."""
     about = {"Title": sheet.figure.title, "Description": sheet.figure.caption}
     about |= {"Date": None, "Creator": "grailbench"} if kind == "svg" else {"Software": "grailbench"}
     out = io.BytesIO()

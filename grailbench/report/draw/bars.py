@@ -1,22 +1,22 @@
-"""Draws panels of bars cut into parts: `report.figure.Bars`."""
+"""Draws panels of stacked bars: `report.figure.Bars`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from grailbench.report.draw import style
-from grailbench.report.draw.sheet import SMALL, WIDTH, Block, Sheet, Shown, inches, rows
+from grailbench.report.draw.sheet import SMALL, WIDTH, Block, Sheet, Shown, box, inches, rows
 from grailbench.report.figure import Bar, Bars, Panel, Part
 from grailbench.words import clip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LINE, _BAR, _GAP = 0.31, 0.13, 0.2  # inches of a bar with its text, of a bar, between panels
+_LINE, _BAR, _GAP = 0.31, 0.13, 0.2  # inches: height of a bar with its text, height of a bar, gap between panels
 
 
 def blocks(form: Bars) -> list[Block]:
-    """A block a row of panels."""
+    """A block per row of panels."""
     across = max(1, min(form.across, len(form.panels)))
     found = []
     for row in rows(form.panels, across):
@@ -32,7 +32,7 @@ def blocks(form: Bars) -> list[Block]:
 
 
 def _panel(sheet: Sheet, axes: Axes, form: Bars, panel: Panel, wide: float) -> None:
-    """The bars, each below its text, in inches."""
+    """Draw the bars, each below its text, in axes `wide` inches wide."""
     axes.set_axis_off()
     axes.set(xlim=(0, wide), ylim=(_LINE * len(panel.items), 0))
     axes.set_title(clip(panel.title, int(wide * 13)))
@@ -53,32 +53,30 @@ def _panel(sheet: Sheet, axes: Axes, form: Bars, panel: Panel, wide: float) -> N
 
 
 def _lay(axes: Axes, bar: Bar, top: float, scale: float, shapes: dict, whole: bool) -> float:
-    """Note where the parts of a bar go; returns its end. A large enough share is written into it."""
+    """Add the places of a bar's parts to `shapes` and return the end of the bar. A part that is wide enough has its
+    share written into it."""
     start = 0.0
     for part in bar.parts:
         shapes.setdefault(part.name, []).append((start, top, part))
         if whole and part.size * scale > 0.3:
-            box = {"boxstyle": "square,pad=0.08", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85}
+            patch = style.PATCH | {"boxstyle": "square,pad=0.08"}
             axes.text(start + part.size * scale / 2, top + _BAR / 2, f"{part.size:.0%}", ha="center",
-                      va="center_baseline", fontsize=SMALL, bbox=box)  # fmt: skip
+                      va="center_baseline", fontsize=SMALL, bbox=patch)  # fmt: skip
         start += part.size * scale
     return start
 
 
 def _fill(sheet: Sheet, axes: Axes, series: int, own: list[tuple[float, float, Part]], scale: float) -> None:
-    """The parts of one name in its colour and pattern; thin ones without pattern or edge."""
+    """Draw the parts of one name in its colour and pattern; thin parts have no pattern and no edge."""
     from matplotlib.collections import PolyCollection
 
     for thin in (True, False):
         some = [(x, y, part) for x, y, part in own if (part.size * scale < 0.03) == thin]
         if not some:
             continue
-        corners = [
-            [(x, y), (x + part.size * scale, y), (x + part.size * scale, y + _BAR), (x, y + _BAR)]
-            for x, y, part in some
-        ]
         found = PolyCollection(
-            corners, facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
+            [box(x, y, part.size * scale, _BAR) for x, y, part in some],
+            facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
             linewidths=0 if thin else 0.4, hatch="" if thin else style.HATCHES[style.mark(series)], clip_on=False,
         )  # fmt: skip
         axes.add_collection(found, autolim=False)

@@ -1,4 +1,4 @@
-"""Draws lines of tinted texts: `report.figure.Grid`."""
+"""Draws a table of tinted texts: `report.figure.Grid`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import textwrap
 from collections.abc import Iterable
 
 from grailbench.report.draw import style
-from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Sheet, inches, rows
+from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Sheet, box, inches, rows
 from grailbench.report.figure import Grid, Tile
 
-_WIDE, _TALL, _LINE = 0.6, 0.19, 0.12  # inches of a tile, and of a line of text
-_NAME = 32  # letters of a line of a name
-_HEADS = 2.2  # inches at most of the names of columns
+_WIDE, _TALL, _LINE = 0.6, 0.19, 0.12  # inches: width and height of a tile, height of a further line of text
+_NAME = 32  # letters in a line of a name
+_HEADS = 2.2  # inches: the most height for the names of columns
 
 
 def blocks(form: Grid) -> list[Block]:
-    """As many columns as fit side by side, the rest below; no more lines than fit a page."""
+    """Blocks with as many columns as fit the width and as many lines as fit a page; the other columns come below."""
     left = max((inches(line) for name, tiles in form.lines if tiles for line in _wrapped(name)), default=0.0) + 0.15
     most = max(1, int((WIDTH - left) / _WIDE))
     across = math.ceil(len(form.columns) / math.ceil(len(form.columns) / most)) if form.columns else 1
@@ -39,20 +39,21 @@ def _wrapped(name: str) -> list[str]:
 
 
 def _tall(line: tuple[str, tuple[Tile, ...]]) -> float:
-    """Inches of a line: as many lines of text as its name or a tile has."""
+    """Height of a line in inches, by the number of lines of text in its name and its tiles."""
     name, tiles = line
     texts = [len(_wrapped(name)) if tiles else 1, *(tile.text.count("\n") + 1 for tile in tiles)]
     return _TALL + _LINE * (max(texts) - 1)
 
 
 def _chunks(lines: Iterable[tuple]) -> list[list[tuple]]:
-    """Lines that fit a page; a heading stays with the line below it, and stands above what goes on on another page."""
+    """The lines in groups that fit a page. A heading stays with the line below it, and is repeated on the next page if
+    its lines go on there."""
     found, left, heading = [], 0.0, []
     for line in lines:
         if not line[1]:
             heading = [line]
         if _tall(line) + (0 if line[1] else _TALL) > left:
-            found.append([*(heading if line[1] else [])])
+            found.append(list(heading) if line[1] else [])
             left = TALL - _HEADS - _TALL * len(found[-1])
         found[-1].append(line)
         left -= _tall(line)
@@ -60,7 +61,7 @@ def _chunks(lines: Iterable[tuple]) -> list[list[tuple]]:
 
 
 def _draw(sheet: Sheet, top: float, lines: list, heights: list[float], heads: list[list[str]], left: float) -> None:
-    """Lines of these heights below the names of columns; `left`: inches of the names of lines."""
+    """Draw lines of these heights (inches) below the names of columns; `left` is the width of the names of lines."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -81,7 +82,7 @@ def _draw(sheet: Sheet, top: float, lines: list, heights: list[float], heads: li
                   linespacing=1.1)  # fmt: skip
         for column, tile in enumerate(tiles):
             x = left + _WIDE * column
-            corners.append([(x, y), (x + _WIDE, y), (x + _WIDE, y + tall), (x, y + tall)])
+            corners.append(box(x, y, _WIDE, tall))
             colours.append(shades(0.5 + tile.depth * 0.31))  # light enough for dark text
             axes.text(x + _WIDE / 2, y + tall / 2, tile.text, ha="center", va="center", fontsize=SMALL,
                       color=style.BAD if tile.bad else style.INK, fontweight="bold" if tile.bad else "normal",

@@ -14,16 +14,14 @@ from grailbench.words import clip
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BOX = {"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85}
-_PLOT = 1.9, 2.6  # inches of a panel with two numeric axes: side by side, or alone
+_PLOT = 1.9, 2.6  # height in inches of a panel with two numeric axes: side by side with others, or alone
 
 
 def blocks(form: Marks) -> list[Block]:
-    """A block a row of panels."""
-    across = min(form.across, len(form.panels))
+    """A block per row of panels."""
+    across, named = min(form.across, len(form.panels)), form.y.scale == "names"
     found = []
     for row in rows(form.panels, max(across, 1)):
-        named = form.y.scale == "names"
         over = max(0.24, max(inches(name) for panel in row for _, name in (*panel.above, (0, ""))) * 0.65 + 0.34)
         over = over if any(panel.above for panel in row) else 0.24 if any(panel.title for panel in row) else 0.1
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
@@ -31,9 +29,9 @@ def blocks(form: Marks) -> list[Block]:
 
         def draw(sheet: Sheet, top: float, row=row, over=over):
             for i, panel in enumerate(row):
-                left = _gutter(panel) if form.y.scale == "names" else 0.5
+                left = _gutter(panel) if named else 0.5
                 wide = WIDTH / across
-                tall = _tall(panel) if form.y.scale == "names" else _PLOT[across == 1]
+                tall = _tall(panel) if named else _PLOT[across == 1]
                 box = wide - left - _margin(panel), tall
                 _panel(sheet, sheet.axes(i * wide + left, top + over, *box), form, panel, *box)
 
@@ -47,32 +45,33 @@ def _names(panel: Panel) -> list[str]:
 
 
 def _tall(panel: Panel) -> float:
-    """Inches of a panel with names: more where more series share a line."""
+    """Height in inches of a panel with names; lines are higher if the panel has more series."""
     several = len({mark.series for mark in panel.items})
     return len(_names(panel)) * min(0.45, max(0.19, 0.06 * several + 0.06))
 
 
 def _gutter(panel: Panel) -> float:
+    """Width in inches of the names on the left of a panel."""
     return max(inches(clip(name, 26)) for name in _names(panel)) + 0.12
 
 
 def _margin(panel: Panel) -> float:
-    """Inches on the right of a panel: as the slanted name above its last graph needs."""
+    """Width in inches of the margin on the right, which has room for the slanted name above the last graph."""
     _, name = max(panel.above, default=(0, ""))
     return max(0.16, inches(name) * 0.77 - 0.1)
 
 
 def _panel(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall: float) -> None:
-    """One panel in axes of this size in inches."""
+    """Draw one panel in axes of this size in inches."""
     from matplotlib.ticker import NullLocator
 
     series = [name for name in form.names if any(mark.series == name for mark in panel.items)]
-    alike = [mark for each in form.panels if each is panel or (each.shared and each.shared == panel.shared)
-             for mark in each.items if not mark.word]  # fmt: skip
+    ranged = [mark for each in form.panels if each is panel or (each.shared and each.shared == panel.shared)
+              for mark in each.items if not mark.word]  # fmt: skip
     named = form.y.scale == "names"
-    xs = [mark.x for mark in alike]
-    ys = [] if named else [mark.y for mark in alike]
-    (xs if named else ys).extend(bound for mark in alike for bound in (mark.low, mark.high) if bound is not None)
+    xs = [mark.x for mark in ranged]
+    ys = [] if named else [mark.y for mark in ranged]
+    (xs if named else ys).extend(bound for mark in ranged for bound in (mark.low, mark.high) if bound is not None)
     if form.square:
         xs = ys = [*xs, *ys]
     _scale(axes, "x", form.x, xs)
@@ -90,16 +89,18 @@ def _panel(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tal
         line.set_major_locator(NullLocator())
         line.set_minor_locator(NullLocator())
         line.set_label_coords(*place)
-    left = _gutter(panel) - 0.05 if named else 0.0  # above the names too
+    left = _gutter(panel) - 0.05 if named else 0.0  # the title begins above the names
     axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=_pad(panel))
 
 
 def _pad(panel: Panel) -> float:
+    """Points between a panel and its title, which has the names of graphs below it."""
     return 4 + (max(inches(name) for _, name in panel.above) * 0.65 * 72 + 5 if panel.above else 0)
 
 
 def _places(panel: Panel, own: list[Mark], series: list[str]) -> list[float]:
-    """Where the marks of a series stand on the upright axis: on that of names, side by side with the others."""
+    """The places of the marks of a series on the y axis; on an axis of names each series has a place of its own around
+    that of the name."""
     if not own or not isinstance(own[0].y, str):
         return [mark.y for mark in own]
     names, at = _names(panel), series.index(own[0].series)
@@ -107,7 +108,7 @@ def _places(panel: Panel, own: list[Mark], series: list[str]) -> list[float]:
 
 
 def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
-    """Range, ticks and label of an axis of numbers."""
+    """Set range, ticks and label of an axis of numbers."""
     from matplotlib.ticker import MaxNLocator
 
     values = [float(value) for value in values]
@@ -125,16 +126,14 @@ def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
 
 
 def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
-    """Grid lines and their labels: matplotlib's own ticks take ten times as long."""
+    """Draw grid lines and their labels. Matplotlib's own ticks would take ten times as long."""
     from matplotlib.collections import LineCollection
 
     across = side == "x"
     transform = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
     ends = [((place, 0), (place, 1)) if across else ((0, place), (1, place)) for place in places]
-    axes.add_collection(
-        LineCollection(ends, colors=style.LINE, linewidths=0.6, transform=transform, zorder=0.5, clip_on=False),
-        autolim=False,
-    )
+    lines = LineCollection(ends, colors=style.LINE, linewidths=0.6, transform=transform, zorder=0.5, clip_on=False)
+    axes.add_collection(lines, autolim=False)
     for place, label in zip(places, labels, strict=True):
         axes.annotate(
             label, (place, 0) if across else (0, place), (0, -4) if across else (-4, 0), xycoords=transform,
@@ -144,7 +143,7 @@ def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) ->
 
 
 def _lines_of_names(axes: Axes, panel: Panel) -> None:
-    """A line a name, and on it in words what has no mark."""
+    """Draw a line per name with the words of its cells that have no mark."""
     names = _names(panel)
     axes.set_ylim(len(names) - 0.5, -0.5)
     _ticks(axes, "y", range(len(names)), [clip(name, 26) for name in names])
@@ -157,12 +156,12 @@ def _lines_of_names(axes: Axes, panel: Panel) -> None:
         if text:
             axes.text(
                 1.0, line, clip(text, 40), transform=axes.get_yaxis_transform(), ha="right", va="center",
-                fontsize=SMALL, color=style.BAD, fontweight="bold", bbox=_BOX, zorder=4,
+                fontsize=SMALL, color=style.BAD, fontweight="bold", bbox=style.PATCH, zorder=4,
             )  # fmt: skip
 
 
 def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int, ys: list[float]) -> None:
-    """The marks of a series and their intervals."""
+    """Draw the marks of a series and their intervals."""
     from matplotlib.collections import LineCollection
 
     colour, shape = style.LIGHT[style.colour(series)], style.MARKS[style.mark(series)]
@@ -194,7 +193,7 @@ def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int,
 
 
 def _guides(axes: Axes, guides: Iterable[tuple[float, str]]) -> None:
-    """Lines y = factor * x, labelled where they leave the panel; one that only cuts a corner is left out."""
+    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out."""
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
     for factor, label in guides:
         low, high = max(x0, y0 / factor), min(x1, y1 / factor)
@@ -204,11 +203,11 @@ def _guides(axes: Axes, guides: Iterable[tuple[float, str]]) -> None:
         axes.plot([low, high], [low * factor, high * factor], color=style.SOFT if strong else style.GUIDE,
                   linewidth=0.8, linestyle="-" if strong else (0, (4, 4)), zorder=1)  # fmt: skip
         axes.annotate(label, (high, high * factor), (-3, -7), textcoords="offset points", ha="right", va="center",
-                      fontsize=SMALL, color=style.SOFT, bbox=_BOX, zorder=1.5)  # fmt: skip
+                      fontsize=SMALL, color=style.SOFT, bbox=style.PATCH, zorder=1.5)  # fmt: skip
 
 
 def _graphs(axes: Axes, panel: Panel, wide: float) -> None:
-    """Names above the panel, of as many graphs as have room."""
+    """Draw names of graphs above the panel, of those that have room."""
     if not panel.above:
         return
     low, high = (math.log(bound) for bound in axes.get_xlim())

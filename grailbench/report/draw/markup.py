@@ -1,6 +1,7 @@
-"""From matplotlib's SVG to ours: small, the same each time, its marks named, so that a page's script finds them.
+"""Rewrites matplotlib's SVG: smaller, always the same bytes, and with names that a page's script finds.
 
-Each group of marks of a series has `data-series`, its sign in the legend `data-key`, and each mark its hint as `title`.
+A group of marks has the position of its series as `data-series`, the sign of a series in the legend has it as
+`data-key`, and each mark has its tooltip as `title`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _GEOMETRY = ("d", "x", "y", "width", "height", "transform", "style", "points")
 _FONT = "'DejaVu Sans'"
-#: what a colour of a file is on a page, whose variables follow its theme
+#: the colours of a file to the variables of a page, which follow the page's theme
 _VARIABLES = {
     **{colour: f"var(--s{i})" for i, colour in enumerate(style.LIGHT)},
     style.INK: "var(--ink)", style.SOFT: "var(--soft)", style.LINE: "var(--line)", style.EDGE: "var(--edge)",
@@ -27,16 +28,15 @@ _STYLE = re.compile(r"([\w-]+):\s*([^;]+?)\s*(?:;|$)")
 _FONT_IN_ONE = re.compile(r"(?:(\w+) )?([\d.]+px)")
 _COLOUR = re.compile("|".join(_VARIABLES))
 _PATTERN = re.compile(r"url\(#(\w+)\)")
-#: the patterns of `style.HATCHES` but the first, as paths in a square of six: matplotlib's take thirty kB each
+#: the patterns of `style.HATCHES` without the first, as paths in a square of size 6; matplotlib's take 30 kB each
 _HATCHES = ("M-1 1L1 -1M0 6L6 0M5 7L7 5", "M1.2 1.2h1.2v1.2h-1.2zM4.2 4.2h1.2v1.2h-1.2z", "M-1 5L1 7M0 0L6 6M5 -1L7 1",
             "M0 2H6M0 5H6", "M0 0L6 6M6 0L0 6", "M2 0V6M5 0V6", "M0 3H6M3 0V6")  # fmt: skip
 
 
 def file(sheet: Sheet, drawn: bytes) -> bytes:
-    """An SVG file with its title, from what matplotlib wrote of a sheet."""
+    """An SVG file with its title, from matplotlib's SVG of a sheet."""
     root = _rewritten(sheet, drawn)
-    words = [("title", sheet.figure.title), ("desc", sheet.figure.caption)]
-    for at, (name, text) in enumerate(words):
+    for at, (name, text) in enumerate([("title", sheet.figure.title), ("desc", sheet.figure.caption)]):
         element = ElementTree.Element(_SVG + name)
         element.text = text
         root.insert(at, element)
@@ -45,8 +45,8 @@ def file(sheet: Sheet, drawn: bytes) -> bytes:
 
 
 def inline(sheet: Sheet, drawn: bytes) -> str:
-    """An SVG element of a page, in the page's font and the colours of its theme. A page's policy allows no style of an
-    element, so that each is an attribute."""
+    """An SVG element of a page, in the page's font and the colours of its theme. Styles become attributes, because the
+    page's content security policy forbids `style` attributes."""
     root = _rewritten(sheet, drawn)
     root.set("role", "group")
     root.set("aria-label", f"{sheet.figure.title}. {sheet.figure.caption}")
@@ -54,7 +54,7 @@ def inline(sheet: Sheet, drawn: bytes) -> str:
         del root.attrib[name]
     for element in root.iter():
         for name, value in _STYLE.findall(element.attrib.pop("style", "")):
-            if name == "font":  # in one, as matplotlib wrote it before 3.9
+            if name == "font":  # matplotlib before 3.9 writes weight, size and family as one property
                 weight, size = _FONT_IN_ONE.match(value).groups()
                 element.attrib |= {"font-size": size} | ({"font-weight": weight} if weight else {})
             elif name != "font-family":
@@ -69,7 +69,7 @@ def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
     root = ElementTree.fromstring(drawn)
     for child in list(root):
         if child.tag in (f"{_SVG}metadata", f"{_SVG}title") or child.find(f"{_SVG}style") is not None:
-            root.remove(child)  # the style would be that of a whole page
+            root.remove(child)  # a style element would apply to the whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
     _name(root, sheet.shown)
     _simplify(root)
@@ -78,7 +78,7 @@ def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
 
 
 def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
-    """Say of each group of marks which series it is, and give its marks their hints."""
+    """Name the series of each group of marks, and give the marks their tooltips."""
     for group in root.iter(f"{_SVG}g"):
         found = shown.get(group.attrib.pop("id", ""))
         if found is None:
@@ -92,7 +92,7 @@ def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
 
 
 def _simplify(root: ElementTree.Element) -> None:
-    """Our patterns in the place of matplotlib's."""
+    """Replace matplotlib's patterns by ours."""
     series = {}
     for group in root.iter(f"{_SVG}g"):
         at = group.get("data-series") or group.get("data-key")
@@ -111,7 +111,8 @@ def _simplify(root: ElementTree.Element) -> None:
 
 
 def _tidy(parent: ElementTree.Element) -> None:
-    """Two decimals; a style that all children, or neighbours, share, once; no group that says nothing."""
+    """Make an element smaller: round numbers to two decimals, move a style that all children share to the element,
+    merge neighbours of the same style, and remove groups without attributes."""
     for child in list(parent):
         _tidy(child)
         if child.tag == f"{_SVG}g" and not child.attrib:
@@ -133,12 +134,8 @@ def _tidy(parent: ElementTree.Element) -> None:
             child.attrib.pop("style", None)
     before = None
     for child in list(parent):
-        if (
-            before is not None
-            and child.tag == before.tag
-            and list(child.attrib) == ["style"]
-            and child.attrib == before.attrib
-        ):
+        same = before is not None and (child.tag, child.attrib) == (before.tag, before.attrib)
+        if same and list(child.attrib) == ["style"]:
             before.extend(child)
             parent.remove(child)
         else:

@@ -1,6 +1,7 @@
-"""One drawing of 16 cm: a title and a legend, a body of blocks, a few lines of small print; all of it in inches.
+"""One page of a figure, 16 cm wide: title, legend, a body of blocks, and a foot in small print, laid out in inches.
 
-Matplotlib's own layout gives other last bits each time, and with them other files; here everything has its place.
+Matplotlib's automatic layout is not used, because its results differ in their last bits from one run to the next, and
+the files would differ too.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-WIDTH = 6.3  #: inches, 16 cm: a page of print
-TALL = 8.2  #: inches of a body, from which a figure goes on on another page
-SMALL = 7  #: points of the smallest text
+WIDTH = 6.3  #: inches (16 cm), the width of a printed page
+TALL = 8.2  #: inches, the most height of a body; a taller figure continues on another page
+SMALL = 7  #: size of the smallest text in points
 _RC = {
     "font.size": SMALL, "font.family": "DejaVu Sans", "axes.titlesize": 8, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.titlepad": 4, "axes.labelsize": SMALL,
@@ -33,16 +34,19 @@ _RC = {
 
 
 class Block(NamedTuple):
-    """A part of a body that stays on one page: its height in inches, and what draws it that far below the top."""
+    """A part of a body that stays on one page: its height in inches, and the function that draws it so many inches
+    below the top of the body."""
 
     height: float
     draw: Callable[[Sheet, float], None]
 
 
 class Shown(NamedTuple):
-    """What an artist stands for: a series by its place in the legend, and the hint of each of its shapes.
+    """The meaning of an artist of matplotlib.
 
-    key  whether it is the series in the legend
+    series  the position of its series in the legend
+    hints   the tooltip of each of its shapes
+    key     True for an artist that is part of the legend
     """
 
     series: int
@@ -51,18 +55,17 @@ class Shown(NamedTuple):
 
 
 class Sheet:
-    """A drawing under way. `picture` is matplotlib's; `shown` says what its artists with an id stand for."""
+    """One page: `picture` is the figure of matplotlib, `shown` maps the ids of its artists to their meanings."""
 
     def __init__(self, figure: Figure, names: Iterable[str], patterned: bool, body: float, words: bool, source: str):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Picture
 
         self.figure, self.shown, names = figure, {}, list(names)
-        heading = _wrap(figure.title, 11.5) if words else []
-        note = _wrap(figure.note, 15) if words else []
-        foot = (
-            [line for text in (figure.caption, figure.missing, source) for line in _wrap(text, 16.5)] if words else []
-        )
+        heading, note, foot = [], [], []
+        if words:
+            heading, note = _wrap(figure.title, 11.5), _wrap(figure.note, 15)
+            foot = [line for text in (figure.caption, figure.missing, source) for line in _wrap(text, 16.5)]
         places, legend = _places(names)
         above = 0.17 * len(heading) + 0.14 * len(note) + (0.1 if words else 0.02)
         self.top = above + (legend + 0.1 if names else 0.0)
@@ -82,7 +85,7 @@ class Sheet:
             )
 
     def _key(self, series: int, name: str, patterned: bool, x: float, y: float) -> None:
-        """The sign of a series and its name, with the upper left corner here."""
+        """Draw the legend's sign and name of a series, with the upper left corner at x and y."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 
@@ -103,40 +106,38 @@ class Sheet:
             self.stand_for(artist, Shown(series, key=True))
 
     def stand_for(self, artist: Artist, shown: Shown) -> None:
-        """Say what an artist is, for the marks of the SVG."""
+        """Record the meaning of an artist, which the SVG then carries."""
         name = f"shown-{len(self.shown)}"
         artist.set_gid(name)
         self.shown[name] = shown
 
     def axes(self, left: float, top: float, width: float, height: float) -> Axes:
-        """Axes in the body, in inches from its upper left corner."""
+        """New axes in the body; the place and the size are in inches from its upper left corner."""
         bottom = self.height - self.top - top - height
-        return self.picture.add_axes(
-            [left / WIDTH, bottom / self.height, width / WIDTH, height / self.height],
-        )
+        return self.picture.add_axes([left / WIDTH, bottom / self.height, width / WIDTH, height / self.height])
 
 
-_SIGN, _LONGEST = 0.27, 70  # inches of a legend's sign; letters of a name
+_SIGN, _LONGEST = 0.27, 70  # width of a legend's sign in inches; the most letters of a name
 
 
 def _places(names: list[str]) -> tuple[list[tuple[float, float]], float]:
-    """Where each entry of a legend stands, in inches from its upper left corner, and how high it is."""
+    """The place of each entry of a legend in inches from its upper left corner, and the height of the legend."""
     widths = [_SIGN + inches(clip(name, _LONGEST)) + 0.16 for name in names]
     columns = max(1, min(len(names), int((WIDTH - 0.1) / max(widths, default=1.0))))
     places = [(0.05 + (i % columns) * (WIDTH - 0.1) / columns, 0.15 * (i // columns)) for i in range(len(names))]
-    if sum(widths) < WIDTH - 0.1:  # in one line, no wider than needed
+    if sum(widths) < WIDTH - 0.1:  # all fit one line: side by side without columns
         places = [(0.05 + sum(widths[:i]), 0.0) for i in range(len(names))]
     return places, 0.15 * math.ceil(len(names) / columns)
 
 
 def _wrap(text: str, letters: float) -> list[str]:
-    """Lines of a text with this many letters an inch."""
+    """The lines of a text with so many letters per inch."""
     return textwrap.wrap(text, int((WIDTH - 0.1) * letters))
 
 
 @lru_cache(4096)
 def inches(text: str, size: float = SMALL) -> float:
-    """Width of a line of text of this size in points."""
+    """Width in inches of a line of text; `size` is in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -146,7 +147,7 @@ def inches(text: str, size: float = SMALL) -> float:
 
 @contextmanager
 def styled(name: str) -> Iterator[None]:
-    """Matplotlib's settings for a drawing of this name, which makes its ids its own; afterwards as they were."""
+    """A context with our settings of matplotlib; `name` makes the ids in the drawing differ from those of others."""
     import matplotlib
 
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}):
@@ -154,7 +155,7 @@ def styled(name: str) -> Iterator[None]:
 
 
 def page(blocks: Iterable[Block]) -> list[list[Block]]:
-    """Blocks in pages that are no taller than `TALL`, but for a block that is taller by itself."""
+    """The blocks of each page. Pages are at most `TALL` inches high unless a single block is higher."""
     pages: list[list[Block]] = []
     left = 0.0
     for block in blocks:
@@ -167,6 +168,11 @@ def page(blocks: Iterable[Block]) -> list[list[Block]]:
 
 
 def rows(panels: Iterable, across: int) -> list[list]:
-    """Panels side by side."""
+    """The panels in rows of `across`."""
     panels = list(panels)
     return [panels[i : i + across] for i in range(0, len(panels), across)]
+
+
+def box(x: float, y: float, wide: float, tall: float) -> list[tuple[float, float]]:
+    """The corners of a rectangle with this corner and this size."""
+    return [(x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall)]

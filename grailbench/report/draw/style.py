@@ -1,40 +1,44 @@
-"""Colours, marks and numbers that the drawn figures share, in SVG and in matplotlib.
+"""Colours, marks, patterns and ticks of all figures.
 
-No series is told by colour alone: its mark, or the pattern of its bar, differs too.
+Series differ not only in colour but also in their marks or the patterns of their bars.
 """
 
 from __future__ import annotations
 
 import math
 
-#: eight colours with a contrast of 3 or more to the page, on white and on the dark page
+#: eight colours of series with a contrast of at least 3 to the white page and to the dark page
 LIGHT = ("#1f6fb4", "#b8560b", "#1a7f4b", "#7a4bb8", "#c0362c", "#0f7884", "#86592c", "#5b6675")
 DARK = ("#6db3f2", "#f0a35e", "#5fc992", "#b99bf0", "#f2857b", "#56c7d6", "#d1a06f", "#a9b4c2")
 FASTER, SLOWER = "#1f6fb4", "#b8560b"
-#: marks, as matplotlib writes them; `html_svg` draws the same ones
+#: marks of series in matplotlib's notation
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: patterns of bars, as matplotlib writes them; '' is plain
+#: patterns of bars in matplotlib's notation; '' is plain
 HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "++++")
-DEEPEST = 16.0  #: a speed-up, or its inverse, from which a heat map gets no darker
+DEEPEST = 16.0  #: the speed-up (or its inverse) that has the darkest colour of a heat map
+#: colours of text, lines and page
+INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"
+#: the background of text on top of a drawing
+PATCH = {"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.85}
 
 
 def colour(index: int) -> int:
-    """Position in `LIGHT` and `DARK` of a series."""
+    """The position in `LIGHT` and `DARK` of a series' colour."""
     return index % len(LIGHT)
 
 
 def mark(index: int) -> int:
-    """Position in `MARKS`, or in `HATCHES`, of a series; with the colour it is unique for 64 series."""
+    """The position in `MARKS` and `HATCHES` of a series; mark and colour together are unique for 64 series."""
     return (index + index // len(LIGHT)) % len(MARKS)
 
 
 def depth(ratio: float) -> float:
-    """0 to 1: how strongly a speed-up is coloured, on a log scale."""
+    """The depth of a speed-up's colour from 0 to 1, on a log scale."""
     return min(1.0, abs(math.log(ratio)) / math.log(DEEPEST))
 
 
 def log_range(values: list[float]) -> tuple[float, float]:
-    """Bounds of a log axis that leave some room around positive values; at least a factor of two apart."""
+    """Bounds of a log axis with some room around positive values, at least a factor of two apart."""
     low, high = min(values), max(values)
     room = max((high / low) ** 0.06, 1.15)
     low, high = low / room, high * room
@@ -45,7 +49,8 @@ def log_range(values: list[float]) -> tuple[float, float]:
 
 
 def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
-    """Three to `most` round numbers within bounds: powers of ten, else 1-2-5 steps, else 1 to 9."""
+    """Three to `most` round numbers within bounds: powers of ten, or multiples of them by 1, 2, 5, by 1 to 9, or by
+    tenths if there are too few."""
     span = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 2, 5), tuple(range(1, 10)), tuple(n / 10 for n in range(10, 100))):
         ticks = [step * 10.0**power for power in span for step in steps]
@@ -56,12 +61,8 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
 
 
 def tick_label(value: float) -> str:
-    """0.01, 5, 200, 20 k, 1 M, 1 G."""
+    """The label of a tick: '0.01', '5', '200', '20 k', '1 M', '1 G'."""
     for unit, size in ((" G", 1e9), (" M", 1e6), (" k", 1e3)):
         if value >= size * 0.9999:
             return f"{value / size:g}{unit}"
     return f"{value:g}"
-
-
-#: what else is coloured, and the page's variable of each colour
-INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"
