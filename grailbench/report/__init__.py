@@ -1,1 +1,1 @@
-"""Tables from recorded rows, beside the printed ones."""
+"""Reports: tables and figures of a run, beside the printed ones, and comparisons of runs."""

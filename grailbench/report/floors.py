@@ -1,9 +1,9 @@
-"""How far each time stands from the least that its counters allow on this machine, and the counters themselves.
+"""How far each time is from the least time that its counters allow on this machine, and the counters themselves.
 
 The floor of a phase is the larger of two times: its gathers at the rate measured for the largest table not larger
-than the phase's label table, and its streamed bytes at the rate of a long read, where one pass exceeds the last-level
-cache. Both rates come from `grailbench limits`, for one thread or for all as the cell used. What the model leaves
-out (stamps, stack, branches, dependent misses) makes real times larger, never smaller.
+than the phase's label table, and its streamed bytes at the rate of a long read, if one pass exceeds the last-level
+cache. Both rates come from `grailbench limits`, for one thread or for all, as the cell used them. What the model leaves
+out (stamps, stack, branches, dependent misses) makes real times longer, never shorter.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from grailbench.runs.folder import read_environment, read_json
 from grailbench.words import ms
 
 PHASES = ("label", "query")
-_WHO = ("dataset", "cell", "query_set")  #: what tells the rows of a frame apart
-_TEXTS = (*_WHO, "phase", "bound")
+_KEYS = ("dataset", "cell", "query_set")  #: columns that identify a cell
+_TEXTS = (*_KEYS, "phase", "bound")
 LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
 _NONE = {
     LIMIT: "no cell of the run has counters that a floor follows from",
@@ -46,10 +46,10 @@ def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[
 
 
 def ceilings_for(run: Path, file: str | None = None) -> dict:
-    """The document of `grailbench limits` that a run's times stand against: `file`, or this machine's own.
+    """The document of `grailbench limits` for a run: that of `file`, else that of this machine.
 
-    Raises MachineLacks when this machine's were not measured, InputError when the run is of another machine and no
-    file is given, or the file is no such document.
+    Raises MachineLacks if this machine's limits were not measured, InputError if the run is from another machine and no
+    file is given, or if the file is not such a document.
     """
     if file:
         remedy = "'grailbench limits --out DIR' writes one"
@@ -70,10 +70,10 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
 
 
 def multiples(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
-    """One row a cell and phase with counters: `dataset, cell, query_set, phase, median_ms, least_ms, x_limit, bound`.
+    """One row per cell and phase: `dataset, cell, query_set, phase, median_ms, least_ms, x_limit, bound`.
 
-    Of a cell on one GPU it is the part on the device that stands against the GPU's ceilings, where the document has
-    them; on several GPUs none does.
+    Cells without counters have no rows. For a cell on one GPU the time on the device is compared with the GPU's
+    ceilings, if the document has them; cells on several GPUs have no rows.
     """
     rows = []
     for cell in cells:
@@ -89,21 +89,19 @@ def multiples(cells: Iterable[Cell], document: dict) -> pandas.DataFrame:
             least, bound = least_ms(cell.counters, phase, ceilings)
             if stats is not None and least > 0:
                 sampled = ", sampled" if cell.status == "sampled" else ""
-                who = (cell.dataset, cell.label + sampled, cell.query_set)
-                rows.append((*who, phase + part, stats.median, least, stats.median / least, bound))
-    columns = [*_WHO, "phase", "median_ms", "least_ms", "x_limit", "bound"]
+                keys = (cell.dataset, cell.label + sampled, cell.query_set)
+                rows.append((*keys, phase + part, stats.median, least, stats.median / least, bound))
+    columns = [*_KEYS, "phase", "median_ms", "least_ms", "x_limit", "bound"]
     return pandas.DataFrame(rows, columns=columns)
 
 
 def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell that counted: `dataset, cell, query_set`, then every counter: work, then modelled traffic."""
-    counted = [cell for cell in cells if cell.counters]
-    rows = [
-        dict(zip(_WHO, (c.dataset, c.name if c.problem != USUAL else c.label, c.query_set), strict=True)) | c.counters
-        for c in counted
-    ]
-    frame = pandas.DataFrame(rows)
-    return frame.astype({name: "Int64" for name in frame.columns if name not in _WHO})
+    """One row per cell with counters: `dataset, cell, query_set`, then every counter: work, then modelled traffic."""
+    frame = pandas.DataFrame(
+        {"dataset": c.dataset, "cell": c.name if c.problem != USUAL else c.label, "query_set": c.query_set} | c.counters
+        for c in cells if c.counters
+    )  # fmt: skip
+    return frame.astype({name: "Int64" for name in frame.columns if name not in _KEYS})
 
 
 def work(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -112,8 +110,10 @@ def work(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def table(name: str, frame: pandas.DataFrame) -> Table:
-    """The table of a frame, 'x limit' or 'counters'; of counters without the modelled traffic. The CSV and the records
-    have all."""
+    """The table of a frame of `multiples` (name 'x limit') or of `counters`.
+
+    The table of counters leaves out the modelled traffic; CSV and records have it too.
+    """
     shown = work(frame) if name == COUNTERS else frame
     lines = [
         [ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
@@ -123,7 +123,5 @@ def table(name: str, frame: pandas.DataFrame) -> Table:
     records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
     return Table(
         name, name, headers, lines, frozenset(headers) - {column.replace("_", " ") for column in _TEXTS},
-        keys=len(_WHO), notes=[] if lines else [_NONE[name]],
-        records=records,
-        file=name.replace(" ", "-"), data=frame,
+        keys=len(_KEYS), notes=[] if lines else [_NONE[name]], records=records, file=name.replace(" ", "-"), data=frame,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The gate of a comparison: what a time may grow by before it is a regression, from a TOML file."""
+"""The gate of a comparison, from a TOML file: how much a time may grow before it is a regression."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from grailbench import settings
 from grailbench.errors import InputError
 from grailbench.words import did_you_mean
 
-KINDS = ("synthetic", "imported")  #: the sets of graphs that are in none of the registry's
+KINDS = ("synthetic", "imported")  #: names of the sets of graphs that are not in the registry
 
 Ratio = Annotated[float, Field(gt=1.0, le=1000.0)]
 Ms = Annotated[float, Field(ge=0.0, le=1e9)]
 
 
 class Allowed(BaseModel):
-    """What is allowed on the graphs of one set; None is what the gate says for all."""
+    """Limits for the graphs of one set; None stands for the gate's own limit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,14 +34,14 @@ def _bare(value):
 class Gate(BaseModel):
     """A gate file's keys.
 
-    ratio       new / base that is still no regression, both of one machine
-    across      the same for times in units of the reference, when the machines differ or `times` is 'reference'
-    least_ms    differences below this are the clock's and the caches', whatever their ratio
-    reference   the implementation whose times of the same run are the unit
-    metrics     phases that are compared: 'label', or 'label/NAME' for a phase within
-    times       'auto': ms on one machine, else by the reference; 'reference': always by it; 'none': counters alone
-    require_all whether a cell or counter that only one of the runs has is a regression; else it is listed, and no more
-    sets        ratio, across, least_ms by set of graphs (or 'synthetic', 'imported'); a bare number is a ratio
+    ratio       the largest new / base that is not a regression, for two runs on one machine
+    across      the same for times in units of the reference, if the machines differ or `times` is 'reference'
+    least_ms    a smaller difference is noise of clock and caches, whatever its ratio
+    reference   the implementation whose times in the same run are the unit
+    metrics     phases to compare: 'label', or 'label/NAME' for a phase within it
+    times       'auto': ms on one machine, else the reference; 'reference': always the reference; 'none': only counters
+    require_all True if a cell or counter that only one run has is a regression; otherwise it is only listed
+    sets        ratio, across and least_ms by set of graphs (or 'synthetic', 'imported'); a number alone is the ratio
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,7 +63,7 @@ class Gate(BaseModel):
 
 
 def load_gate(path: str | Path) -> Gate:
-    """Read a gate file. Raises InputError naming file and line or key."""
+    """Read a gate file. Raises InputError, with the file and the line or key, if it is invalid."""
     from grailbench.datasets.registry import sets
 
     path = Path(path)

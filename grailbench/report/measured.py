@@ -1,4 +1,4 @@
-"""What a run measured: a line a cell, whatever it was asked, with the medians of its trials."""
+"""The table of all cells of a run, with the medians of the trials, and the table of all statistics."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ TITLE = "What was measured: medians of the trials"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its header, a cell's value, and the value as text. `key`: it is part of what names a cell; `usual`:
-    the value that goes without saying, so that a column of nothing else is left out."""
+    """A column of the table of cells.
+
+    value  takes a cell to its value, and `text` the value to its text
+    key    True if the column is part of a cell's identity
+    usual  values that need not be shown: a column that has only these is left out
+    """
 
     header: str
     value: Callable[[Cell], object]
@@ -45,19 +49,22 @@ def rate(cell: Cell) -> float | None:
     return Stats.of(list(cell.rates.values())).median if cell.sound and cell.rates else None
 
 
-#: columns of rows that hold sizes, and what tables of other problems call them
+#: columns of rows that hold sizes in bytes, and their headers in tables of other problems
 SIZES = {"index_bytes": "held", "host_peak_bytes": "host peak", "device_peak_bytes": "device peak"}
 
 
 def sizes(cell: Cell) -> dict[str, int]:
-    """Those of `SIZES` that were measured of a cell."""
+    """The sizes of a cell in bytes, by the names of `SIZES`, without those that were not measured."""
     return {name: value for name in SIZES if (value := getattr(cell, name)) is not None}
 
 
 def with_sizes(
     headers: list[str], lines: list[list[str]], found: Iterable[dict[str, int]]
 ) -> tuple[list[str], list[list[str]], list[str]]:
-    """A table with the sizes of each line's cell before its last column, where any were measured, and their notes."""
+    """Add columns of sizes before the last column of a table, for the sizes that any cell has.
+
+    `found` has the `sizes` of each line's cell. Returns the headers, the lines and notes on the sizes.
+    """
     found = list(found)
     shown = [name for name in SIZES if any(name in each for each in found)]
     headers = [*headers[:-1], *(SIZES[name] for name in shown), headers[-1]]
@@ -76,7 +83,7 @@ _SIZE_NOTES = {
 
 
 def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
-    """The columns that these cells of a problem need."""
+    """The columns of the table of these cells of a problem."""
     solved = contract.problem(problem)
     every = (
         Column("graph", lambda c: c.dataset, key=True),
@@ -99,12 +106,12 @@ def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
 
 
 def _usual(axis: axes.Axis, problem: str) -> tuple:
-    """Values of an axis that need no column: of other problems than reachability, that of one without the choice."""
+    """Values of an axis that need no column; for problems other than reachability, also those of no choice."""
     return axis.hidden if problem == USUAL else (*axis.hidden, None, "")
 
 
 def ordered(cells: list[Cell]) -> list[Cell]:
-    """Cells graph by graph, in the order in which the graphs came, and by what names a cell."""
+    """The cells by graph, in the order of the run, then peers last, then by configuration and query set."""
     graphs = list(dict.fromkeys(cell.dataset for cell in cells))
     return sorted(
         cells,
@@ -116,8 +123,11 @@ def ordered(cells: list[Cell]) -> list[Cell]:
 
 
 def table(cells: list[Cell], problem: str = USUAL) -> Table:
-    """A line a cell of a problem; why one has no times stands once, below. Records are one a cell, times in ms, sizes
-    in bytes; the CSV of another problem than reachability has a line a cell and phase."""
+    """One line per cell of a problem; notes say why cells have no times.
+
+    There is one record per cell, with times in ms and sizes in bytes. For problems other than reachability the CSV has
+    one line per cell and phase.
+    """
     shown, foot = columns(cells, problem), Footnotes()
     lines, values = [], []
     for cell in ordered(cells):
@@ -141,12 +151,12 @@ def table(cells: list[Cell], problem: str = USUAL) -> Table:
 
 
 def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
-    """Look-alikes and the graphs for which they stand, each once."""
+    """Pairs of a look-alike and the graph that it replaces, each once."""
     return list(dict.fromkeys((cell.dataset, cell.stands_for) for cell in cells if cell.stands_for))
 
 
 def plain(frame: pandas.DataFrame) -> list[dict]:
-    """A frame's rows as plain records, missing values None."""
+    """The rows of a frame as dictionaries, with None for missing values."""
     return [
         {key: None if value != value else value for key, value in line.items()} for line in frame.to_dict("records")
     ]

@@ -1,7 +1,7 @@
-"""The papers' tables as printed, with what is known to be wrong in them.
+"""The papers' tables as printed, with known errors.
 
-The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column
-names; `errata.csv` says which cells are wrong or odd, and why, `reasons.csv` why what is measured is far from print.
+The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column names.
+`errata.csv` says which cells are wrong or odd and why, `reasons.csv` why measured values are far from printed ones.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _CAPTIONS = {
     "computation-2": "The home-made graph set",
 }
 
-FAR = 3.0  #: ratio to print, or its inverse, from which a known reason is said
-PAPER_TABLES = ("computation-1", "computation-2")  #: of Computation 2020
-COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: those that have vertices and edges, no times
+FAR = 3.0  #: ratio of measured to printed, or its inverse, from which a known reason is given
+PAPER_TABLES = ("computation-1", "computation-2")  #: the tables of Computation 2020
+COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: the tables of vertices and edges, without times
 
 
 @dataclass(frozen=True)
 class Erratum:
-    """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), a row or a whole
-    table (both empty)."""
+    """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), or on a row (`column` empty)
+    or a whole table (both empty)."""
 
     table: str
     row: str
@@ -61,7 +61,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why what is measured is known to be far from a printed cell; `side`: 'above' it or 'below'."""
+    """Why measured values are far above or below a printed cell; `side` is 'above' or 'below'."""
 
     table: str
     row: str
@@ -77,16 +77,14 @@ class Published:
 
     name     '2.4', 'computation-1'
     caption  as printed
-    paper    author, kind, year
-    columns  printed column names, that of the row names first
-    rows     canonical dataset name to its printed cells by column, both in printed order, digits as printed
+    columns  printed column names; the first is that of the row names
+    rows     printed cells by canonical dataset name and column, both in printed order, digits as printed
     errata   the notes on this table
-    reasons  why what is measured is far from some cells
+    reasons  known reasons for measured values far from printed ones
     """
 
     name: str
     caption: str
-    paper: str
     columns: tuple[str, ...]
     rows: dict[str, dict[str, str]]
     errata: tuple[Erratum, ...]
@@ -102,22 +100,22 @@ class Published:
         return self.rows[dataset][self.columns[0]]
 
     def number(self, dataset: str, column: str) -> float:
-        """A printed cell as a number. Raises KeyError when the table has no such cell."""
+        """A printed cell as a number. Raises KeyError if the table has no such cell."""
         return float(self.rows[dataset][column])
 
     def notes(self, dataset: str, column: str) -> list[str]:
-        """What is known to be wrong or odd about a cell."""
+        """The errata of a cell."""
         return [e.note for e in self.errata if (e.row, e.column) == (dataset, column)]
 
     def reason(self, dataset: str, column: str, ratio: float) -> str:
-        """Why what is measured is that many times a cell, where that is known of so large or small a ratio."""
+        """The known reason for a ratio of measured to printed that is at least `FAR` or at most 1 / `FAR`, else ''."""
         side = "above" if ratio >= FAR else "below" if ratio <= 1 / FAR else ""
         wanted = (dataset, column, side)
         return next((each.note for each in self.reasons if (each.row, each.column, each.side) == wanted), "")
 
     @property
     def frame(self) -> pandas.DataFrame:
-        """The table as numbers: index `dataset`, the printed columns in order, the first of them text."""
+        """The table with numbers: index `dataset`, the printed columns in order; the first column is text."""
         import pandas
 
         frame = pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
@@ -133,16 +131,13 @@ def names() -> list[str]:
 
 
 def stem(name: str) -> str:
-    """The file name of a table without its ending, which is also its name in `errata.csv`."""
+    """The name of a table's file without its ending; `errata.csv` uses the same name."""
     return name if name.startswith("computation") else f"thesis-{name}"
 
 
 @cache
 def table(name: str) -> Published:
-    """The printed table of that name.
-
-    Raises InputError for an unknown name, and when the file is missing or damaged.
-    """
+    """The printed table with this name. Raises InputError if there is none, or if its file is missing or damaged."""
     if name not in _CAPTIONS:
         raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(_CAPTIONS)}")
     path = published_dir() / f"{stem(name)}.csv"
@@ -152,9 +147,8 @@ def table(name: str) -> Published:
         if len(line) != len(header):
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
-    paper = COMPUTATION if name.startswith("computation") else THESIS
     errata, reasons = _errata().get(stem(name), ()), tuple(each for each in known_reasons() if each.table == stem(name))
-    return Published(name, _CAPTIONS[name], paper, tuple(header[1:]), rows, errata, reasons)
+    return Published(name, _CAPTIONS[name], tuple(header[1:]), rows, errata, reasons)
 
 
 @cache

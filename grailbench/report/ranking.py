@@ -1,7 +1,7 @@
-"""Who is fastest: the configurations of a run, graph by graph and over all.
+"""Rankings: which configuration of a run is the fastest, on each graph and overall.
 
-Like stands with like: one set of queries, as many label pairs (configurations that have none stand beside each), real
-graphs or generated ones. Times are medians; a graph's unit is its best one.
+A ranking compares like with like: one query set, one number of label pairs (configurations without labels are in every
+ranking), and either real or generated graphs. Times are medians, divided by the best time on the graph.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Place:
-    """A configuration: its cell on each graph that it was run on, and the geometric mean of its times over the best of
-    each graph. A graph on which it has no sound time counts as `geometric_mean` says; `mean` is None when
-    it has none at all."""
+    """A configuration in a ranking.
+
+    cells  its cell by graph
+    mean   geometric mean over the graphs of its time / best time; None without any sound time. A graph without a sound
+           time counts as `geometric_mean` says
+    """
 
     name: str
     cells: dict[str, Cell]
@@ -38,10 +41,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The configurations by one phase, the fastest first, those that were not run on every graph last.
+    """The configurations by one phase, the fastest first; those that were not run on every graph are last.
 
-    `best` is the least median ms of each graph, in the order in which the graphs came; `peers` says whether a peer was
-    asked the same.
+    dim    d of the configurations with labels, None if there are none
+    like   True for generated graphs
+    best   the least median ms by graph, in the order of the run
+    peers  True if the cells include those of a peer
     """
 
     problem: str
@@ -60,24 +65,27 @@ class Ranking:
 
     @property
     def about(self) -> str:
-        """'queries (random-10000-s1), d = 2': what was timed, and of what."""
+        """What was timed: 'queries (random-10000-s1), d = 2'."""
         parts = [f"{shown(self.problem).ranked[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
         return ", ".join(part for part in (*parts, "generated graphs" if self.like else None) if part)
 
     def ratio(self, place: Place, graph: str) -> float | None:
-        """A configuration's time on a graph over the best; None where it has none."""
+        """A configuration's time on a graph / the best time there; None if it has no time."""
         time = median(place.cells[graph], self.phase) if graph in place.cells else None
         return time and time / self.best[graph]
 
 
 def rankings(cells: Iterable[Cell]) -> list[Ranking]:
-    """Those of `every` that are of peers too."""
+    """The rankings of `every` that include peers."""
     return [each for each in every(cells) if each.peers]
 
 
 def every(cells: Iterable[Cell]) -> list[Ranking]:
-    """Problem by problem: by the phase that ends a trial, then by `ready` where it was timed, else by what
-    `problems.SHOWN` has besides. A ranking has two configurations or more."""
+    """All rankings with at least two configurations, problem by problem.
+
+    The first is by the last phase of a trial, the second by `ready` or, if that was not timed, by the next phase of
+    `problems.SHOWN`.
+    """
     groups: dict[tuple, list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.problem, cell.generated, cell.query_set), []).append(cell)
@@ -114,7 +122,7 @@ def _ranking(cells: list[Cell], problem: str, phase: str, dim: int | None, query
 
 
 def table(ranking: Ranking) -> Table:
-    """A line a configuration, its times over the best of each graph."""
+    """One line per configuration, with its times divided by the best time of each graph."""
     lines, partly, lost = [], False, 0
     for number, place in enumerate(ranking.places, 1):
         whole = len(place.cells) == len(ranking.best)
@@ -147,7 +155,7 @@ def _sampled(cells: Iterable[Cell]) -> str:
 
 
 def _records(ranking: Ranking) -> Iterator[dict]:
-    """One plain record a configuration and graph, then one with its geometric mean over them (`dataset` null)."""
+    """One record per configuration and graph, then one with its geometric mean over the graphs (`dataset` null)."""
     base = {"phase": ranking.phase, "d": ranking.dim, "queries": ranking.query_set}
     for number, place in enumerate(ranking.places, 1):
         line = {**base, "place": number, "configuration": place.name}

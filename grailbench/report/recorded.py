@@ -1,4 +1,4 @@
-"""A table of runs: machine, cells, commit, and the command that repeats each."""
+"""A table of runs: machine, cells, commit, and the command that repeats the run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from grailbench.runs.rows import SOUND
 
 _UNKNOWN = "recorded from code that no commit has"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
-#: options of `grailbench run` that say where a run lies or goes on, not what it is; the first one takes a value
+#: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
 
 
 def overview(folders: Iterable[Path]) -> Table:
-    """A line a run. Raises InputError where there is no run."""
+    """One line per run. Raises InputError if a folder is not a run."""
     foot = Footnotes()
     lines = []
     for folder in folders:
@@ -36,7 +36,7 @@ def overview(folders: Iterable[Path]) -> Table:
 
 
 def _cells(cells: Iterable[Cell]) -> str:
-    """'170', '540, 31 timeout': how many there are, and those without a time by status."""
+    """The number of cells, and of those without times or sampled by status: '170', '540, 31 timeout'."""
     found = [cell.status for cell in cells]
     if not found:
         return ""
@@ -57,7 +57,7 @@ def _commits(folder: Path, environment: dict, foot: Footnotes) -> str:
 
 
 def repeated(folder: Path, environment: dict) -> str:
-    """The command that measures a run again, by the name of its config where that is shipped."""
+    """The command that repeats a run; a config that comes with grailbench is given by name."""
     words = list(_lasting((environment.get("command") or [""])[1:]))
     plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
     if plan.get("name") in shipped_configs():
@@ -69,7 +69,7 @@ def repeated(folder: Path, environment: dict) -> str:
 
 
 def _lasting(words: list[str]) -> Iterator[str]:
-    """The words of a command without those that say where the run lies."""
+    """The words of a command without the options of `_ELSEWHERE`."""
     skip = False
     for word in words:
         if skip or word.partition("=")[0] in _ELSEWHERE:

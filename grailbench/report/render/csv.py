@@ -1,4 +1,4 @@
-"""The typed values of tables as CSV, full precision."""
+"""The typed values of tables as CSV, in full precision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grailbench.report.table import Table
 
 
 def csv(tables: Iterable[Table]) -> str:
-    """The tables of one file, one after the other: a header line, then a line a row of `Table.data`."""
+    """The tables of one file: a header line, then one line per row of each `Table.data`."""
     import pandas
 
     frames = [table.data for table in tables if table.data is not None]

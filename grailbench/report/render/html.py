@@ -1,5 +1,4 @@
-"""A table as a fragment of an HTML page, and the templates that pages are made of: whatever comes from data is
-escaped by them."""
+"""A table as a fragment of an HTML page, and the templates of pages, which escape all data."""
 
 from __future__ import annotations
 
@@ -15,21 +14,21 @@ from markupsafe import Markup
 from grailbench.report.table import Table
 from grailbench.runs.rows import SOUND, STATUSES
 
-TALL = 40  #: lines from which a table scrolls in a box of its own
+TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)")
 _SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}
 
 
 def html(table: Table) -> Markup:
-    """The table in a box that scrolls sideways, its notes and a link to its data below. A click on a header sorts it,
-    by the page's script."""
+    """The table in a box that scrolls sideways, with its notes below. The page's script sorts it at a click on a
+    header."""
     return templates().get_template("table.html").module.table(table)
 
 
 @cache
 def templates() -> jinja2.Environment:
-    """The templates of `grailbench/report/templates`, which escape what they are given."""
+    """The templates of `grailbench/report/templates`, with autoescape."""
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -39,13 +38,13 @@ def templates() -> jinja2.Environment:
 
 
 class Shown(NamedTuple):
-    """A cell of a table as a page has it.
+    """A cell of a table on a page.
 
-    text  what it shows; `note` stands behind it: ' [1]'
-    by    what it is sorted by where the text does not say so, else None
-    kind  its classes
-    sign  of a status, '' for others
-    rows  how many lines it takes
+    text  its text, and `note` the references to notes after it: ' [1]'
+    by    its sort key, or None if the text is the key
+    kind  its CSS classes
+    sign  the sign before a status, '' for other cells
+    rows  its rowspan
     """
 
     text: str
@@ -57,8 +56,7 @@ class Shown(NamedTuple):
 
 
 def bodies(table: Table) -> Iterator[list[list[Shown]]]:
-    """The lines of a table, parted where it parts them. A body whose first cell takes all of its lines is a graph
-    measured, printed and compared."""
+    """The groups of lines of a table. If only the first line of a group has a first cell, that cell spans the group."""
     number = 0
     for group in table.groups():
         whole = len(group) > 1 and all(line[0] == "" for line in group[1:])
@@ -84,14 +82,14 @@ def _shown(table: Table, line: int, column: int) -> Shown:
 
 
 def _state(status: str) -> str:
-    """'good', 'weak' or 'bad' for a status, '' for other words."""
+    """'good', 'weak' or 'bad' for a status, '' for any other word."""
     if status not in STATUSES:
         return ""
     return "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
 
 
 def _by(table: Table, line: int, column: int, text: str) -> object:
-    """What a number is sorted by, where the first number of its text is another."""
+    """The sort key of a number, if the first number in its text differs from it; else None."""
     if table.values is None or (value := table.values[line][column]) is None:
         return None
     found = _NUMBER.search(text)
@@ -99,5 +97,5 @@ def _by(table: Table, line: int, column: int, text: str) -> object:
 
 
 def data_url(text: str, kind: str = "text/csv") -> str:
-    """A file as an address that holds it."""
+    """A data URL with the text as its content."""
     return f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""The typed values of tables as JSON: one object a line."""
+"""The records of tables as JSON Lines: one object per line."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from grailbench.report.table import Table
 
 
 def records(table: Table) -> Iterator[dict]:
-    """The table's plain records, each with the table's name first."""
+    """The table's records, each with the table's name as first key."""
     for record in table.records:
         yield {"table": table.name, **record}
 
 
 def json(table: Table) -> Iterator[str]:
-    """The records as text, a line each."""
+    """The records as text, one per line."""
     yield from map(library.dumps, records(table))

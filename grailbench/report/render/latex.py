@@ -1,10 +1,10 @@
-"""A table for a paper: LaTeX without packages, but for `longtable` where it is longer than a page."""
+"""A table as LaTeX without packages, except `longtable` for tables longer than a page."""
 
 from __future__ import annotations
 
 from grailbench.report.table import Table
 
-PAGE = 45  #: lines from which a table is a `longtable`
+PAGE = 45  #: a table with more lines is a `longtable`
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -13,13 +13,13 @@ _SPECIAL = {
 
 
 def escape(text: str) -> str:
-    """Text with LaTeX's special characters made harmless; a bracket at the start of a line would be an option."""
+    """Text with LaTeX's special characters escaped; brackets too, since one at the start of a line is an option."""
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
 def latex(table: Table) -> str:
-    r"""A float with caption, rules and notes; its label is `tab:NAME`. A long one is a `longtable`, whose header comes
-    again on each page."""
+    r"""A float with caption, rules and notes, labelled `tab:NAME`; a long table is a `longtable` with a header on each
+    page."""
     align = "".join("r" if header in table.right else "l" for header in table.headers)
     caption = rf"\caption{{{escape(table.title)}}}\label{{tab:{_label(table.name)}}}"
     head = ["\\hline", _row(table.headers), "\\hline"]

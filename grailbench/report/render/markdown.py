@@ -8,7 +8,7 @@ from grailbench.report.table import Table
 
 
 def markdown(table: Table, level: int = 2) -> str:
-    """Heading, table and notes; `level` of the heading."""
+    """Heading of this level, table and notes."""
     return f"{'#' * level} {table.title}\n\n{content(table)}"
 
 
@@ -26,7 +26,7 @@ def content(table: Table) -> str:
 
 
 def compact(table: Table) -> str:
-    """The same without padding, so that a changed number changes one line of a page; numbers stand on the right."""
+    """As `content`, without padding, so that a changed number changes only one line of a page."""
     rule = ["---:" if header in table.right else "---" for header in table.headers]
     lines = [[cell.replace("|", "\\|") for cell in line] for line in (table.headers, rule, *table.lines)]
     body = "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -9,7 +9,7 @@ from grailbench.screen import Grid
 
 
 def terminal(table: Table) -> Iterator[Grid | str]:
-    """The table, then its notes, for `grailbench.screen.put`; one without lines is a line of text."""
+    """The table, then its notes, for `grailbench.screen.put`; a table without lines becomes a line of text."""
     if not table.lines:
         yield f"{table.title}: {' '.join(table.notes) or 'nothing'}"
         return
