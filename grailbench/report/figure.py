@@ -1,6 +1,6 @@
-"""A figure as data: its words, its frame (the CSV beside it), and what is drawn of it. `report.draw` draws any.
+"""A figure as data: its texts, its data frame (the CSV beside it), and the form that `report.draw` draws.
 
-There are three forms: marks on axes, bars cut into parts, and a grid of tinted numbers.
+There are three forms: marks on axes, stacked bars, and a grid of tinted numbers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class Mark(NamedTuple):
     """One mark, at a number or, on an axis of names, at a name.
 
-    low, high  95 % interval of its value, None for one that has none: of y, or of x where y is a name
-    hint       what a pointer shows
-    open       drawn without filling
-    word       what became of a cell without a value, which has no mark: 'TIMEOUT'
+    low, high  95 % interval of y, or of x if y is a name; None if there is none
+    hint       the text that a pointer shows
+    open       True if it is drawn without filling
+    word       the status of a cell without a value, which is written in place of the mark: 'TIMEOUT'
     """
 
     series: str
@@ -34,7 +34,7 @@ class Mark(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a bar: its name in the legend, its length, what a pointer shows."""
+    """A part of a stacked bar: its name in the legend, its length, and the text that a pointer shows."""
 
     name: str
     size: float
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar: the text above it, its parts, the text at its end; `lost` stands in the place of one without parts."""
+    """A stacked bar: the text above it, its parts, the text at its end; `lost` is the text of a bar without parts."""
 
     label: str
     parts: tuple[Part, ...]
@@ -51,7 +51,7 @@ class Bar(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A cell of a grid: its text, how deep its tint is (from -1, slower, to 1, faster), and whether it was lost."""
+    """A cell of a grid: its text, the depth of its tint from -1 (slower) to 1 (faster), and whether it was lost."""
 
     text: str
     depth: float = 0.0
@@ -60,8 +60,8 @@ class Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a drawing with axes of its own. Panels with the same `shared` have the same range of values;
-    `above` are names at places of the axis across."""
+    """A part of a drawing with its own axes. Panels with the same `shared` have the same range of values; `above` are
+    places on the horizontal axis and the names above them."""
 
     title: str
     items: tuple[Mark, ...] | tuple[Bar, ...]
@@ -79,14 +79,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Marks:
-    """Panels of marks on axes, each with the intervals that it has.
+    """Panels of marks on axes, with their intervals.
 
     names   the series, in the order of the legend
-    lines   whether the marks of a series are joined, their intervals a band
-    square  whether both axes have the same range
-    guides  lines y = factor * x: factor and label; a label 'equal' makes it a strong one
-    guided  titles of the panels that have guides, None for all
-    across  panels side by side
+    lines   True if the marks of a series are joined and their intervals drawn as a band
+    square  True if both axes have the same range
+    guides  factor and label of lines y = factor * x; the label 'equal' makes a bold line
+    guided  titles of the panels with guides, None for all
+    across  number of panels side by side
     """
 
     panels: tuple[Panel, ...]
@@ -107,8 +107,8 @@ class Marks:
 
 @dataclass(frozen=True)
 class Bars:
-    """Panels of bars cut into parts, whose names are in the order of the legend. `whole`: a part's
-    size is its share; else each panel has a linear scale of its own."""
+    """Panels of stacked bars; `names` are those of the parts, in the order of the legend. With `whole` the size of a
+    part is its share; otherwise each panel has its own linear scale."""
 
     panels: tuple[Panel, ...]
     names: tuple[str, ...]
@@ -123,7 +123,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Grid:
-    """Lines of tinted texts: the names of its columns, and each line's name and tiles. A line without tiles is a
+    """Lines of tinted texts: the names of the columns, and each line's name and tiles. A line without tiles is a
     heading."""
 
     columns: tuple[str, ...]
@@ -140,10 +140,10 @@ class Figure:
     """A figure to draw.
 
     name     of its files, one of `captions.CAPTIONS`
-    frame    its data, the CSV beside it
-    form     what is drawn of them
-    note     what is special about this run's: what was chosen, or why there is nothing to draw
-    missing  the cells that have no mark, and why, in a sentence
+    frame    its data, which is the CSV beside it
+    form     what is drawn
+    note     remarks on this run's figure: what was chosen, or why there is nothing to draw
+    missing  a sentence on the cells without a mark, with the reasons
     """
 
     name: str
@@ -154,20 +154,20 @@ class Figure:
 
     @property
     def title(self) -> str:
-        """Its title, as that of a page or a file."""
+        """The title on a page or in a file."""
         return CAPTIONS[self.name][0]
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """A text on how to read it."""
         return CAPTIONS[self.name][1]
 
     @property
     def drawable(self) -> bool:
-        """True when there is something to draw, or to say in its place."""
+        """True if there is something to draw, or a note that says why it is unavailable."""
         return not self.form.empty or self.note.startswith("Unavailable")
 
     @property
     def csv(self) -> str:
-        """The data as CSV, full precision."""
+        """The data as CSV, in full precision."""
         return self.frame.to_csv(index=False, lineterminator="\n")

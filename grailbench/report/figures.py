@@ -1,9 +1,8 @@
-"""What the figures of a run show, as plain data frames: a row a mark, nothing drawn yet.
+"""The data of a run's figures as data frames, one row per mark.
 
-Every frame begins with `HEAD`: the graph, whether it is generated, its size, the query set in a word ('' when the
-run has only uniform random pairs), the configuration and its status. A cell that has no sound time has a row too,
-which says why, and never a time. Look-alikes are rows like others here and are marked `generated`; only `printed`
-compares with print, and no look-alike is in it.
+Every frame begins with the columns of `HEAD`: the graph, whether it is generated, its size, the query set ('' if the
+run has only uniform random pairs), the configuration and its status. A cell without a sound time has a row that says
+why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     import pandas
 
 HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
-#: phases that the runner times around everything else; `ready` is another way of timing what `label` times
+#: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
 TOP_PHASES = ("label", "query", "ready")
-#: what is compared with when nobody chooses: one thread, two label pairs, as the thesis's tables are
+#: the default reference configuration: one thread and two label pairs, as in the thesis's tables
 USUAL_REFERENCE = "sequential d=2 dfs"
 REST = "rest"
 
@@ -35,8 +34,8 @@ REST = "rest"
 
 
 def ordered(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells graph by graph as they came, and in each the unguided searches first, then one thread before many,
-    few label pairs before many, dfs before bfs; peers last. A run's rows come in a shuffled order."""
+    """The cells by graph, in the order of the run. For each graph unguided searches are first, then one thread before
+    many, few label pairs before many, dfs before bfs; peers are last."""
     cells = list(cells)
     graphs = {name: i for i, name in enumerate(dict.fromkeys(cell.dataset for cell in cells))}
     return sorted(cells, key=lambda cell: (graphs[cell.dataset], not cell.random, cell.query_set, *_rank(cell)))
@@ -50,7 +49,7 @@ def _rank(cell: Cell) -> tuple:
 
 
 def heads(cells: list[Cell]) -> list[dict]:
-    """The `HEAD` fields of each cell, in order. Labels hold what tells the run's cells apart."""
+    """The `HEAD` columns of each cell, in order; configurations name the seed if the run has several."""
     kinds: dict[str, set[str]] = {}
     seeds: dict[tuple, set] = {}
     for cell in cells:
@@ -67,6 +66,12 @@ def heads(cells: list[Cell]) -> list[dict]:
     return out
 
 
+def _headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
+    """Each cell after its `HEAD` columns."""
+    cells = list(cells)
+    return list(zip(heads(cells), cells, strict=True))
+
+
 def _kind(cell: Cell) -> str:
     """'random', 'balanced', or the name of a query file."""
     if cell.random:
@@ -76,12 +81,12 @@ def _kind(cell: Cell) -> str:
 
 
 def graph_label(row) -> str:
-    """Graph and query set of a row, as axes and headings name them."""
+    """Graph and query set of a row, for axes and headings."""
     return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
 
 
 def series_label(row) -> str:
-    """Configuration and query set of a row, as legends name them."""
+    """Configuration and query set of a row, for legends."""
     return f"{row.config}, {row.queries}" if row.queries else row.config
 
 
@@ -90,7 +95,7 @@ def series_label(row) -> str:
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a trial: the phase it belongs to ('' at the top), its name, mean ms."""
+    """A part of a trial: the phase that it is a part of ('' for a phase itself), its name, and its mean ms."""
 
     under: str
     phase: str
@@ -103,11 +108,10 @@ class Segment:
 
 
 def segments(cell: Cell) -> list[Segment]:
-    """The parts that add up to one trial, in mean ms; means, because medians do not add up.
+    """The parts that add up to one trial, in mean ms (medians would not add up); [] for a cell without sound times.
 
-    The label first, then phases apart, then the queries. One that has parts is replaced by them and by what they
-    leave ('rest', never negative). `ready` is a second measurement of building and is left out. Empty for a cell
-    without sound times.
+    The label is first and the queries are last. A phase with parts is replaced by its parts and their remainder
+    ('rest', never negative). `ready` is a second measurement of building and is left out.
     """
     if not cell.sound:
         return []
@@ -123,10 +127,9 @@ def segments(cell: Cell) -> list[Segment]:
 
 
 def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and part of its trial: `HEAD`, under, phase, segment, ms (mean), share of the trial."""
-    cells = list(cells)
+    """One row per cell and part of its trial: `HEAD`, under, phase, segment, ms (mean), share of the trial."""
     out = []
-    for head, cell in zip(heads(cells), cells, strict=True):
+    for head, cell in _headed(cells):
         parts = segments(cell)
         total = sum(part.ms for part in parts)
         for part in parts:
@@ -140,12 +143,12 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell: `HEAD`, a column of mean ms a part of the trial, total ms, and ready ms where it was timed."""
+    """One row per cell: `HEAD`, mean ms of each part of the trial, total ms, and ready ms if any cell has it."""
     cells = list(cells)
     columns = list(dict.fromkeys(part.label for cell in cells for part in segments(cell)))
     ready = any(cell.sound and cell.stats("ready") for cell in cells)
     out = []
-    for head, cell in zip(heads(cells), cells, strict=True):
+    for head, cell in _headed(cells):
         parts = {part.label: part.ms for part in segments(cell)}
         row = head | {label: parts.get(label) for label in columns}
         row["total"] = sum(parts.values()) if parts else None
@@ -161,10 +164,9 @@ def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
-    cells = list(cells)
+    """One row per cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
     out = []
-    for head, cell in zip(heads(cells), cells, strict=True):
+    for head, cell in _headed(cells):
         timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
         for phase, s in timed:
             times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
@@ -179,12 +181,12 @@ def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
 def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
     """The configuration that others are compared with, as `heads` names it.
 
-    `wanted` is a configuration, or words that only one of the run's has; without it, the usual one, else the one
-    that has a sound time on most graphs. Raises InputError when nothing, or more than one, is meant.
+    `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the
+    configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
+    if no configuration, or more than one, matches.
     """
-    cells = list(cells)
     counts: dict[str, int] = {}
-    for head, cell in zip(heads(cells), cells, strict=True):
+    for head, cell in _headed(cells):
         counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
     names = list(counts)
     if wanted is None:
@@ -202,12 +204,11 @@ def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
 
 
 def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pandas.DataFrame:
-    """One row a cell: `HEAD`, phase, median ms, the reference and its ms on the same graph and queries, speedup.
+    """One row per cell: `HEAD`, phase, median ms, the reference and its ms on the same graph and queries, speedup.
 
-    `speedup` is reference / median, None where either has no sound time.
+    `speedup` is the reference's ms / the cell's ms, None if either has no sound time.
     """
-    cells = list(cells)
-    named = list(zip(heads(cells), cells, strict=True))
+    named = _headed(cells)
     times = {
         (head["dataset"], cell.query_set): stats.median
         for head, cell in named
@@ -227,8 +228,9 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
 
 
 def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
-    """What to say beside speed-ups of labels, which leave out what brings a graph to a GPU: those from edges."""
-    gpu = {head["config"] for head, cell in zip(heads(cells), cells, strict=True) if cell.impl.startswith(THESIS_GPU)}
+    """A sentence with the GPU's speed-ups from edges, for figures of phase `label`, which leaves out the way of the
+    graph to the GPU; '' for other phases and without a GPU."""
+    gpu = {head["config"] for head, cell in _headed(cells) if cell.impl.startswith(THESIS_GPU)}
     if phase != "label" or not gpu:
         return ""
     frame, said = speedup(cells, reference, "ready"), []
@@ -244,8 +246,8 @@ def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
 
 @dataclass(frozen=True)
 class MeanSpeedup:
-    """Geometric mean of a configuration's speed-ups over the graphs that it ran on: `measured` ones, and `missing`
-    ones without a sound time, each counted as 1 / `penalty`."""
+    """The geometric mean of a configuration's speed-ups over its graphs: `measured` graphs with a sound time, and
+    `missing` ones without, which count as 1 / `penalty`."""
 
     config: str
     speedup: float
@@ -257,8 +259,8 @@ class MeanSpeedup:
 def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
     """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
 
-    What a missing time costs is said at `runs.statistics.geometric_mean`; a graph on which a configuration was never to
-    run costs nothing, but makes its mean one over fewer graphs. Take generated graphs, and query sets, apart.
+    `runs.statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is
+    left out of its mean. Callers separate generated graphs and query sets.
     """
     found = []
     lost = ~frame.status.isin(SOUND)
@@ -270,7 +272,7 @@ def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
 
 
 def over(mean: MeanSpeedup) -> str:
-    """'17 graphs', '8 graphs, 1 lost'."""
+    """The number of graphs of a mean: '17 graphs', '8 graphs, 1 lost'."""
     lost = f", {mean.missing} lost" if mean.missing else ""
     return count(mean.measured + mean.missing, "graph") + lost
 
@@ -279,11 +281,10 @@ def over(mean: MeanSpeedup) -> str:
 
 
 def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row a counted cell and counter: `HEAD`, query_set, batch (queries asked), counter, count. Cells that were
-    wrong have none."""
-    cells = list(cells)
+    """One row per cell and counter: `HEAD`, query_set, batch (number of queries), counter, count. Wrong cells have no
+    rows."""
     out = []
-    for head, cell in zip(heads(cells), cells, strict=True):
+    for head, cell in _headed(cells):
         for name, number in (cell.counters or {}).items() if cell.status != "wrong" else ():
             counted = {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(number)}
             out.append(head | counted)
@@ -306,8 +307,7 @@ def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pand
 
 @dataclass(frozen=True)
 class Absent:
-    """Cells of one graph that have no sound time, were sampled or have fewer trials than planned, for the same
-    reason."""
+    """The cells of one graph that have no sound time, or are sampled or incomplete, for the same reason."""
 
     graph: str
     status: str
@@ -320,8 +320,8 @@ class Absent:
 
 
 def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
-    """The cells of a frame without a sound time, together where graph and reason are the same; with `incomplete`
-    those that were sampled or have fewer trials than planned too."""
+    """The cells of a frame without a sound time, grouped by graph, status and reason; with `incomplete` also those that
+    are sampled or have fewer trials than planned."""
     sound = ("ok",) if incomplete else SOUND
     found: dict[tuple, dict[str, None]] = {}
     for row in frame.itertuples():

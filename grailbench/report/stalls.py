@@ -1,8 +1,8 @@
-"""Why warps stall, from the CSV that NVIDIA Nsight Compute writes: figure 8 of Computation 2020.
+"""Why warps stall, from a CSV of NVIDIA Nsight Compute: figure 8 of Computation 2020.
 
-Made by `ncu --csv --page raw --section WarpStateStats --section SourceCounters ...`; the form with a line a metric is
-read too. Preferred are the samples of the program counter, which add up over kernels; without them the average stall
-cycles an issued instruction, weighted by a kernel's duration where the file has it.
+The CSV is made by `ncu --csv --page raw --section WarpStateStats --section SourceCounters ...`; the form with one line
+per metric is read too. The shares come from samples of the program counter, which add up over kernels; without samples
+they come from the average stall cycles per issued instruction, weighted by the duration of each kernel if it is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from grailbench.words import count
 if TYPE_CHECKING:
     import pandas
 
-#: a stall reason as Nsight Compute names it to the paper's word and what it means
+#: the paper's word and the meaning of each stall reason of Nsight Compute
 REASONS = {
     "barrier": ("synchronization", "waiting at a barrier of the block"),
     "membar": ("synchronization", "waiting on a memory barrier"),
@@ -46,7 +46,7 @@ REASONS = {
     "not_selected": ("warp not selected", "could go on, another warp was chosen"),
     "selected": ("selected", "no stall: it issued"),
 }
-#: what the paper's text says of its figure, in percent of all stalls; the figure itself is not in our copy
+#: percent of all stalls as given in the paper's text; our copy of the paper lacks the figure itself
 PRINTED = {"synchronization": 34.0, "memory throttle": 2.0}
 FILE = "ncu.csv"  #: in a run's folder
 COLUMNS = ("word", "reason", "meaning", "basis", "value", "share", "printed")
@@ -54,32 +54,31 @@ COLUMNS = ("word", "reason", "meaning", "basis", "value", "share", "printed")
 _SAMPLES = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(?:\.sum)?$")
 _CYCLES = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?$")
 _LARGEST = 256 << 20  # bytes of a CSV that are read
-_LABEL = re.compile(r"Stall (.+)$")  # the same on the page of details
+_LABEL = re.compile(r"Stall (.+)$")  # the same metric in `--page details`
 _DURATION = re.compile(r"(gpu__time_duration(\.sum|_measured_\w+)?|Duration)$")
 
 
 def of_run(folder: Path, profile: str | os.PathLike | None = None) -> Path | None:
-    """The profile to read: the one given, else that in a run's folder, if there is one."""
+    """The profile to read: the given one, else that in the run's folder, else None."""
     if profile is not None:
         return Path(profile)
     return folder / FILE if (folder / FILE).is_file() else None
 
 
 def read(path: str | os.PathLike) -> pandas.DataFrame:
-    """One row a stall reason, largest first: word (the paper's), reason, meaning, basis ('samples' or 'cycles'), value,
-    share (of all stalls; issuing is none), printed (percent, where the paper's text says it).
+    """One row per stall reason, largest first: word (the paper's), reason, meaning, basis ('samples' or 'cycles'),
+    value, share (of all stalls; issuing is not a stall), printed (percent, if the paper's text gives it).
 
-    Raises InputError for a file that cannot be read, is no CSV of Nsight Compute, or has no stall reasons.
+    Raises InputError if the file cannot be read, is not a CSV of Nsight Compute, or has no stall reasons.
     """
     import pandas
 
     path = Path(path)
     samples: dict[str, float] = {}
     cycles: dict[str, float] = {}
-    weights = 0
-    for metrics in _kernels(path):
+    kernels = list(_kernels(path))
+    for metrics in kernels:
         weight = next((value for name, value in metrics.items() if _DURATION.match(name)), 1.0)
-        weights += 1
         for name, value in metrics.items():
             if (found := _SAMPLES.match(name)) and not found[1].endswith("_not_issued"):
                 samples[found[1]] = samples.get(found[1], 0.0) + value
@@ -91,7 +90,7 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
     total = sum(stalled.values())
     if not total:
         raise InputError(
-            f"has no stall reasons in its {count(weights, 'kernel')}", path=path,
+            f"has no stall reasons in its {count(len(kernels), 'kernel')}", path=path,
             remedy="profile with --section WarpStateStats --section SourceCounters and --csv --page raw",
         )  # fmt: skip
     rows = []
@@ -102,12 +101,12 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
 
 
 def _kernels(path: Path) -> Iterator[dict[str, float]]:
-    """The metrics of each kernel of a file, in either form."""
+    """The metrics of each kernel in a file of either form."""
     try:
         text = read_text(path, "utf-8-sig", most=_LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
-    lines = [line for line in text.splitlines() if line.startswith('"')]  # ncu puts what it says in between
+    lines = [line for line in text.splitlines() if line.startswith('"')]  # skip the log lines of ncu
     rows = list(csv.reader(io.StringIO("\n".join(lines))))
     if not rows or "Kernel Name" not in rows[0]:
         raise InputError("is no CSV of Nsight Compute", path=path, remedy="ncu --csv --page raw ... > FILE")
@@ -123,7 +122,7 @@ def _kernels(path: Path) -> Iterator[dict[str, float]]:
 
 
 def _long(header: list[str], body: list[list[str]]) -> Iterator[dict[str, float]]:
-    """One line a metric: lines of one launch have one ID."""
+    """The form with one line per metric; the lines of one launch have the same ID."""
     kernels: dict[str, dict[str, float]] = {}
     at = {name: header.index(name) for name in ("ID", "Metric Name", "Metric Value")}
     for row in body:
