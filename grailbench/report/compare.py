@@ -1,8 +1,8 @@
-"""Two runs beside each other: work exactly, times within their intervals, cells that were lost.
+"""Comparison of two runs: exact counters, times with their intervals, and lost cells.
 
-Cells are matched by configuration, query set and graph, never by code or machine. Verdict and means are of the cells
-that both runs have; the others are listed apart. What counts as a regression is said in docs/measuring.md ('Statistics
-and gates').
+Cells are matched by configuration, query set and graph, not by code or machine. The verdict and the means use the cells
+that both runs have; the other cells are listed apart. docs/measuring.md ('Statistics and gates') says what a regression
+is.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from grailbench.runs.cells import Cell, Run, load
 from grailbench.runs.statistics import Interval
 
 ABSENT = "absent"
-SAMPLED = ", sampled"  #: ends the unit of times of cells of which not all answers were checked
-MIN_TRIALS = 5  #: with fewer, two samples of one distribution are disjoint by chance too often
-NEUTRAL = frozenset(  #: counters of outcomes, not work
+SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
+MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distribution are disjoint by chance too often
+NEUTRAL = frozenset(  #: counters of outcomes, where more is neither better nor worse
     {"excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs"}
 )
 
@@ -33,7 +33,7 @@ Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "no
 
 @dataclass(frozen=True)
 class CellChange:
-    """A cell that cannot be compared, and why; 'absent' is the status of a side that does not have it."""
+    """A cell that cannot be compared, and why. `base` and `new` are statuses, 'absent' for a run without the cell."""
 
     dataset: str
     label: str
@@ -45,7 +45,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class CounterChange:
-    """A counter that differs; None on the side that does not have it."""
+    """A counter that differs; its value is None in a run without it."""
 
     dataset: str
     label: str
@@ -57,10 +57,8 @@ class CounterChange:
 
 @dataclass(frozen=True)
 class Side:
-    """One run's times of a phase: median, its interval and the least in the comparison's unit, what to know of them.
-
-    `ms` is the median in ms.
-    """
+    """One run's times of a phase: the median in ms, then the median, its interval and the least time in the unit of the
+    comparison, the number of outliers, and the drift."""
 
     trials: int
     ms: float
@@ -73,13 +71,15 @@ class Side:
 
 @dataclass(frozen=True)
 class TimeChange:
-    """A phase of a cell, timed in both runs.
+    """A phase of a cell that both runs timed.
 
-    unit      'ms', or the phase of the reference whose median is 1 ('dfs query'); 'ms, sampled' where not all answers
-              of a side were checked
-    ratio     new / base of the medians, `bounds` its bootstrap interval, `allowed` what the gate allows
+    unit      'ms', or implementation and phase of the reference ('dfs query'); 'ms, sampled' if not all answers of one
+              of the cells were checked
+    ratio     new / base of the medians
+    bounds    the bootstrap interval of the ratio
     least     new / base of the least times
-    ms        new - base in ms of the new run's machine
+    allowed   the largest ratio that the gate allows
+    ms        new - base, in ms on the new run's machine
     """
 
     dataset: str
@@ -97,18 +97,18 @@ class TimeChange:
 
     @property
     def sampled(self) -> bool:
-        """Whether not all answers of a side were checked."""
+        """True if not all answers of one of the cells were checked."""
         return self.unit.endswith(SAMPLED)
 
     @property
     def drifts(self) -> bool:
-        """Whether the trials of a side drifted: its interval says less than it seems to."""
+        """True if the trials of one of the cells drifted, which makes its interval less reliable."""
         return self.base.drift is not None or self.new.drift is not None
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A phase of a cell that both runs have and that was not compared, and why."""
+    """A phase of a cell of both runs that was not compared, and why."""
 
     dataset: str
     label: str
@@ -118,8 +118,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class MeanChange:
-    """The geometric mean of new / base over the graphs of one configuration and phase; `sampled` where not all answers
-    were checked on one of them."""
+    """The geometric mean of new / base over the graphs of one configuration and phase; `sampled` is True if not all
+    answers were checked on one of the graphs."""
 
     label: str
     phase: str
@@ -129,10 +129,13 @@ class MeanChange:
 
 @dataclass
 class Comparison:
-    """What two runs have in common, and what became of it.
+    """The result of comparing two runs.
 
-    `matched`: cells of both; `counted`: counters compared; `how`: how times were compared, in words; `cells`: those of
-    `matched` that were lost, or cannot be compared; `apart`: the cells that only one of the runs has.
+    how      how times were compared, in words
+    matched  number of cells that both runs have
+    counted  number of counters that were compared
+    cells    the matched cells that were lost, or cannot be compared
+    apart    the cells that only one of the runs has
     """
 
     base: Run
@@ -148,28 +151,28 @@ class Comparison:
     means: list[MeanChange] = field(default_factory=list)
 
     def of(self, verdict: Verdict) -> list:
-        """The changes with this verdict: cells, then counters, then times."""
+        """The changes with this verdict: cells first, then counters, then times."""
         changes = (*self.cells, *self.apart, *self.counters, *self.times)
         return [each for each in changes if each.verdict == verdict]
 
     @property
     def compared(self) -> bool:
-        """False when the runs have no counter and no time in common and no common cell was lost."""
+        """False if the runs have no counter and no time in common and no matched cell was lost."""
         lost = any(each.verdict == "regression" for each in self.cells)
         return self.matched > 0 and bool(self.counted or self.times or lost)
 
     def only(self, side: Literal["base", "new"]) -> list[CellChange]:
-        """The cells that this run has and the other has not."""
+        """The cells that only this run has."""
         other = "new" if side == "base" else "base"
         return [each for each in self.apart if getattr(each, other) == ABSENT]
 
     @property
     def exit_code(self) -> int:
-        """0, 1 with a regression, 3 when nothing could be compared."""
+        """0, or 1 if there is a regression, or 3 if nothing could be compared."""
         return 3 if not self.compared else 1 if self.of("regression") else 0
 
     def check(self) -> None:
-        """Raises CheckFailed for a regression, NothingMeasured when nothing was comparable."""
+        """Raises CheckFailed if there is a regression, NothingMeasured if nothing could be compared."""
         if not self.compared:
             raise NothingMeasured(f"nothing comparable in {self.base.folder} and {self.new.folder}: {self._why()}")
         if count := len(self.of("regression")):
@@ -183,21 +186,21 @@ class Comparison:
 
 
 def gate_of(path: str | os.PathLike | None, **given) -> Gate:
-    """The gate of a file, or the default one, with the given keys (None and [] are not given) in place of its own.
+    """The gate of a file (None: the default gate), with the given keys replaced unless they are None or [].
 
-    Raises InputError for a bad file.
+    Raises InputError if the file is invalid.
     """
     gate = Gate() if path is None else load_gate(path)
     return gate.model_copy(update={name: value for name, value in given.items() if value})
 
 
 def of_runs(base: str | os.PathLike, new: str | os.PathLike, gate: Gate | None = None) -> Comparison:
-    """Read two runs and compare them. Raises InputError for what is no run."""
+    """Read two runs and compare them. Raises InputError if one is not a run."""
     return compare(load(base), load(new), gate or Gate())
 
 
 def compare(base: Run, new: Run, gate: Gate) -> Comparison:
-    """Compare two runs. Raises InputError for a reference that neither has, or metrics that neither measured."""
+    """Compare two runs. Raises InputError if neither run has the gate's reference, or neither measured its metrics."""
     gate = _with_last_phases(gate, base, new)
     _check_names(base, new, gate)
     clock = _Clock(base, new, gate)
@@ -215,7 +218,7 @@ def compare(base: Run, new: Run, gate: Gate) -> Comparison:
 
 
 def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
-    """A cell that only one run has; with both given, cells of one name on two graphs."""
+    """The change for a cell that only one run has; or, with both, for cells on different graphs of the same name."""
     cell = now if old is None else old
     base, new = (ABSENT if each is None else each.status for each in (old, now))
     reason = "" if old is None or now is None else "the graph of that name is another one"
@@ -227,7 +230,7 @@ def _other_graph(old: Cell, now: Cell) -> bool:
 
 
 def _with_last_phases(gate: Gate, *runs: Run) -> Gate:
-    """The gate; where it names no phases itself, also with those that end a trial of the runs' problems."""
+    """The gate. If it does not set `metrics`, the last phases of the runs' problems are added to them."""
     if "metrics" in gate.model_fields_set:
         return gate
     last = [problem(name).phases[-1] for run in runs for name in run.problems]
@@ -281,8 +284,8 @@ def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> No
 
 
 def _counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
-    """More work is a regression, less an improvement; what is counted no more cannot be gated and is a regression, and
-    so is, where all must be in both runs, what the base run did not count."""
+    """More work is a regression and less is an improvement. A counter that only the base run has is a regression; one
+    that only the new run has is a regression if `require_all`."""
     if before is None:
         return "regression" if require_all else "note"
     if after is None:
@@ -296,7 +299,13 @@ def _counter_verdict(name: str, before: int | None, after: int | None, require_a
 
 
 class _Clock:
-    """How the times of two runs are put beside each other: as they are, in units of a reference, or not at all."""
+    """Compares the times of two runs: in ms, in units of the reference's times, or not at all.
+
+    same    True if both runs are from one machine
+    direct  True if times are compared in ms
+    reason  why no time can be compared, '' if times can be
+    how     the way of comparing, in words
+    """
 
     def __init__(self, base: Run, new: Run, gate: Gate):
         self.base, self.new, self.gate = base, new, gate
@@ -307,7 +316,7 @@ class _Clock:
         self.how = self._how()
 
     def _reason(self) -> str:
-        """Why no time can be compared; '' when some can."""
+        """Why no time can be compared, '' if times can be."""
         if self.gate.times == "none":
             return "the gate compares no times"
         if self.base.mixed or self.new.mixed:
@@ -325,7 +334,7 @@ class _Clock:
         return f"times in units of {self.gate.reference} in the same run, {machine}"
 
     def change(self, old: Cell, now: Cell, phase: str) -> TimeChange | LeftOut:
-        """One phase of one cell, compared, or the reason why it is not."""
+        """The comparison of one phase of a cell, or the reason why there is none."""
         reason = self.reason or _untimed(old, now, phase)
         pair = None
         if not reason and not self.direct:
@@ -338,7 +347,7 @@ class _Clock:
         found = self._judged(old, phase, _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others))
         if self.same and found.verdict not in ("same", "unclear"):
             plain = self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
-            if plain.verdict != found.verdict:  # it was the reference that changed, or the machine
+            if plain.verdict != found.verdict:  # the reference or the machine changed, not the cell
                 return replace(found, verdict="unclear")
         return found
 
@@ -364,7 +373,7 @@ class _Clock:
         )
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
-        """The reference's cell of the same graph and queries in either run, or why there is none."""
+        """The reference's cells of the same graph and queries in both runs, or why there are none."""
         if old.impl == self.gate.reference:
             return None, "is the unit"
         best, likest = None, -1
@@ -381,20 +390,23 @@ class _Clock:
 
 
 def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
-    """The reference's same phase where it has labels to build, else the last of its trials."""
+    """The reference's phase that is the unit: the same phase if the reference builds labels, else its last phase."""
     labelled = all(cell.dim is not None for cell in pair)
     timed = all(not _untimed(cell, cell, phase) for cell in pair)
     return phase if labelled and timed else _last(pair[0])
 
 
 def _last(cell: Cell) -> str:
-    """The phase that ends a trial of a cell, whatever its problem."""
+    """The last phase of a cell's trials."""
     return problem(cell.problem).phases[-1]
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
-    """What a ratio of medians means. Other work on the machine only ever adds time: a change of the code shows in the
-    least times too, by half the gate at least (`most ** 0.5`)."""
+    """The verdict on a ratio of medians; `least` is the ratio of the least times, `apart` True for disjoint intervals.
+
+    Other work on the machine can only add time. A change of the code therefore shows in the least times too; here it
+    must reach half of the gate, on a log scale (`most ** 0.5`).
+    """
     if 1.0 / most <= ratio <= most:
         return "same"
     if not apart or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
@@ -403,7 +415,7 @@ def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdi
 
 
 class _Timed:
-    """The times of a phase in their unit: median and least, the median's draws and interval."""
+    """The times of a phase in their unit: median and least, bootstrap draws of the median and their interval."""
 
     def __init__(self, cell: Cell, phase: str, reference: Cell | None = None, others: str | None = None):
         self.ms = cell.sample(phase)
@@ -428,7 +440,7 @@ class _Timed:
 
 
 def _untimed(old: Cell, now: Cell, phase: str) -> str:
-    """Why a phase of a cell has no two samples; '' when it has."""
+    """Why the times of a phase of two cells cannot be compared, '' if they can be."""
     for side, cell in (("base", old), ("new", now)):
         size = cell.sample(phase).size
         if size == 0:
@@ -446,12 +458,12 @@ def _beside(reference: Cell, cell: Cell) -> bool:
 
 
 def _likeness(one: Cell, other: Cell) -> int:
-    """The number of axes in which two configurations agree."""
+    """The number of axes on which two configurations have the same value."""
     return sum(one.axes[name] == other.axes[name] for name in one.axes)
 
 
 def group_of(cell: Cell) -> str | None:
-    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None when unknown."""
+    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None if unknown."""
     from grailbench.datasets.registry import registry
 
     if cell.kind != "real":
@@ -464,9 +476,9 @@ def group_of(cell: Cell) -> str | None:
 
 
 def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
-    """One mean a configuration and phase that was compared on two graphs or more; lost cells are its missing ones.
+    """One mean per configuration and phase that was compared on at least two graphs; lost cells count as missing.
 
-    Phases shorter than `least_ms` on both sides are left out: their ratios are the clock's.
+    Phases shorter than `least_ms` in both runs are left out: their ratios are noise of the clock.
     """
     ratios: dict[tuple[str, str], list[float | None]] = {}
     sampled: set[tuple[str, str]] = set()

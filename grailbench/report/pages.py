@@ -1,27 +1,27 @@
-"""Markdown pages whose numbers are made from runs: `grailbench report --into PAGE.md` renews every marked block.
+"""Markdown pages with numbers from runs: `grailbench report --into PAGE.md` renews every marked block.
 
-A block begins with a comment that says, in TOML, what is to stand there, and ends with `<!-- end -->`:
+A block begins with a comment that describes its content in TOML, and ends with `<!-- end -->`:
 
     <!-- grailbench
-    run = "fused"                        # a run beside the page, or any other by path or name; or several
-    where = {dim = 2, queries = "random-100000"}      # of all cells; of a list the first that is
+    run = "fused"                        # a run in the page's folder, or any other by path or name; or several
+    where = {dim = 2, queries = "random-100000"}      # required of all cells; of a list, the first that exists
     graphs = ["small-sparse", "uniprotenc_22"]        # sets and names; without it, those of the run
-    [columns]                            # headers, and expressions as `grailbench.report.values` reads them
+    [columns]                            # headers, and expressions of `grailbench.report.values`
     "one core" = "sequential ready"
     "GPU" = "gpu-fused ready"
     "ratio" = "one core / GPU"
     -->
-    (a table is put here)
+    (the table)
     <!-- end -->
 
-With `say` the block becomes that text instead, in which `{ratio}` (least to most over the graphs), `{ratio.least}`,
+With `say` the block is that text instead of a table; `{ratio}` (least to most over the graphs), `{ratio.least}`,
 `{ratio.most}`, `{ratio.mean}` (geometric), `{ratio.least_graph}`, `{ratio.most_graph}`, `{ratio.count}` and
-`{ratio@kegg}` stand for the columns' values. `groups` makes a line of each group of graphs, of geometric means;
-`mean = true` adds one over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
+`{ratio@kegg}` in it are replaced by values of the column. `groups` gives one line of geometric means per group of
+graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
 
-`figure = "figures/labels"` draws the columns, a mark a graph, as `figures/labels.svg` beside the page, with `title`,
-`caption` and `axis`; `table = "2.4"` puts that table of the run's report there, whole; `runs = [...]` lists runs:
-cells, commits, how to repeat them.
+`figure = "figures/labels"` draws the columns, one mark per graph, as `figures/labels.svg` beside the page, with
+`title`, `caption` and `axis`; `table = "2.4"` inserts that table of the run's report; `runs = [...]` lists runs with
+their cells, commits, and the commands that repeat them.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from grailbench import settings
 from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.files import read_text
-from grailbench.graph.store import atomic_file
 from grailbench.report import document, recorded
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
+from grailbench.report.places import save
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
@@ -53,13 +53,13 @@ from grailbench.runs.cells import Cell, load
 from grailbench.runs.folder import find_run
 from grailbench.words import BLANK, did_you_mean
 
-#: code blocks, which may show marks, and marked blocks: the mark, its TOML
+#: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
 _MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
 class Block(BaseModel):
-    """What is to stand in a marked place; see the module."""
+    """The keys of a marked block; the module's docstring explains them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -90,16 +90,16 @@ class Block(BaseModel):
 
 
 class Page:
-    """A Markdown page and the runs that its blocks name, each read once."""
+    """A Markdown page and the runs that its blocks name; each run is read once."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.figures: dict[Path, Figure] = {}  #: to be drawn, once `renewed` was asked for
+        self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
         self._cells: dict[tuple[str, str], list[Cell]] = {}
 
     @cached_property
     def text(self) -> str:
-        """The page as it stands. Raises InputError when it cannot be read."""
+        """The page as it is on disk. Raises InputError if it cannot be read."""
         try:
             return read_text(self.path)
         except (OSError, UnicodeDecodeError) as error:
@@ -107,29 +107,27 @@ class Page:
 
     @cached_property
     def renewed(self) -> str:
-        """The page with every block made anew. Raises InputError naming the line of a block that cannot be made, and
-        when there is none."""
+        """The page with every block renewed. Raises InputError if there is no block, or, with its line, for a block
+        that cannot be made."""
         if not any(found[1] for found in _MARKED.finditer(self.text)):
             raise InputError("no marked block", path=self.path, remedy="'grailbench report --help' shows one")
         return _MARKED.sub(self._again, self.text)
 
     def write(self) -> bool:
-        """Put the renewed page and its figures in place, each atomically; whether that changed any."""
+        """Write the renewed page and its figures, each atomically. Returns False if nothing changed."""
         if self.current:
             return False
         from grailbench.report import draw
 
         for path, figure in self.figures.items():
             drawing = next(content for _, content in draw.files(figure, "", "svg"))
-            with atomic_file(path) as file:
-                file.write(drawing.rstrip() + b"\n" + stamp(figure) + b"\n")
-        with atomic_file(self.path) as file:
-            file.write(self.renewed.encode())
+            save(path, drawing.rstrip() + b"\n" + stamp(figure) + b"\n")
+        save(self.path, self.renewed.encode())
         return True
 
     @property
     def current(self) -> bool:
-        """Whether the page and its figures are what the runs say."""
+        """True if the page and its figures agree with the runs."""
         return self.renewed == self.text and not self.figures
 
     def _again(self, found: re.Match) -> str:
@@ -155,7 +153,7 @@ class Page:
         return compact(made.table()) if block.say is None else made.said()
 
     def _drawn(self, block: Block, values: _Values) -> str:
-        """The link to a figure; its file is drawn anew by `write` where it is of other data."""
+        """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
         figure = values.figure()
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
@@ -165,7 +163,7 @@ class Page:
         return f"![{block.title}]({block.figure}.svg)"
 
     def _reported(self, block: Block) -> Table:
-        """The table of that name of the report on a run."""
+        """The table of the run's report that the block names."""
         report = document.of_run(self._folder(block.run if isinstance(block.run, str) else block.run[0]))
         known = {table.name: table for table in report.shown}
         if block.table not in known:
@@ -205,7 +203,7 @@ class _Values:
             self.of[name] = found
 
     def table(self) -> Table:
-        """A line a graph or group."""
+        """A table with one line per graph or group."""
         foot = Footnotes()
         groups = self.groups or {graph: [graph] for graph in self.graphs}
         if self.block.mean:
@@ -216,7 +214,7 @@ class _Values:
 
     @staticmethod
     def _line(name: str, values: list[Value | None], foot: Footnotes) -> list[str]:
-        """A line of the table. A note that all its values share stands with its name."""
+        """A line of the table. A note on all of its values is referred to at the line's name."""
         each = [value.notes for value in values if value is not None]
         shared = [note for note in (each[0] if each else ()) if all(note in notes for notes in each)]
         own = [[] if value is None else [note for note in value.notes if note not in shared] for value in values]
@@ -224,7 +222,7 @@ class _Values:
         return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
 
     def figure(self) -> Figure:
-        """A mark a graph and column, with its interval."""
+        """A figure with one mark per graph and column, with its interval."""
         marks = [
             Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
                  open=bool(value.notes))
@@ -240,7 +238,7 @@ class _Values:
         return values[0] if len(values) == 1 else together(values)
 
     def said(self) -> str:
-        """The block's text, its places filled."""
+        """The text of `say` with its places filled."""
         notes: list[str] = []
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
         return text + "".join(f" ({note})" for note in dict.fromkeys(notes))
@@ -267,7 +265,7 @@ class _Values:
 
 @dataclass(frozen=True)
 class Drawn(Figure):
-    """A figure with words of its own: title and caption."""
+    """A figure with its own title and caption, `words`."""
 
     words: tuple[str, str] = ("", "")
 
@@ -281,13 +279,13 @@ class Drawn(Figure):
 
 
 def stamp(figure: Figure) -> bytes:
-    """The end of a figure's file: a comment with a hash of its words and data."""
+    """A comment for the end of a figure's file, with a hash of its title, caption and data."""
     said = "\n".join((figure.title, figure.caption, figure.csv))
     return f"<!-- data {sha256(said.encode()).hexdigest()[:16]} -->".encode()
 
 
 def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
-    """The graphs of names and sets that were measured, in that order. Raises InputError for what is neither."""
+    """The measured graphs of some names and sets, in that order. Raises InputError for an unknown name."""
     found: list[str] = []
     for name in names:
         if name not in there and name not in sets():

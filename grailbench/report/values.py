@@ -1,11 +1,11 @@
-"""Values of a run by description: 'sequential label', 'printed Total table=6', 'sequential ready / gpu-fused ready'.
+"""Values of a run from expressions: 'sequential label', 'printed Total table=6', 'sequential ready / gpu-fused ready'.
 
-An expression is one selector, or two with ' / ' between them; in its place the name of another column may stand that is
-one. A selector is words in the manner of a shell: an implementation, what is asked of it, and any number of `key=value`
-that its cell must have. What is asked is a phase ('query', 'label/on_device') or a sum of phases ('label+transfer'), a
-field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`, needs no implementation.
-`printed COLUMN` is the number that the papers have for the graph, in a table whose name begins with `table=`; a
-look-alike has none.
+An expression is one selector, or two selectors with ' / ' between them. The name of another column may stand for the
+selector of that column. A selector consists of words, split as a shell does: an implementation, what to take, and any
+number of `key=value` pairs that choose the cell. What to take is a phase ('query', 'label/on_device'), a sum of phases
+('label+transfer'), a field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`,
+needs no implementation. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the
+value of `table=`; look-alikes have none.
 """
 
 from __future__ import annotations
@@ -22,22 +22,26 @@ from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import Stats, geometric_mean
 from grailbench.words import did_you_mean
 
-#: fields of a cell that may be asked for, and their units
+#: the fields of a cell that a selector can take, and their units
 FIELDS = {
     "vertices": "count", "edges": "count", "queries": "count", "positives": "count",
     "index_bytes": "bytes", "host_peak_bytes": "bytes", "device_peak_bytes": "bytes",
 }  # fmt: skip
 #: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
-#: what a block asks of all cells; of several values of a key the first counts that gives a value
+#: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
 Where = Mapping[str, str | Sequence[str]]
 PRINTED = "printed"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' of a ratio of like units, or '' of any other; `notes`
-    say what is to be known of it. `times` are those that it is the sum of, `under` those that it was divided by."""
+    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
+
+    notes  remarks on the number
+    times  statistics of the times that it is the sum of
+    under  statistics of the times that it was divided by
+    """
 
     number: float
     unit: str
@@ -47,7 +51,7 @@ class Value:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Bounds of a time of medians, or of a ratio of two, from the 95 % bounds of each; None of other values."""
+        """Bounds of a time or of a ratio of times, from the 95 % bounds of the medians; None for other values."""
         if not self.times or (self.unit == "x" and not self.under):
             return None
         low, high = sum(time.median_low for time in self.times), sum(time.median_high for time in self.times)
@@ -56,7 +60,7 @@ class Value:
         return low / sum(time.median_high for time in self.under), high / sum(time.median_low for time in self.under)
 
     def over(self, other: Value) -> Value:
-        """Their quotient. Raises ValueError where it has no unit."""
+        """This value / the other. Raises ValueError if the quotient has no unit."""
         if self.unit == other.unit:
             unit, number = "x", self.number / other.number
         elif (self.unit, other.unit) == ("count", "ms"):
@@ -84,7 +88,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Selector:
-    """One value a graph: `what` of the implementation's cell whose attributes are those of `keys`."""
+    """One value per graph: `what` of the implementation's cell that has the values of `keys`."""
 
     text: str
     impl: str | None
@@ -93,10 +97,10 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> Selector:
-        """A selector from its words. Raises InputError when it is none."""
-        said = shlex.split(text)
-        keys = dict(word.split("=", 1) for word in said if "=" in word)
-        names = [word for word in said if "=" not in word]
+        """A selector from its text. Raises InputError if the text is not a selector."""
+        parts = shlex.split(text)
+        keys = dict(part.split("=", 1) for part in parts if "=" in part)
+        names = [part for part in parts if "=" not in part]
         if len(names) == 1 and names[0] in FIELDS:
             names = ["", *names]
         if len(names) != 2:
@@ -104,7 +108,7 @@ class Selector:
         return cls(text, names[0] or None, names[1], keys)
 
     def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
-        """Its value on a graph, or None when that was not measured. Raises InputError when it is not one cell's."""
+        """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
         if self.impl == PRINTED:
             return self._printed(dataset)
         for key, wanted in where.items():
@@ -149,8 +153,10 @@ class Selector:
 
 
 def _has(cell: Cell, key: str, wanted: str, own: bool) -> bool:
-    """Whether a cell has a key's value. What a block asks of all its cells (not `own`) does not count where the
-    implementation has no such choice; a set of queries may be named without its seed."""
+    """True if a cell has the wanted value of a key. A query set may be named without its seed.
+
+    Keys of the block (`own` False) do not apply to implementations without such a choice.
+    """
     if key not in KEYS:
         raise InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
     value = _choice(cell, key)
@@ -165,22 +171,22 @@ def _choice(cell: Cell, key: str) -> object:
 
 @dataclass(frozen=True)
 class Expression:
-    """A selector, or one over another."""
+    """A selector, or the quotient of two."""
 
     text: str
     parts: tuple[Selector, ...]
 
     @classmethod
     def parse(cls, text: str, named: Mapping[str, str]) -> Expression:
-        """An expression from its text, in which names of other selectors may stand. Raises InputError when it is
-        none."""
+        """An expression from its text, in which `named` gives the selectors of names. Raises InputError if it is
+        invalid."""
         parts = tuple(Selector.parse(named.get(part, part)) for part in text.split(" / "))
         if len(parts) > 2:
             raise InputError(f"{text!r} divides more than once")
         return cls(text, parts)
 
     def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
-        """Its value on a graph, None where a part of it was not measured."""
+        """The value on a graph, None if a part of it was not measured."""
         values = [part.of(cells, dataset, where, statistic) for part in self.parts]
         if None in values:
             return None
@@ -190,7 +196,7 @@ class Expression:
             raise InputError(f"{self.text!r}: {error}") from None
 
     def unmet(self, cells: Iterable[Cell]) -> str:
-        """Why no graph has a value, as far as names tell."""
+        """Why no graph has a value, with a near name for an unknown implementation."""
         cells = list(cells)
         impls = {cell.impl for cell in cells}
         for part in self.parts:
@@ -201,7 +207,7 @@ class Expression:
 
 
 def together(values: Iterable[Value | None]) -> Value | None:
-    """The geometric mean of the values that there are, None without any."""
+    """The geometric mean of the values that are not None; None without any."""
     found = [value for value in values if value is not None]
     if not found:
         return None
