@@ -27,6 +27,7 @@ from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
 from grailbench.guard import INTERRUPTS, prompt_interrupts
 from grailbench.runs import folder as results
+from grailbench.runs.commit import git
 
 LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")
@@ -75,7 +76,7 @@ def ab(
     runs = _folders(out, commits)
     if commits[0] == commits[1]:
         note(f"both revisions are {commits[0][:12]}: the differences are noise")
-    if _git(repo, "status", "--porcelain", "--untracked-files=no"):
+    if git(repo, "status", "--porcelain", "--untracked-files=no"):
         note("the working tree has changes that were not committed; they are in neither side")
     try:
         with prompt_interrupts(lambda: None, leave=False), worktrees(repo, commits) as trees:
@@ -107,7 +108,7 @@ def repository(repo: Path | None = None) -> Path:
         raise InputError("grailbench runs from an installed package", remedy="run it from a git checkout")
     if shutil.which("git") is None:
         raise InputError("there is no git on this machine")
-    found = _git(root, "rev-parse", "--show-toplevel")
+    found = git(root, "rev-parse", "--show-toplevel")
     if found is None or Path(found).resolve() != root.resolve():
         raise InputError("is no git checkout, so there are no revisions", path=root)
     return root
@@ -115,10 +116,10 @@ def repository(repo: Path | None = None) -> Path:
 
 def commit_of(repo: Path, name: str) -> str:
     """The full hash of a revision. Raises InputError when it does not exist or has no program to run."""
-    commit = None if name.startswith("-") else _git(repo, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    commit = None if name.startswith("-") else git(repo, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if not commit:
         raise InputError(f"no revision {name!r}", path=repo, remedy="'git log --oneline' and 'git branch' show them")
-    if _git(repo, "cat-file", "-e", f"{commit}:{ENTRY.as_posix()}") is None:
+    if git(repo, "cat-file", "-e", f"{commit}:{ENTRY.as_posix()}") is None:
         raise InputError(f"revision {name!r} has no {ENTRY}, so nothing in it can be run", path=repo)
     return commit
 
@@ -157,12 +158,6 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
                 _run_git(repo, "worktree", "prune")
 
 
-def _git(repo: Path, *words: str) -> str | None:
-    """The output of git, stripped; None when it fails."""
-    done = _run_git(repo, *words)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
 def _run_git(repo: Path, *words: str) -> subprocess.CompletedProcess:
     """Run git without the hooks of the checkout, and in a new session, so that a Ctrl-C does not reach it."""
     command = ["git", "-C", str(repo), "-c", f"core.hooksPath={os.devnull}", *words]
@@ -182,7 +177,8 @@ def _take_turns(sides: list[Revision], flags: Sequence[str], trials: int, rounds
 
 
 def _run_block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> None:
-    """Continue the run of one revision up to `upto` trials. Raises InputError with its last message when it fails."""
+    """Continue the run of one revision up to `upto` trials. Raises InputError with its last message when it fails, or
+    when the package that ran was not the one in the worktree."""
     side.run.mkdir(parents=True, exist_ok=True)
     where = ["--out", str(side.run)] if first else [f"--resume={side.run}"]
     command = [sys.executable, "-m", _PROGRAM, "run", *flags, "--trials", str(upto), *where]
@@ -193,8 +189,9 @@ def _run_block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> 
     last = _last_line((side.run / LOG).read_text(encoding="utf-8", errors="replace"))
     if code != 0 and not (code == 1 and last.startswith(_CHECK_FAILED)):  # an unexpected exception also gives code 1
         raise InputError(f"{side}: run ended with exit code {code}: {last}", path=side.run / LOG)
-    if first:
-        _check_origin(side)
+    ran = results.read_environment(side.run).get("commit") if first else None
+    if ran not in (None, side.commit):
+        raise InputError(f"{side}: the package of commit {ran[:12]} was imported instead", path=side.run)
 
 
 def _run_child(command: list[str], tree: Path, log) -> int:
@@ -229,13 +226,6 @@ def _environment(tree: Path) -> dict[str, str]:
     env["PYTHONPATH"] = os.pathsep.join([str(tree), *filter(None, [env.get("PYTHONPATH")])])
     env["GRAILBENCH_CACHE"] = str(paths.cache_dir().resolve())
     return env
-
-
-def _check_origin(side: Revision) -> None:
-    """Raise InputError when the package that ran was not the one in the worktree."""
-    ran = results.read_environment(side.run).get("commit")
-    if ran is not None and ran != side.commit:
-        raise InputError(f"{side}: the package of commit {ran[:12]} was imported instead", path=side.run)
 
 
 # ------------------------------------------------------------------ signals

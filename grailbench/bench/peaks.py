@@ -27,21 +27,18 @@ def host_peak() -> int:
 
 def device_peak() -> int | None:
     """The most bytes that the device arrays of this process took since `restart`; None without a device."""
-    meter = _meter()
-    return None if meter is None else meter.peak()
+    return None if (meter := _meter()) is None else meter.peak()
 
 
 def restart() -> None:
     """Reset the device peak to the memory that is allocated now."""
-    meter = _meter()
-    if meter is not None:
+    if (meter := _meter()) is not None:
         meter.restart()
 
 
 def release() -> None:
     """Free the memory of deleted device arrays, of which numba keeps some."""
-    meter = _meter()
-    if meter is not None:
+    if (meter := _meter()) is not None:
         meter.release()
 
 

@@ -361,8 +361,8 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     `flags` are fields of `Experiment`; None and empty tuples mean that a flag was not given. Datasets or sets replace
     both. Raises InputError when there is nothing to run, or naming a flag that is wrong or that no implementation has.
     """
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()}
-    given = {name: value for name, value in given.items() if value is not None and value != []}
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()
+             if value not in (None, (), [])}  # fmt: skip
     if "datasets" in given or "sets" in given:
         given = {"datasets": [], "sets": [], **given}
     elif config is None:
@@ -375,13 +375,13 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
     return base.model_copy(update={"experiment": blocks})
 
 
-def _require_used(name: str, blocks: list[Experiment], said: str, path: Path | None = None) -> None:
-    """Raise InputError when a flag or key (`said` in messages) changes nothing in any block, since the times would be
+def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | None = None) -> None:
+    """Raise InputError when a flag or key (`label` in messages) changes nothing in any block, since the times would be
     misunderstood."""
     problems = {block.problem: problem(block.problem) for block in blocks}
+    remedy = f"leave {label.rpartition('key ')[2]} out"
     if name == "count" and not any(solved.counted for solved in problems.values()):
-        what = f"{' and '.join(problems)} takes the whole graph"
-        raise InputError(f"{said}: {what}", path=path, remedy=f"leave {_short(said)} out")
+        raise InputError(f"{label}: {' and '.join(problems)} takes the whole graph", path=path, remedy=remedy)
     if name not in AXES:
         return
     chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
@@ -396,12 +396,7 @@ def _require_used(name: str, blocks: list[Experiment], said: str, path: Path | N
     fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
     what = f"{who} always has {' or '.join(fixed)}" if fixed and len(named) == 1 else f"it changes nothing for {who}"
     others = f", or take {', '.join(ours)}" if ours else ""
-    raise InputError(f"{said}: {what}", path=path, remedy=f"leave {_short(said)} out{others}")
-
-
-def _short(said: str) -> str:
-    """The flag or key in the name that messages use for it."""
-    return said.rpartition("key ")[2]
+    raise InputError(f"{label}: {what}", path=path, remedy=remedy + others)
 
 
 def _replaced(block: Experiment, given: dict) -> dict:

@@ -172,7 +172,7 @@ def _serve(handle: int) -> None:
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
     children: set[int] = set()
-    try:
+    with suppress(EOFError, OSError):
         opening: _Opening = connection.recv()
         outcome = guarded(lambda: _open(opening))
         graph, given, read_ms = outcome.value or (None, None, None)
@@ -194,8 +194,6 @@ def _serve(handle: int) -> None:
                 _, status, usage = os.wait4(question, 0)
                 children.discard(question)
                 connection.send((status, usage.ru_maxrss * 1024))
-    except (EOFError, OSError):
-        pass
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     os._exit(0)
@@ -233,7 +231,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     guarded(lambda: passes.prime(cell))  # an error here occurs again in the first pass, which reports it
     data, asked = given[cell.queries.name]
     edges = None
-    try:
+    with suppress(EOFError, OSError):
         while True:
             what = connection.recv()
             if what == "attempt":
@@ -246,6 +244,4 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
                 outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
             peaks.release()
             connection.send(outcome)
-    except (EOFError, OSError):
-        pass
     os._exit(0)

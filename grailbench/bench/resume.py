@@ -57,7 +57,7 @@ def require_same(folder: Path, plan: Plan) -> bool:
         pairs = [(getattr(old[key], name), getattr(new[key], name)) for key in old.keys() & new.keys()]
         if name == "trials":
             pairs = [(was, asked) for was, asked in pairs if asked < was]
-        found += [_said(name, was, asked) for was, asked in pairs if was != asked]
+        found += [_difference(name, was, asked) for was, asked in pairs if was != asked]
     if old.keys() != new.keys() and not found:
         both = len(old.keys() & new.keys())
         found = [f"cells: {len(old):,} in the run, {len(new):,} asked, {both:,} in both"]
@@ -76,15 +76,15 @@ def _by_identity(plan: Plan) -> Mapping[tuple, Cell]:
 def _differences(before: Config, now: Config) -> list[str]:
     """The differences between two configs, block by block, in words."""
     if len(before.experiment) != len(now.experiment):
-        return [_said("experiments", len(before.experiment), len(now.experiment))]
+        return [_difference("experiments", len(before.experiment), len(now.experiment))]
     found = []
     for old, new in zip(before.experiment, now.experiment, strict=True):
         was, asked = old.model_dump(exclude={"trials"}), new.model_dump(exclude={"trials"})
-        found += [_said(name, was[name], asked[name]) for name in was if was[name] != asked[name]]
+        found += [_difference(name, was[name], asked[name]) for name in was if was[name] != asked[name]]
     return found
 
 
-def _said(name: str, was, asked) -> str:
+def _difference(name: str, was, asked) -> str:
     return f"{flag_name(name).removeprefix('--')}: {_in_words(was)} in the run, {_in_words(asked)} asked"
 
 

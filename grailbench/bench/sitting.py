@@ -34,19 +34,12 @@ class Watcher(Protocol):
     """Is called with the progress of a run, but never while a phase is timed."""
 
     def note(self, text: str) -> None: ...
-
     def began(self, folder: Path, plan: Plan, steps: int) -> None: ...
-
     def opened(self, graph: Input, cells: int) -> None: ...
-
     def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None: ...
-
     def timed(self, graph: Input) -> None: ...
-
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None: ...
-
     def trouble(self, cell: Cell, status: str, reason: str) -> None: ...
-
     def rows(self, rows: list[dict]) -> None: ...
 
 
@@ -118,15 +111,16 @@ class Sitting:
         specs = {task.cell.queries.name: task.cell.queries for task in own}
         workloads = {name: (spec, checkers[name].asked) for name, spec in specs.items()}
         outcome = guarded(lambda: GraphProcess(own[0].cell.problem, graph.name, graph.sha256, classes, workloads))
-        for task in own if outcome.status != "ok" else ():
-            self._give_up(task, outcome, graph)
+        if outcome.status != "ok":
+            self._give_up_all(own, outcome, graph)
+            yield
+            return
         try:
-            for task in own if outcome.status == "ok" else ():
+            for task in own:
                 task.process = outcome.value.begin(task.cell)
             yield
         finally:
-            if outcome.status == "ok":
-                outcome.value.close()
+            outcome.value.close()
 
     def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
         """The cells that still need passes."""
@@ -160,20 +154,19 @@ class Sitting:
                 checkers[spec.name] = outcome.value
             elif spec.kind == "file":
                 raise InputError(f"on {graph.name}: {outcome.reason}")
-            for task in tasks if outcome.status != "ok" else ():
-                if task.cell.queries == spec:
-                    self._give_up(task, outcome, graph)
+            else:
+                self._give_up_all([task for task in tasks if task.cell.queries == spec], outcome, graph)
         return checkers, [task for task in tasks if not task.over]
 
     def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
         """Make and judge one pass of each cell. Cells with wrong labels, wrong answers or other answers than the rest
         are not timed."""
-        ahead = self._attempts_at_once(graph, checkers, tasks)
+        ahead = self._attempts_at_once(checkers, tasks)
         for task in tasks:
             if task.over:
                 continue
             self.watcher.step(task.cell, "verifying", 0)
-            outcome = ahead[task.key].result() if task.key in ahead else self._attempt(task, graph, checkers)
+            outcome = ahead[task.key].result() if task.key in ahead else self._attempt(task, checkers)
             self.watcher.step(task.cell, "verified")
             if outcome.status == "ok":
                 checker, attempt = checkers[task.cell.queries.name], outcome.value
@@ -196,8 +189,8 @@ class Sitting:
         if not asking:
             return None
         outcome = guarded(lambda: graph.raw)
-        for task in asking if outcome.status != "ok" else ():
-            self._give_up(task, outcome, graph)
+        if outcome.status != "ok":
+            self._give_up_all(asking, outcome, graph)
         return outcome.value
 
     def _warm_up(self, graph, checkers, tasks: list[Task], edges: Graph | None) -> None:
@@ -210,7 +203,7 @@ class Sitting:
                 if task.over or turn >= task.cell.warmup:
                     continue
                 self.watcher.step(task.cell, "warming up", 0)
-                outcome = self._measure(task, graph, checkers, edges)
+                outcome = self._measure(task, checkers, edges)
                 self.watcher.step(task.cell, "warming up")
                 if outcome.status != "ok":
                     self._give_up(task, outcome, graph)
@@ -224,7 +217,7 @@ class Sitting:
             for task in (turn[place] for place in order):
                 doing = f"trial {trial + 1} of {task.cell.trials}"
                 self.watcher.step(task.cell, doing, 0)
-                outcome = self._measure(task, graph, checkers, edges)
+                outcome = self._measure(task, checkers, edges)
                 self.watcher.step(task.cell, doing)
                 if outcome.status != "ok":
                     self._give_up(task, outcome, graph)
@@ -235,7 +228,7 @@ class Sitting:
                     checker = checkers[task.cell.queries.name]
                     self._append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
 
-    def _attempts_at_once(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
+    def _attempts_at_once(self, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU
         one after another. Returns them by key; empty where there is nothing to run in parallel."""
         own = [task for task in tasks if task.process is not None and not task.over]
@@ -245,16 +238,16 @@ class Sitting:
         for gpu, jobs in ((True, 1), (False, self.checks.jobs)):
             pool = ThreadPoolExecutor(jobs, thread_name_prefix="grailbench-verify")
             chosen = [task for task in own if on_gpu(task.cell) == gpu]
-            ahead |= {task.key: pool.submit(self._attempt, task, graph, checkers) for task in chosen}
+            ahead |= {task.key: pool.submit(self._attempt, task, checkers) for task in chosen}
             pool.shutdown(wait=False)
         return ahead
 
-    def _attempt(self, task: Task, graph: Input, checkers: dict[str, Workload]) -> Outcome:
+    def _attempt(self, task: Task, checkers: dict[str, Workload]) -> Outcome:
         """Make the pass that is verified, in this process or that of the cell. The value is a `contract.Attempt`."""
         name = task.cell.queries.name
         return self._pass(task, "attempt", lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked))
 
-    def _measure(self, task: Task, graph: Input, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
+    def _measure(self, task: Task, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
         """Make a timed pass, in this process or that of the cell. The value is a `passes.Measured`."""
         name = task.cell.queries.name
         return self._pass(
@@ -287,6 +280,10 @@ class Sitting:
         self._append([row])
         if graph is not None:
             self.watcher.trouble(task.cell, outcome.status, reason)
+
+    def _give_up_all(self, tasks: list[Task], outcome: Outcome, graph: Input) -> None:
+        for task in tasks:
+            self._give_up(task, outcome, graph)
 
     def _append(self, rows: list[dict]) -> None:
         if self.writer is not None:

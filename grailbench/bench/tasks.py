@@ -50,6 +50,7 @@ def on_gpu(cell: Cell) -> bool:
 
 
 def steps(cell: Cell) -> int:
+    """The number of passes of a cell: the verified one, those of the warm-up, and the trials."""
     return 1 + cell.warmup + cell.trials
 
 

@@ -53,8 +53,8 @@ class Writer:
                 raise
             if written < len(text):
                 os.ftruncate(self._file, size)
-                said = f"only {written} of {len(text)} bytes could be written"
-                raise OSError(errno.ENOSPC, said, str(self.path))
+                message = f"only {written} of {len(text)} bytes could be written"
+                raise OSError(errno.ENOSPC, message, str(self.path))
             if monotonic() - self._synced > FSYNC_SECONDS:
                 os.fsync(self._file)
                 self._synced = monotonic()

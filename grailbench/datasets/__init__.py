@@ -1,1 +1,1 @@
-"""Names to files, checked."""
+"""Datasets: finding, fetching, checking and opening graphs by name."""

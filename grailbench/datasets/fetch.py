@@ -330,14 +330,6 @@ def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:
 
 
 def _result(found: Held, status: str, reasons: Iterable[str] = ()) -> FetchResult:
-    return FetchResult(
-        found.dataset,
-        status,
-        found.path,
-        found.note.get("source"),
-        found.sha256,
-        found.note.get("archive_sha256"),
-        found.verified,
-        found.checked,
-        tuple(reasons),
-    )
+    source, archive = found.note.get("source"), found.note.get("archive_sha256")
+    return FetchResult(found.dataset, status, found.path, source, found.sha256, archive, found.verified, found.checked,
+                       tuple(reasons))  # fmt: skip

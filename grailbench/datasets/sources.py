@@ -62,8 +62,7 @@ class Hosts:
     read: float = 10.0
     grace: float = 60.0
     total: float = 3600.0
-    _dead: dict[str, str] = field(default_factory=dict)
-    _alive: set[str] = field(default_factory=set)
+    _faults: dict[str, str | None] = field(default_factory=dict)  # why a host cannot be reached, None if it can
     _locks: dict[str, threading.Lock] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -77,19 +76,15 @@ class Hosts:
         with self._guard:
             lock = self._locks.setdefault(host, threading.Lock())
         with lock:
-            if host not in self._dead and host not in self._alive:
-                reason = _try_connection(*_address(url), self.connect)
-                if reason is None:
-                    self._alive.add(host)
-                else:
-                    self._dead[host] = reason
-        if host in self._dead:
-            raise SourceFailed(f"{host} is out of reach: {self._dead[host]}")
+            if host not in self._faults:
+                self._faults[host] = _try_connection(*_address(url), self.connect)
+        if (reason := self._faults[host]) is not None:
+            raise SourceFailed(f"{host} is out of reach: {reason}")
 
     def mark_dead(self, url: str, reason: str) -> SourceFailed:
         """Remember that the host of `url` cannot be used. Returns the error to raise."""
         host = urlsplit(url).hostname or ""
-        self._dead[host] = reason
+        self._faults[host] = reason
         return SourceFailed(f"{host} is out of reach: {reason}")
 
 

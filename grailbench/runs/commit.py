@@ -37,7 +37,7 @@ def commit_state() -> tuple[str | None, bool | None]:
     stamp = _stamp(root)
     if stamp is not None and not _changed(root, stamp["blobs"]):
         return stamp["commit"], False
-    if (commit := _git(root, "rev-parse", "HEAD")) is not None:
+    if (commit := git(root, "rev-parse", "HEAD")) is not None:
         status = _changes(root)
         return commit, None if status is None else bool(status)
     return (None, None) if stamp is None else (stamp["commit"], True)
@@ -49,17 +49,18 @@ def write_stamp() -> Path:
     Raises InputError outside a checkout, and if files differ from the commit.
     """
     root = paths.checkout()
-    listed = None if root is None else _git(root, "ls-tree", "-r", "HEAD")
+    listed = None if root is None else git(root, "ls-tree", "-r", "HEAD")
     if listed is None:
         raise InputError("this is no git checkout, so it has no commit to name")
     if _changes(root) != "":
         raise InputError("files here differ from the commit", path=root, remedy="commit them first")
     blobs = {}
     for line in listed.splitlines():
-        (_, kind, blob), path = line.partition("\t")[0].split(), line.partition("\t")[2]
+        details, _, path = line.partition("\t")
+        _, kind, blob = details.split()
         if kind == "blob" and PurePosixPath(path).parts[0] != _RESULTS:
             blobs[path] = blob
-    write_json(root / STAMP, {"commit": _git(root, "rev-parse", "HEAD"), "blobs": blobs})
+    write_json(root / STAMP, {"commit": git(root, "rev-parse", "HEAD"), "blobs": blobs})
     return root / STAMP
 
 
@@ -98,8 +99,9 @@ def _changed(root: Path, blobs: dict[str, str]) -> bool:
 
 def _changes(root: Path) -> str | None:
     """What git reports as changed, outside `results`; None without git."""
-    return _git(root, "status", "--porcelain", "--", ".", f":(exclude){_RESULTS}")
+    return git(root, "status", "--porcelain", "--", ".", f":(exclude){_RESULTS}")
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def git(root: Path, *arguments: str) -> str | None:
+    """The output of git in the folder `root`, stripped; None when it fails."""
     return output(["git", "-C", str(root), *arguments], _COMMAND_SECONDS)

@@ -34,12 +34,12 @@ STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory"
 SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
-_SURE = ("dataset", "impl", "key", "status")  # never None
+_REQUIRED = ("dataset", "impl", "key", "status")  # never None
 _NUMBERS = ("ms", "rate", "read_ms")
-_WHOLE = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
-          "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
+_INTEGERS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
+             "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
 #: phases that all trials of a cell have if one of them has it
-_ALWAYS = ("label", "prepare", "ready")
+_CONSTANT_PHASES = ("label", "prepare", "ready")
 #: fields with equal values in all rows of a key that have them
 _SHARED = ("checksum", "positives", "queries", "graph_sha256", "vertices", "edges")
 _AGAIN = "take the rows of its trial out of the file, and --resume measures it again"
@@ -110,9 +110,9 @@ def parse(line: bytes) -> tuple[dict, bool]:
     for name in (*_CELL, "status", "key", "phase"):
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
-    for name, fits in _FITS.items():
+    for name, check in _CHECKS.items():
         value = row.get(name)
-        if not (fits(value) if value is not None else name not in _SURE):
+        if not (check(value) if value is not None else name not in _REQUIRED):
             raise ValueError(f"field {name!r} cannot be {_shown(value)}")
     if row["phase"] is not None and None in (row.get("trial"), row.get("ms")):
         raise ValueError(f"phase {row['phase']!r} without a trial or a time")
@@ -123,20 +123,12 @@ def _text(value) -> bool:
     return isinstance(value, str)
 
 
-def _status(value) -> bool:
-    return isinstance(value, str) and value in STATUSES and value != "incomplete"
-
-
-def _whole(value) -> bool:
+def _integer(value) -> bool:
     return type(value) is int and 0 <= value < 2**63
 
 
-def _positive(value) -> bool:
+def _not_negative(value) -> bool:
     return _number(value) and value >= 0
-
-
-def _counters(value) -> bool:
-    return isinstance(value, dict) and all(map(_number, value.values()))
 
 
 def _number(value) -> bool:
@@ -148,10 +140,11 @@ def _shown(value) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-_OTHERS = {"status": _status, "counters": _counters}
 #: a check of the value of each field
-_FITS = {
-    name: _whole if name in _WHOLE else _positive if name in _NUMBERS else _OTHERS.get(name, _text) for name in FIELDS
+_CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | dict.fromkeys(_NUMBERS, _not_negative)
+_CHECKS |= {
+    "status": lambda value: value in STATUSES and value != "incomplete",
+    "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
 }
 
 
@@ -181,7 +174,7 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
 def _agree(rows: list[dict], path) -> None:
     """Raise InputError naming a line that contradicts an earlier line of the same key."""
     first: dict[str, tuple[int, tuple]] = {}  # by key: the line of its first row, and the cell
-    said: dict[tuple, int] = {}  # the line where a value of a key, or a measurement, first appears
+    seen: dict[tuple, int] = {}  # the line where a value of a key, or a measurement, first appears
     phases: dict[str, tuple[set, int]] = {}  # by key: the phases of its first trial, and the last line of that trial
     trial: list[dict] = []  # the rows of the current trial
 
@@ -199,24 +192,24 @@ def _agree(rows: list[dict], path) -> None:
         counted = ("counters",) if problem_of(row).exact else ()
         for name in (*_SHARED, *counted):
             if row.get(name) is not None and row["status"] == "ok":
-                at = said.setdefault((key, name), number)
+                at = seen.setdefault((key, name), number)
                 if rows[at - 1][name] != row[name]:
                     raise fault(number, f"{name} {_shown(row[name])}", at)
         if trial and (trial[0]["key"], trial[0]["trial"]) != (key, row["trial"]):
             raise fault(number - 1, f"trial {trial[0]['trial']} has no end")
         if row["phase"] is None:
             once = (key, row.get("at"), row["status"], row.get("reason"))
-            if row.get("at") is not None and said.setdefault(once, number) != number:
-                raise fault(number, "the same row again", said[once])
+            if row.get("at") is not None and seen.setdefault(once, number) != number:
+                raise fault(number, "the same row again", seen[once])
             continue
         if row.get("planned") is not None and row["trial"] >= row["planned"]:
             raise fault(number, f"trial {row['trial']} of {row['planned']}, counted from 0")
         once = (key, row["trial"], row["under"], row["phase"])
-        if (at := said.setdefault(once, number)) != number:
+        if (at := seen.setdefault(once, number)) != number:
             raise fault(number, f"trial {row['trial']} has phase {row['phase']!r} again", at)
         trial.append(row)
         if ends_trial(row):
-            top = {each["phase"] for each in trial if not each["under"]} & set(_ALWAYS)
+            top = {each["phase"] for each in trial if not each["under"]} & set(_CONSTANT_PHASES)
             expected, at = phases.setdefault(key, (top, number))
             if top != expected:
                 raise fault(number, f"trial {row['trial']} has other phases", at)
