@@ -62,7 +62,7 @@ def test_every_edge_read_is_kept_or_counted(graph):
 def test_edges_grouped_by_source_give_what_scattered_ones_do(threads, graph):
     vertices, edges = graph
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SHARE", 10)
+        patch.setattr(module, "_EDGES_PER_THREAD", 10)
         patch.setattr(module, "_LARGE", 0)
         patch.setattr(module, "_LONG", 5)  # so that some rows are long
         sources, targets = np.array(sorted(edges, key=lambda e: (e[0], e[1] % 7, -e[1])), int).reshape(-1, 2).T

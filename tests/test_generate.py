@@ -287,7 +287,7 @@ def test_a_seed_out_of_range_is_refused():
 def test_a_stored_look_alike_opens_by_its_name_and_says_what_made_it():
     from grailbench.datasets.library import open_graph
 
-    path = generate.stored("amaze-like", seed=4)
+    path, _ = generate.made("amaze-like", seed=4)
     graph, meta = load_graph(path)
     opened = open_graph("amaze-like-seed4")
     assert meta["spec"] == {"like": "amaze-like", "seed": 4, "generator": generate.GENERATOR}

@@ -1,8 +1,8 @@
-"""From a graph as read to the DAG an index is built on.
+"""Condenses a graph into the DAG that indexes are built from.
 
-One pass of Kahn's algorithm finds whether the graph is acyclic already and gives its levels; only when it leaves
-vertices over are strong components (scipy) needed. Duplicate edges and self-loops are dropped, and a super-root is
-linked to every root, as the thesis does (section 2.4.1).
+Kahn's algorithm gives the levels and shows whether the graph is acyclic; strong components (scipy) are computed only
+if it is not. Duplicate edges and self-loops are dropped, and a super-root with an edge to every root is added, as in
+the thesis (section 2.4.1).
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from numba import njit
 
 from grailbench.graph.csr import VERTEX, Dag, Graph
 
-_SHARE = 1 << 20  #: edges that are worth a thread
-_LARGE = 1 << 20  #: edges from which sorting each row costs less than bucketing all: the buckets leave the cache
-_LONG = 4096  #: entries of a row that numpy sorts: numba's quicksort is quadratic on some
+_EDGES_PER_THREAD = 1 << 20  #: at least this many edges justify one more thread
+_LARGE = 1 << 20  #: from this many edges, sorting each row is faster than a bucket sort, which exceeds the cache
+_LONG = 4096  #: longer rows are sorted by numpy, because numba's quicksort is quadratic on some inputs
 
 
 def condense(graph: Graph, threads: int = 1) -> Dag:
-    """Condense a graph. The parents' CSR is made when first asked for.
+    """Condenses a graph; see `Dag` for the result, whose CSR of parents is not computed yet.
 
-    Component ids ascend with their least original vertex; an acyclic graph keeps its ids. The super-root is last.
-    `threads` sort rows where the edges come grouped by source.
+    `threads` is used only to sort the rows of large graphs whose edges are grouped by source.
     """
     component = np.arange(graph.vertices, dtype=VERTEX)
     covered, loops, *arrays = _rooted_dag(graph.vertices, graph.sources, graph.targets, threads)
@@ -37,7 +36,7 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
 
 
 def _strong_components(n: int, sources: np.ndarray, targets: np.ndarray) -> tuple[int, np.ndarray]:
-    """Number of strong components and int32[n] of their ids, numbered by least vertex."""
+    """The number of strong components, and the component of each vertex (int32[n]), numbered by least vertex."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -61,16 +60,16 @@ def _renumber_by_first(found, components):
 
 
 def load_kernels() -> None:
-    """Have every kernel compiled or loaded, and scipy: whatever path a graph takes, none is met for the first time."""
+    """Compiles or loads every kernel of this module and scipy, so that no later measurement includes that time."""
     ends = np.array([0, 0, 0, 1, 1], VERTEX), np.array([2, 1, 1, 2, 0], VERTEX)
     condense(Graph(3, *ends))
     _sorted_rows(3, *ends, large=0)
 
 
 def _sorted_rows(n, sources, targets, threads=1, large=_LARGE):
-    """CSR (int64[n + 1], int32[k]) of the edges, rows strictly ascending, duplicates and self-loops dropped.
+    """The CSR (int64[n + 1], int32[k]) of the edges with strictly ascending rows, and the number of self-loops.
 
-    The third result is the number of self-loops.
+    Duplicates and self-loops are dropped.
     """
     offsets, loops, in_order, grouped = _counted(n, sources, targets)
     if in_order and loops == 0:
@@ -80,7 +79,7 @@ def _sorted_rows(n, sources, targets, threads=1, large=_LARGE):
     rows, kept = targets.copy(), np.empty(n, np.int64)
     for u in np.flatnonzero(np.diff(offsets) > _LONG):
         rows[offsets[u] : offsets[u + 1]].sort()
-    shares = min(threads, 1 + rows.shape[0] // _SHARE)
+    shares = min(threads, 1 + rows.shape[0] // _EDGES_PER_THREAD)
     if shares == 1:
         _sort_rows(offsets, rows, kept, _LONG, 0, n)
     else:
@@ -94,7 +93,8 @@ def _sorted_rows(n, sources, targets, threads=1, large=_LARGE):
 
 @njit(cache=True)
 def _counted(n, sources, targets):
-    """Row offsets int64[n + 1]; self-loops; whether edges strictly ascend; whether their sources do not descend."""
+    """Returns row offsets (int64[n + 1]), the number of self-loops, and whether the edges strictly ascend by source
+    and target, and whether they are grouped by ascending source."""
     offsets = np.zeros(n + 1, np.int64)
     loops = 0
     in_order = grouped = True
@@ -113,8 +113,10 @@ def _counted(n, sources, targets):
 
 @njit(cache=True, nogil=True)
 def _sort_rows(offsets, rows, kept, long, lo, hi):
-    """Sort rows lo to hi, but for those longer than `long`, which are sorted; move what is to stay, no duplicate and no
-    self-loop, to each row's beginning and count it in kept int64[n]."""
+    """Sorts the rows lo to hi - 1 and moves what remains without duplicates and self-loops to the start of each row.
+
+    Rows longer than `long` must be sorted already. kept: int64[n], set to the number of remaining edges of each row.
+    """
     for u in range(lo, hi):
         first, last = offsets[u], offsets[u + 1]
         if 1 < last - first <= long:
@@ -143,8 +145,8 @@ def _closed_up(offsets, rows, kept):
 
 @njit(cache=True)
 def _sort_and_drop(n, sources, targets, offsets):
-    # Bucket by target, then deal the buckets out by source: rows come out ascending in O(n + m),
-    # and a duplicate lands right behind its twin.
+    # Two bucket sorts, by target and then by source, give ascending rows in O(n + m), with duplicates next to each
+    # other.
     m = sources.shape[0]
     at = np.zeros(n + 1, np.int64)
     for k in range(m):
@@ -178,10 +180,10 @@ def _sort_and_drop(n, sources, targets, offsets):
 
 
 def _rooted_dag(n, sources, targets, threads):
-    """Rows, super-root and levels.
+    """Builds the CSR with the super-root, and the levels.
 
-    Returns (covered, self-loops, offsets int64[n + 2], children int32[m'], levels int32[n + 1], order int32[n + 1]);
-    with `covered` False the graph has a cycle and the rest means nothing.
+    Returns (covered, self-loops, offsets int64[n + 2], children int32[m'], levels int32[n + 1], order int32[n + 1]).
+    If `covered` is False, the graph has a cycle and the arrays are meaningless.
     """
     offsets, rows, loops = _sorted_rows(n, sources, targets, threads)
     covered, *arrays = _rooted(n, offsets, rows)
@@ -211,7 +213,8 @@ def _rooted(n, inner_offsets, inner):
     children = np.empty(m + roots, np.int32)
     children[:m] = inner
     children[m:] = order[1:found]
-    # A first-in first-out Kahn pops vertices by longest-path level: the parent seen last is the deepest.
+    # With a first-in first-out queue, Kahn's algorithm removes vertices by longest-path level, so the last parent of a
+    # vertex that is removed is its deepest one.
     at = 1
     while at < found:
         u = order[at]

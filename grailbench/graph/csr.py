@@ -1,4 +1,4 @@
-"""The two shapes a graph has here: `Graph`, the edges as read, and `Dag`, what every index is built on."""
+"""The two forms of a graph: `Graph`, the edges as read from a file, and `Dag`, from which every index is built."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ MAX_VERTICES = 2**31 - 2  # one id is kept for the super-root
 
 @dataclass(frozen=True)
 class Graph:
-    """A directed graph as a file gives it: cycles, self-loops and duplicate edges included.
+    """A directed graph as a file gives it; it may have cycles, self-loops and duplicate edges.
 
-    `sources` and `targets` are int32[m], contiguous, ids in [0, vertices). Made through `Graph.from_edges`,
-    which checks; a reader that has checked already may construct it directly. `weights` are int32[m], an edge each,
-    as `grailbench.graph.weights` has them, or None.
+    `sources` and `targets` are contiguous int32[m] with ids in [0, vertices). `weights` is int32[m], one positive
+    weight an edge (see `grailbench.graph.weights`), or None. The constructor checks nothing; `Graph.from_edges` does.
     """
 
     vertices: int
@@ -31,15 +30,15 @@ class Graph:
 
     @property
     def edges(self) -> int:
-        """Number of edges as read, duplicates counted."""
+        """Number of edges as read, including duplicates."""
         return int(self.sources.shape[0])
 
     @classmethod
     def from_edges(cls, vertices: int, sources, targets, weights: np.ndarray | None = None) -> Graph:
-        """Check and convert edge arrays (any integer dtype, equal length); `weights` int32[m] or None.
+        """Checks edge arrays (any integer dtype, equal lengths; `weights` may be None) and makes a graph of them.
 
-        Raises InputError when a vertex id is out of range, lengths differ, there are too many vertices, or a weight
-        is not positive.
+        Raises InputError if a vertex id is out of range, the lengths differ, there are too many vertices, or a
+        weight is not positive.
         """
         sources, targets = np.asarray(sources), np.asarray(targets)
         if sources.shape != targets.shape or sources.ndim != 1:
@@ -62,21 +61,21 @@ class Graph:
 
 @dataclass(frozen=True)
 class Dag:
-    """A condensed graph: acyclic, no duplicate edges, one super-root linked to every root.
+    """A condensed graph: acyclic, without duplicate edges, with a super-root that has an edge to every root.
 
-    Vertices are components. The component ids follow their least original vertex, so a graph that was acyclic
-    keeps its ids; the super-root is the last vertex, `vertices - 1`. Adjacency rows are ascending.
+    Its vertices are the strong components, numbered in the order of their least original vertex, so an acyclic graph
+    keeps its ids. The super-root is the last vertex, `vertices - 1`. Adjacency rows are ascending.
 
-    offsets, children        int64[n + 1], int32[m]   CSR of children
-    levels                   int32[n]                 longest path from the super-root, which has level 0
-    order                    int32[n]                 vertices in a topological order, ascending by level
-    component                int32[original n]        original vertex to component
-    duplicates               int                      edges dropped as duplicates of one kept
-    loops                    int                      edges dropped because both ends are one component
-    reverse                  int64[n + 1], int32[m]   CSR of parents, or None to have it made when first asked for
+    offsets, children   int64[n + 1], int32[m]   CSR of children
+    levels              int32[n]                 longest path from the super-root, which has level 0
+    order               int32[n]                 a topological order of the vertices, ascending by level
+    component           int32[original n]        the component of each original vertex
+    duplicates          int                      number of duplicate edges that were dropped
+    loops               int                      number of edges dropped because both ends are in one component
+    reverse             int64[n + 1], int32[m]   CSR of parents; if None, it is computed on first use
 
-    The papers print edge counts of graphs whose files hold duplicate edges (kegg: 487) and count them:
-    compare `printed_edges` with print, `edges` with anything that scans the graph.
+    The papers count the duplicate edges that some files hold (kegg: 487): compare `printed_edges` with printed counts,
+    and `edges` with what an algorithm scans.
     """
 
     offsets: np.ndarray
@@ -90,17 +89,17 @@ class Dag:
 
     @property
     def vertices(self) -> int:
-        """Number of vertices, the super-root counted (the thesis's convention)."""
+        """Number of vertices including the super-root, as in the thesis."""
         return int(self.offsets.shape[0] - 1)
 
     @property
     def edges(self) -> int:
-        """Number of edges, those of the super-root counted."""
+        """Number of edges including those of the super-root."""
         return int(self.children.shape[0])
 
     @property
     def printed_edges(self) -> int:
-        """Number of edges as the thesis counts them: those of the super-root, and duplicates, counted."""
+        """Number of edges as the thesis counts them: including those of the super-root and duplicates."""
         return self.edges + self.duplicates
 
     @property
@@ -110,17 +109,17 @@ class Dag:
 
     @property
     def roots(self) -> np.ndarray:
-        """int32[r]: the vertices without parents before the super-root came (its children)."""
+        """int32[r]: the children of the super-root, which have no other parent."""
         return self.children[int(self.offsets[-2]) :]
 
     @property
     def parent_offsets(self) -> np.ndarray:
-        """int64[n + 1]: where the parents of each vertex begin in `parents`."""
+        """int64[n + 1]: where the row of each vertex begins in `parents`."""
         return self._parent_csr[0]
 
     @property
     def parents(self) -> np.ndarray:
-        """int32[m]: the parents of each vertex, ascending."""
+        """int32[m]: the parents of each vertex in ascending order."""
         return self._parent_csr[1]
 
     @cached_property
@@ -129,24 +128,24 @@ class Dag:
 
     @cached_property
     def depth(self) -> int:
-        """Number of levels, that of the super-root counted."""
+        """Number of levels including that of the super-root."""
         return int(self.levels[self.order[-1]]) + 1
 
     def edges_without_super_root(self) -> tuple[np.ndarray, np.ndarray]:
-        """int32[m - r] twice: sources and targets of the edges that do not start at the super-root."""
+        """Sources and targets, each int32[m - r], of the edges that do not start at the super-root."""
         inner = int(self.offsets[-2])
         counts = np.diff(self.offsets[:-1])
         return np.repeat(np.arange(self.vertices - 1, dtype=VERTEX), counts), self.children[:inner]
 
 
 def rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """int64[n + 1], int32[m]: the CSR of a raw graph, rows ascending, duplicates and self-loops kept."""
+    """The CSR of a raw graph (int64[n + 1], int32[m]) with ascending rows; duplicates and self-loops are kept."""
     offsets, sources = _bucketed(graph.vertices, graph.targets, graph.sources)
     return transpose(offsets, sources)
 
 
 def weighted_rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int64[n + 1], int32[m], int32[m]: as `rows_of`, and the weight of each edge; of duplicates the lightest first."""
+    """The same CSR and the weight of each edge, int32[m]; the lightest of several duplicates comes first."""
     places = np.arange(graph.edges, dtype=np.int64)
     _, by_target = _bucketed(graph.vertices, graph.targets, places)
     offsets, order = _bucketed(graph.vertices, graph.sources[by_target], by_target)
@@ -157,7 +156,7 @@ def weighted_rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @njit(cache=True)
 def _lightest_first(offsets, targets, weights):
-    """Sort the weights (int32[m]) of duplicates within the rows (int64[n + 1], int32[m])."""
+    """Sorts the weights (int32[m]) of duplicate edges within the rows (int64[n + 1], int32[m])."""
     for u in range(offsets.shape[0] - 1):
         first = offsets[u]
         while first < offsets[u + 1]:
@@ -171,7 +170,7 @@ def _lightest_first(offsets, targets, weights):
 
 @njit(cache=True)
 def _bucketed(n, keys, values):
-    """The values (any[m]) by key (int32[m]) as a CSR: int64[n + 1], any[m]; each row in the order they came."""
+    """Groups values (any[m]) by key (int32[m]) as a CSR (int64[n + 1], any[m]); rows keep the order of the values."""
     offsets = np.zeros(n + 1, np.int64)
     for k in range(keys.shape[0]):
         offsets[keys[k] + 1] += 1
@@ -186,7 +185,7 @@ def _bucketed(n, keys, values):
 
 @njit(cache=True)
 def transpose(offsets, targets):
-    """The reverse of a CSR. offsets: int64[n + 1], targets: int32[m]. Returns the same shapes, rows ascending."""
+    """Reverses a CSR (offsets int64[n + 1], targets int32[m]). Returns the same shapes with ascending rows."""
     n, m = offsets.shape[0] - 1, targets.shape[0]
     at = np.zeros(n + 1, np.int64)
     for k in range(m):

@@ -1,8 +1,8 @@
-"""splitmix64 as a counter-based generator: every random number here is a pure function of (seed, stream, counter).
+"""splitmix64 as a counter-based generator: every random number is a pure function of (seed, stream, counter).
 
-Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014, figure 17. Order of
-evaluation and number of threads cannot change a value. numba widens mixed signed and unsigned arithmetic to
-float64, so every constant and argument of the hash is uint64.
+Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014, figure 17. The values do
+not depend on the order of evaluation or the number of threads. All constants and arguments are uint64, because numba
+converts mixed signed and unsigned arithmetic to float64.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def mix64(x):
 
 @njit(cache=True, inline="always")
 def draw(key, counter):
-    """Number `counter` (an integer from 0) of the stream `key` (uint64). Returns uint64."""
+    """The random number with index `counter` (an integer from 0) of the stream `key` (uint64). Returns uint64."""
     return mix64(key + (np.uint64(counter) + _1) * GAMMA)
 
 
 @njit(cache=True, inline="always")
 def below(h, n):
-    """Map a uint64 to [0, n), 0 < n < 2**32, by a 64-bit multiply-high (bias below n / 2**64). Returns int64."""
+    """Maps a uint64 to [0, n), 0 < n < 2**32, by a 64-bit multiply-high (bias below n / 2**64). Returns int64."""
     n = np.uint64(n)
     return np.int64(((h >> _32) * n + (((h & _LOW) * n) >> _32)) >> _32)
 
@@ -50,14 +50,14 @@ def stream(seed: int, number: int) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def shuffle(values, key):
-    """Shuffle an array in place (Fisher-Yates, Durstenfeld's form)."""
+    """Shuffles an array in place (Fisher-Yates in Durstenfeld's form)."""
     for i in range(values.shape[0] - 1, 0, -1):
         j = below(draw(key, i), i + 1)
         values[i], values[j] = values[j], values[i]
 
 
 def permutation(n: int, key: np.uint64) -> np.ndarray:
-    """int32[n]: a uniform permutation of 0..n-1."""
+    """A uniform random permutation of 0..n-1, int32[n]."""
     out = np.arange(n, dtype=np.int32)
     shuffle(out, key)
     return out

@@ -1,8 +1,7 @@
-"""The ids a file gives its vertices, and the vertices 0..n-1 that stand for them inside.
+"""Converts between the vertex ids of a file and the vertices 0..n-1 that are used internally.
 
-Kernels know vertices alone. Whatever a person writes or reads (query files, messages, exported graphs) is in the ids
-of the file; this is the one place that goes from one to the other. A mapping is `Counted` (n ids in a row, from any
-first one) or `Listed` (n different numbers); names would be a third class with the same methods.
+Kernels use vertices only. Everything a user writes or reads (query files, messages, exported graphs) uses the ids of
+the file. A mapping is either `Counted` (n consecutive ids) or `Listed` (n different numbers).
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import numpy as np
 
 from grailbench.errors import InputError
 
-_MOST_DIGITS = 18  # of an id: more may not fit 64 bits
+_MOST_DIGITS = 18  # longer ids may not fit 64 bits
 
 
 class Ids(ABC):
     """A mapping between the ids of a file and the vertices 0..`vertices` - 1.
 
-    digest  '' where every id is its vertex, else hex digits that no other mapping of so many vertices has
+    digest  '' if every id equals its vertex, else hex digits that identify the mapping
     """
 
     vertices: int
@@ -30,34 +29,34 @@ class Ids(ABC):
 
     @abstractmethod
     def label_of(self, vertex: int) -> int | str:
-        """The id in the file of a vertex in range."""
+        """The id of one vertex. The vertex must be in range."""
 
     @abstractmethod
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
-        """[k]: the ids of int[k] vertices in range."""
+        """The ids, [k], of vertices int[k]. The vertices must be in range."""
 
     @abstractmethod
     def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        """int64[k]: the vertices of int64[k] ids; -1 where the file has no such id."""
+        """The vertices, int64[k], of ids int64[k]; -1 where the file has no such id."""
 
     @abstractmethod
     def extent(self) -> str:
-        """Which ids there are: '1..5'."""
+        """The range of the ids, for example '1..5'."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Which ids there are and how they are kept, in a few words."""
+        """The range of the ids, and the vertices they are mapped to, in a few words."""
 
     @abstractmethod
     def stored(self) -> tuple[dict, np.ndarray | None]:
-        """What `from_stored` makes the mapping of again: a description for JSON, and int64[n] if it takes an array."""
+        """What `from_stored` needs to restore the mapping: a description for JSON, and int64[n] or None."""
 
     def is_label(self, text: str) -> bool:
-        """Whether a word may be an id: decimal digits."""
+        """Whether a word can be an id, that is, consists of decimal digits."""
         return text.isdigit() and text.isascii()
 
     def vertex_of(self, label: str) -> int:
-        """The vertex of an id as a person writes it. Raises InputError when it is not one of the file's."""
+        """The vertex of an id given as text. Raises InputError if the file has no such id."""
         vertex = self._place(int(label)) if len(label) <= _MOST_DIGITS and self.is_label(label) else -1
         if vertex < 0:
             raise InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
@@ -65,26 +64,23 @@ class Ids(ABC):
 
     @abstractmethod
     def _place(self, number: int) -> int:
-        """The vertex of one id, -1 for none; query files ask this for every word."""
+        """The vertex of one id, or -1. It is called for every word of a query file, so it has to be fast."""
 
 
 class Counted(Ids):
-    """Ids `first`, `first` + 1, ... of `vertices` vertices."""
+    """The consecutive ids `first`, `first` + 1, ..., `first` + `vertices` - 1."""
 
     def __init__(self, vertices: int, first: int = 0):
         self.vertices, self.first = vertices, first
         self.digest = f"from-{first}" if first else ""
 
     def label_of(self, vertex: int) -> int:
-        """The vertex plus the first id."""
         return int(vertex) + self.first
 
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The vertices plus the first id."""
         return vertices.astype(np.int64) + self.first
 
     def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        """The ids less the first one."""
         found = labels.astype(np.int64) - self.first
         found[(found < 0) | (found >= self.vertices)] = -1
         return found
@@ -93,11 +89,11 @@ class Counted(Ids):
         return number - self.first if self.first <= number < self.first + self.vertices else -1
 
     def extent(self) -> str:
-        """'1..5'."""
+        """For example '1..5'."""
         return f"{self.first}..{self.first + self.vertices - 1}" if self.vertices else "no vertices"
 
     def describe(self) -> str:
-        """'1 to 5, as in the file (inside 0 to 4)'."""
+        """For example '1 to 5, as in the file (inside 0 to 4)'."""
         if self.vertices == 0:
             return "none"
         last = self.vertices - 1
@@ -105,12 +101,11 @@ class Counted(Ids):
         return f"{self.first} to {self.first + last}, as in the file{inside}"
 
     def stored(self) -> tuple[dict, np.ndarray | None]:
-        """Kind and first id."""
         return {"kind": "counted", "first": self.first}, None
 
 
 class Listed(Ids):
-    """Any different numbers: `labels` int64[n], that of each vertex."""
+    """Arbitrary different ids; `labels` (int64[n]) holds that of each vertex."""
 
     def __init__(self, labels: np.ndarray):
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
@@ -118,24 +113,21 @@ class Listed(Ids):
 
     @cached_property
     def digest(self) -> str:
-        """16 hex digits of the ids' sha256."""
+        """The first 16 hex digits of the sha256 of the ids."""
         return hashlib.sha256(self.labels.astype("<i8", copy=False)).hexdigest()[:16]
 
     @cached_property
     def _order(self) -> np.ndarray | None:
-        """int64[n]: vertices by ascending id; None where that is their own order."""
+        """The vertices by ascending id, int64[n]; None if the ids ascend already."""
         return None if (self.labels[1:] > self.labels[:-1]).all() else np.argsort(self.labels, kind="stable")
 
     def label_of(self, vertex: int) -> int:
-        """The id in the list."""
         return int(self.labels[vertex])
 
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The ids in the list."""
         return self.labels[vertices]
 
     def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        """By binary search."""
         labels = labels.astype(np.int64)
         if self.vertices == 0:
             return np.full(labels.shape, -1, np.int64)
@@ -147,7 +139,7 @@ class Listed(Ids):
 
     @cached_property
     def _ascending(self) -> memoryview:
-        """The ids in ascending order, as Python's own numbers."""
+        """The ids in ascending order; a memoryview gives Python integers, which bisect compares fastest."""
         return memoryview(self.labels if self._order is None else self.labels[self._order])
 
     def _place(self, number: int) -> int:
@@ -157,22 +149,21 @@ class Listed(Ids):
         return place if self._order is None else int(self._order[place])
 
     def extent(self) -> str:
-        """'3 ids from 956203 to 6009554'."""
+        """For example '3 ids from 956203 to 6009554'."""
         if self.vertices == 0:
             return "no vertices"
         return f"{self.vertices} ids from {self.labels.min()} to {self.labels.max()}"
 
     def describe(self) -> str:
-        """'3 ids from 956203 to 6009554, as in the file (inside 0 to 2)'."""
+        """For example '3 ids from 956203 to 6009554, as in the file (inside 0 to 2)'."""
         return f"{self.extent()}, as in the file (inside 0 to {self.vertices - 1})" if self.vertices else "none"
 
     def stored(self) -> tuple[dict, np.ndarray | None]:
-        """Kind and list."""
         return {"kind": "listed"}, self.labels
 
 
 def ids_from(labels: np.ndarray) -> Ids:
-    """The mapping of int64[n] different ids, that of each vertex: `Counted` where they are in a row."""
+    """The mapping with these ids (int64[n], all different): `Counted` if they are consecutive, else `Listed`."""
     first = int(labels[0]) if labels.size else 0
     if labels.size == 0 or (labels == np.arange(first, first + labels.size)).all():
         return Counted(int(labels.size), first)
@@ -180,7 +171,7 @@ def ids_from(labels: np.ndarray) -> Ids:
 
 
 def from_stored(vertices: int, said: dict, labels: np.ndarray | None) -> Ids:
-    """The mapping of which `Ids.stored` said this. Raises ValueError when that makes no mapping of `vertices`."""
+    """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping."""
     if said.get("kind") == "counted" and isinstance(said.get("first"), int) and said["first"] >= 0:
         return Counted(vertices, said["first"])
     if said.get("kind") == "listed" and labels is not None:

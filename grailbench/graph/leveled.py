@@ -1,7 +1,7 @@
-"""A DAG renumbered by level: what machines that work level by level read.
+"""A DAG renumbered by level, for algorithms that work level by level.
 
-Vertex x of it is `vertex[x]` of the DAG, at place x of `Dag.order`: levels are contiguous and ascend, the super-root
-is 0. An edge is *deep* when it leads one level down; every vertex but the super-root has one, from a deepest parent.
+Vertex x is `vertex[x]` of the DAG, where `vertex` is `Dag.order`: levels are contiguous and ascend, and the super-root
+is vertex 0. An edge is *deep* if it leads to the next level; every vertex except the super-root has a deep parent.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
 
-_SMALL = 200_000  #: edges below which threads cost more than they give
-_MANY = 6  #: threads from which it pays that each reads all edges, to write what is its own
+_SMALL = 200_000  #: with fewer edges, several threads are slower than one
+_MANY = 6  #: with fewer threads, one thread is faster than several that each read all edges and use only their part
 
 
 class Leveled(NamedTuple):
-    """Edges by source, each row in the order of the DAG's row.
+    """The renumbered graph; edges are ordered by source, and each row has the order of the row in the DAG.
 
-    vertex         int32[n]          the DAG's id of each vertex
-    rank           int32[n]          its inverse
-    level_starts   int32[depth + 1]  where the levels begin
-    starts         int64[n + 1]      rows of `targets`
+    vertex         int32[n]          the id of each vertex in the DAG
+    rank           int32[n]          the inverse of `vertex`
+    level_starts   int32[depth + 1]  the first vertex of each level
+    starts         int64[n + 1]      where the rows of `targets` begin
     sources        int32[m]          the source of each edge
-    targets        int32[m]
-    deep_starts    int64[n + 1]      rows of the deep edges
-    deep_sources   int32[md]
-    deep_targets   int32[md]
+    targets        int32[m]          the target of each edge
+    deep_starts, deep_sources, deep_targets
+                   int64[n + 1], int32[md], int32[md]: the same for the deep edges only
     """
 
     vertex: np.ndarray
@@ -45,9 +44,9 @@ class Leveled(NamedTuple):
     deep_targets: np.ndarray
 
     def parents(self, workers: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: the rows of parents, each ascending, so that the deepest come last.
+        """The CSR of parents (int64[n + 1], int32[m]) with ascending rows, so the deepest parents come last.
 
-        On so many threads, if they are enough to gain by it; None: as `by_level`.
+        `workers` is the number of threads, as in `by_level`; with few of them only one is used.
         """
         n, workers = self.vertex.shape[0], _workers(self.sources.shape[0], workers)
         if workers < _MANY:
@@ -65,7 +64,7 @@ class Leveled(NamedTuple):
 
 
 def by_level(dag: Dag, workers: int | None = None) -> Leveled:
-    """Renumber a DAG by level, on so many threads; None: as many as there are cores, one for a small graph."""
+    """Renumbers a DAG by level with `workers` threads; None stands for all cores, or one thread for a small graph."""
     workers = _workers(dag.edges, workers)
     n, order = dag.vertices, dag.order
     counts = np.bincount(dag.levels, minlength=dag.depth)
@@ -74,7 +73,7 @@ def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     deep_counts = np.empty(n, np.int64)
     sources, targets = np.empty(dag.edges, np.int32), np.empty(dag.edges, np.int32)
     with ThreadPoolExecutor(workers) as threads:
-        share_out = threads.map if workers > 1 else map  # a thread that is never asked for is never started
+        share_out = threads.map if workers > 1 else map  # the pool starts no thread until it is used
         cuts = np.linspace(0, n, workers + 1).astype(np.int64)
         list(share_out(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:]))
         starts = _starts(degrees)
@@ -99,7 +98,7 @@ def _starts(counts: np.ndarray) -> np.ndarray:
 
 
 def _parts(starts: np.ndarray, workers: int) -> np.ndarray:
-    """Where to cut the rows, so that each part has about as many edges."""
+    """The limits of `workers` ranges of rows with about equally many edges."""
     cuts = np.searchsorted(starts, np.linspace(0, starts[-1], workers + 1))
     cuts[0], cuts[-1] = 0, starts.shape[0] - 1
     return cuts
@@ -114,7 +113,7 @@ def _rank(offsets, order, rank, degrees, begin, end):
 
 @njit(cache=True, nogil=True)
 def _renumber(offsets, children, order, rank, level_starts, starts, sources, targets, deep_counts, begin, end):
-    """The only random reads of all: a child's rank, which tells whether it is in the next level too."""
+    """Renumbers the edges of the rows begin to end - 1 and counts the deep ones of each row."""
     level = np.searchsorted(level_starts, begin, "right") - 1
     for x in range(begin, end):
         while x >= level_starts[level + 1]:
@@ -144,13 +143,13 @@ def _keep_deep(starts, targets, level_starts, deep_starts, deep_sources, deep_ta
 
 @njit(cache=True, nogil=True)
 def _end_of_next(level_starts, level):
-    """The first vertex beyond the level after `level`; 0 when there is none."""
+    """The end of the level after `level`; 0 if `level` is the last one."""
     return level_starts[level + 2] if level + 2 < level_starts.shape[0] else 0
 
 
 @njit(cache=True, nogil=True)
 def _count_targets(targets, counts, low, high):
-    """Count the edges to each vertex from `low` on, before `high`: many threads read all edges, each keeps its own."""
+    """Counts the edges to each vertex in [low, high). Every thread reads all edges and counts those of its range."""
     for k in range(targets.shape[0]):
         if low <= targets[k] < high:
             counts[targets[k]] += 1
@@ -158,7 +157,7 @@ def _count_targets(targets, counts, low, high):
 
 @njit(cache=True, nogil=True)
 def _sources_of(sources, targets, at, found, low, high):
-    """List the sources of these vertices' edges; at[v]: where the row of v begins, at the end where it ends."""
+    """Fills the rows of parents of the vertices in [low, high). at[v] is the start of row v and becomes its end."""
     for k in range(targets.shape[0]):
         v = targets[k]
         if low <= v < high:

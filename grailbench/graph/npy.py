@@ -1,4 +1,4 @@
-"""Arrays inside an `.npz`, read so that no damaged header chooses an allocation or raises what nobody expects."""
+"""Reads arrays of an `.npz` safely: a damaged header causes neither a huge allocation nor an unexpected exception."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from typing import IO
 
 import numpy as np
 
-#: what a damaged archive or array can raise while it is read
+#: the exceptions that reading a damaged archive or array can raise
 FAULTS = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, RuntimeError,
     OverflowError, OSError,
 )  # fmt: skip
-_CHUNK = 1 << 20  # bytes read at a time: in the cache when the CRC comes to them
-_LONGEST = 1 << 14  # of a header
-_HEADER = re.compile(  # as numpy and others write it; no dictionary is evaluated
+_CHUNK = 1 << 20  # bytes that are read at a time, so that they are still in the cache when the CRC is computed
+_LONGEST = 1 << 14  # bytes of the longest header that is accepted
+_HEADER = re.compile(  # the header as numpy and others write it, parsed without evaluating Python code
     rb"\s*\{\s*'descr':\s*'([<>|=]?[biufcSU]\d+)',\s*'fortran_order':\s*(True|False),"
     rb"\s*'shape':\s*\(([\d, ]*)\),?\s*\}\s*"
 )
 
 
 def header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, bool]:
-    """Shape and type of the array that a stream is at, and whether its columns come first; the stream is then at its
-    data. Raises ValueError for what is no array of plain numbers or text."""
+    """Reads the header of an array: its shape, its type, and whether it is in Fortran order.
+
+    Raises ValueError if it is not an array of plain numbers or text.
+    """
     version = np.lib.format.read_magic(member)
     length = int.from_bytes(member.read(2 if version == (1, 0) else 4), "little")
     if version not in ((1, 0), (2, 0), (3, 0)) or length > _LONGEST:
@@ -43,22 +45,22 @@ def header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, bool]:
 
 
 def content(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype, columns_first: bool = False) -> np.ndarray:
-    """The array of that shape and type. Raises ValueError unless the stream holds exactly so many bytes more."""
+    """Reads the data of an array. Raises ValueError unless exactly that many bytes are left in the stream."""
     array = np.empty(shape[::-1] if columns_first else shape, dtype)
     into = memoryview(array.reshape(-1).view(np.uint8) if array.size else b"")
     filled = 0
     while filled < len(into) and (got := member.readinto(into[filled : filled + _CHUNK])):
         filled += got
-    if filled < len(into) or member.read(1):  # reaching the end is what makes zipfile compare the CRC
+    if filled < len(into) or member.read(1):  # zipfile checks the CRC only when the end is reached
         raise ValueError("it is not as long as its header says")
     return array.T if columns_first else array
 
 
 class Archive:
-    """The arrays of an open `.npz` by name, none longer than the archive says. `[name]` raises one of `FAULTS`."""
+    """The arrays of an open `.npz` by name. `archive[name]` raises one of `FAULTS` if the array is damaged."""
 
     def __init__(self, archive: zipfile.ZipFile, check: Callable[[str, zipfile.ZipInfo, int], None] | None = None):
-        """`check` is given the name, the entry and the bytes of an array before it is read, and may raise."""
+        """`check(name, entry, bytes)` is called before an array is read, and may raise an exception."""
         self._archive, self._check = archive, check
         self.names = {name.removesuffix(".npy"): name for name in archive.namelist()}
 

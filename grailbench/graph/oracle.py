@@ -1,11 +1,10 @@
-"""What implementations must answer, found by plain means that share no code with them.
+"""Computes the correct answers of reachability queries without any code of the implementations under test.
 
-closure  the whole transitive closure, a bit a pair: graphs of few vertices
-sweep    any graph: `SOURCES` sources at once, a bit each, are pushed from vertex to vertex in topological order. It
-         begins at its first source, ends at its last target, and passes over vertices that none of its sources
-         reaches. Sweeps share nothing that they write, so every core has one at a time.
+closure  computes the whole transitive closure, one bit for each pair, for graphs of few vertices
+sweep    works for any graph: one bit for each of `SOURCES` sources is propagated along the edges in topological order,
+         from the first source to the last target. Several sweeps run in parallel, one on each core.
 
-Both are exact. The one thing they are given, the topological order, is checked.
+Both are exact. They rely on the topological order of the DAG, which they check.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
-SOURCES = 1024  #: of one sweep, 16 words a vertex; fewer where memory is short
-LONG_SECONDS = 120.0  #: sweeps that will take longer still say so ...
-SURE_SECONDS = 10.0  #: ... after as many seconds, the first sweep not counted, which may wait for a compiler
+SOURCES = 1024  #: sources of one sweep, which takes 16 words a vertex; fewer if memory is short
+LONG_SECONDS = 120.0  #: a warning is logged if the sweeps are expected to take longer than this
+SURE_SECONDS = 10.0  #: seconds after which that is estimated, without the first sweep, which may include compiling
 
 _log = logging.getLogger(__name__)
 
 
 def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """bool[k]: u[q] reaches v[q], from the transitive closure. Memory: vertices squared over 8 bytes.
+    """Whether u[q] reaches v[q], bool[k], by the transitive closure, which takes n * n / 8 bytes of memory.
 
-    Raises CheckFailed when `dag.order` is not topological.
+    Raises CheckFailed if `dag.order` is not topological.
     """
     position, offsets, children = _by_position(dag)
     return _look_up(_closure(offsets, children), position[u], position[v])
 
 
 def closure_rows(graph: Graph) -> np.ndarray:
-    """uint64[n, ceil(n / 64)]: bit v of row u says that u reaches v, u and v being different vertices of a raw graph.
+    """The transitive closure of a raw graph, uint64[n, ceil(n / 64)]: bit v of row u is set if u reaches v and u != v.
 
-    Raises CheckFailed when the condensed graph's order is not topological.
+    Raises CheckFailed if the order of the condensed graph is not topological.
     """
     dag = condense(graph)
     position, offsets, children = _by_position(dag)
@@ -53,11 +52,11 @@ def closure_rows(graph: Graph) -> np.ndarray:
 def swept_answers(
     dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None = None, sources: int = 0, threads: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """bool[k] twice: u[q] reaches v[q], and whether that was found out; u, v int32[k].
+    """Whether u[q] reaches v[q] (u, v int32[k]), and whether that answer is known: two arrays bool[k].
 
-    All is found out, unless `seconds` pass first: then no sweep begins any more. Their order is drawn from a seed, so
-    that what was found out by then lies anywhere in the graph. `sources` of one sweep and `threads` are by default what
-    memory and cores allow. Raises CheckFailed when `dag.order` is not topological.
+    All answers are known unless `seconds` pass first; no sweep starts after that. Sweeps run in a random order with a
+    fixed seed, so that the known answers are spread over the whole graph. By default the number of `sources` of one
+    sweep and of `threads` depends on memory and cores. Raises CheckFailed if `dag.order` is not topological.
     """
     began = monotonic()
     position, offsets, children = _by_position(dag)
@@ -105,7 +104,7 @@ def swept_answers(
 
 
 def _fitting(vertices: int) -> tuple[int, int]:
-    """Sources of one sweep, and sweeps at once, that half of the free memory has room for; one at least."""
+    """The number of sources of one sweep and of parallel sweeps (at least one) that fit half of the free memory."""
     cores, room = len(os.sched_getaffinity(0)), memory.available() // 2
     sources = SOURCES
     while sources > 64 and vertices * (sources // 8 + 4) > room:
@@ -114,8 +113,8 @@ def _fitting(vertices: int) -> tuple[int, int]:
 
 
 def _by_position(dag: Dag) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each vertex's position in the order, int32[n], and the graph with positions for vertices: int64[n + 1],
-    int32[m]. Raises CheckFailed when the order is not topological."""
+    """The position of each vertex in the order, int32[n], and the CSR of the graph with positions as vertices
+    (int64[n + 1], int32[m]). Raises CheckFailed if the order is not topological."""
     position = np.full(dag.vertices, -1, np.int32)
     position[dag.order] = np.arange(dag.order.shape[0], dtype=np.int32)
     offsets, children, rising = _renumbered(dag.offsets, dag.children, dag.order, position)
@@ -126,7 +125,7 @@ def _by_position(dag: Dag) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @njit(cache=True, nogil=True)
 def _renumbered(offsets, children, order, position):
-    """The CSR whose row i holds the positions of the children of order[i], and whether all of them are beyond i."""
+    """The CSR whose row i holds the positions of the children of order[i], and whether all are greater than i."""
     n, at, rising = order.shape[0], 0, True
     starts, found = np.empty(n + 1, np.int64), np.empty_like(children)
     for i in range(n):
@@ -141,10 +140,10 @@ def _renumbered(offsets, children, order, position):
 
 @njit(cache=True, nogil=True)
 def _push(offsets, children, sources, last, words, stamps, stamp):
-    """Let the bits of `sources` flow down to vertex `last`; vertices are numbered in topological order.
+    """Propagates the bits of `sources` along edges up to vertex `last`; vertices are numbered in topological order.
 
-    sources int32[at most 64 W], ascending: the b-th is bit b of its vertex's words. words uint64[n, W] hold those of
-    this sweep where stamps int32[n] says `stamp`; elsewhere there are none. So nothing is cleared between sweeps.
+    sources: int32[at most 64 W], ascending; number b starts with bit b. words: uint64[n, W], valid for vertices with
+    stamps (int32[n]) equal to `stamp`; all other vertices have no bit set. So no array is cleared between sweeps.
     """
     width = words.shape[1]
     for b in range(sources.shape[0]):
@@ -167,7 +166,7 @@ def _push(offsets, children, sources, last, words, stamps, stamp):
 
 @njit(cache=True, nogil=True)
 def _read(words, stamps, stamp, vertices, bits):
-    """bool[k]: bit bits[q] of vertex vertices[q] is set in this sweep's words."""
+    """Whether bit bits[q] of vertex vertices[q] is set in the words of this sweep, bool[k]."""
     answers = np.zeros(vertices.shape[0], np.bool_)
     for q in range(vertices.shape[0]):
         if stamps[vertices[q]] == stamp:
@@ -177,7 +176,7 @@ def _read(words, stamps, stamp, vertices, bits):
 
 @njit(cache=True, nogil=True)
 def _closure(offsets, children):
-    """uint64[n, ceil(n / 64)]: bit v of row u says that u reaches v; vertices are numbered in topological order."""
+    """uint64[n, ceil(n / 64)]: bit v of row u is set if u reaches v; vertices are numbered in topological order."""
     n = offsets.shape[0] - 1
     words = (n + 63) // 64
     bits = np.zeros((n, words), np.uint64)
@@ -200,8 +199,8 @@ def _look_up(bits, u, v):
 
 @njit(cache=True, nogil=True)
 def _rows(offsets, children, place):
-    """Bits of the vertices that each vertex reaches, its own left out; place int32[vertices]: its component, numbered
-    in topological order as `offsets` and `children` are."""
+    """The bits of the vertices that each vertex reaches, without its own. place: int32[vertices], the component of
+    each vertex, numbered in topological order like `offsets` and `children`."""
     n, count = place.shape[0], offsets.shape[0] - 1
     reached = np.zeros((count, (n + 63) // 64), np.uint64)
     for v in range(n):

@@ -1,4 +1,4 @@
-"""The shape of a condensed graph in a few numbers: what the papers' tables of data sets hold, and more."""
+"""The characteristics of a condensed graph, including those in the papers' tables of data sets."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from grailbench.graph.csr import Dag
 
 
 def characteristics(dag: Dag) -> dict[str, int | float]:
-    """Count a condensed graph.
+    """The characteristics of a condensed graph.
 
-    vertices, edges   with the super-root and its edges, duplicate edges counted, as the thesis prints them
-    distinct_edges    the same without duplicates: the edges there are to scan
+    vertices, edges   including the super-root, its edges, and duplicate edges, as printed in the thesis
+    distinct_edges    the same without duplicates: the edges that a search can scan
     degree            edges / vertices
-    levels            of the longest-path leveling, that of the super-root counted
-    roots, sinks      vertices without parents but the super-root, vertices without children
+    levels            levels by longest path, including that of the super-root
+    roots, sinks      vertices whose only parent is the super-root, vertices without children
     max_in_degree, max_out_degree
-                      over distinct edges, those of the super-root (one to each root) left out
+                      over distinct edges, without those of the super-root
     """
     sinks, most_out, most_in = _degrees(dag.offsets, dag.children)
     return {
@@ -35,7 +35,7 @@ def characteristics(dag: Dag) -> dict[str, int | float]:
 
 @njit(cache=True)
 def _degrees(offsets, children):
-    """Sinks, largest out-degree and in-degree; the last vertex, the super-root, is left out."""
+    """Number of sinks, largest out-degree and in-degree, all without the last vertex, the super-root."""
     n = offsets.shape[0] - 2
     parents = np.zeros(n, np.int32)
     sinks = most_out = most_in = 0

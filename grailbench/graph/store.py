@@ -1,10 +1,9 @@
-"""Graphs on disk: raw edges of imported and generated graphs, condensed graphs of every source.
+"""Stores graphs on disk: raw edges of imported and generated graphs, and condensed graphs of every source.
 
-Every file is an uncompressed `.npz` (numpy's own format, so that `numpy.load` opens it anywhere) with one
-more member, `meta.json`: what the file holds, and the shape, dtype and CRC of each array. A file is written
-under a temporary name in its own folder and moved into place, so that two writers at once leave one whole file,
-never a mixture. On loading, every byte of every array is checked against the zip CRC; anything that does not
-fit is `Damaged`.
+Each file is an uncompressed `.npz` that `numpy.load` can open, with an additional member `meta.json` that describes
+the content and the shape, dtype and CRC of each array. Files are replaced atomically, so two processes that write the
+same file at once cannot mix their contents. Loading checks every array against the CRC and raises `Damaged` if
+anything is wrong.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
 from grailbench.paths import cache_dir
 
-FORMAT_VERSION = 1  # raise it when Dag, condense or the layout changes: older caches are then never read
+FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
 
 _META = "meta.json"
-_AS_GIVEN = {"kind": "counted", "first": 0}  # of graphs stored before the ids were
+_FROM_0 = {"kind": "counted", "first": 0}  # for graphs that were stored by versions that did not store the ids
 _DAG_FIELDS = {
     "offsets": OFFSET,
     "children": VERTEX,
@@ -49,21 +48,18 @@ _log = logging.getLogger(__name__)
 
 
 class Damaged(InputError):
-    """A stored file does not hold what was written to it."""
-
-
-# ---------------------------------------------------------------------------------------- public
+    """A stored file does not contain what was written to it."""
 
 
 def sha256_file(path: str | os.PathLike) -> str:
-    """The sha256 of a file's bytes, as 64 hex digits. Raises OSError when it cannot be read."""
+    """The sha256 of a file as 64 hex digits. Raises OSError if it cannot be read."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
-    """The sha256 of a graph itself: vertex count and edges in their order, whatever file they came from; also weights
-    and ids, where there are weights, and ids other than 0, 1, ..."""
+    """The sha256 of a graph: of its vertex count, its edges in order, its weights if it has any, and its ids if they
+    are not 0, 1, ... It does not depend on the format of the file."""
     digest = hashlib.sha256(f"graph {graph.vertices} {graph.edges}\n".encode())
     for ends in (graph.sources, graph.targets):
         digest.update(np.ascontiguousarray(ends, dtype="<i4"))
@@ -76,13 +72,11 @@ def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
 
 
 def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None) -> dict:
-    """Write the raw edges of `graph`, weights if it has any, and `meta` (anything JSON holds) to `path`, atomically.
+    """Writes a raw graph and `meta` (anything that JSON can represent) to `path` atomically.
 
-    ids  those that the vertices have in the file the graph came from; None for 0, 1, ...
-
-    Returns the whole meta: `vertices`, `edges`, `numbering` (of the ids) and `sha256` (of the graph itself, see
-    `graph_sha256`) are set in it, whatever `meta` says about them. The bytes written are a pure function of graph, ids
-    and meta.
+    `ids` are the ids of the vertices in the file that the graph came from; None for 0, 1, ... Returns the meta that was
+    written: `meta` with `kind`, `vertices`, `edges`, `numbering` (of the ids), `sha256` (see `graph_sha256`) and the
+    arrays. Equal arguments give equal bytes.
     """
     numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
@@ -98,10 +92,10 @@ def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, 
 
 
 def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
-    """Read back what `save_graph` wrote: the graph and its meta; the ids are `load_ids`'.
+    """Reads a graph and its meta as written by `save_graph`.
 
-    Raises InputError when there is no such file, or it was written when ids were not kept and needs them, `Damaged`
-    (an InputError) when it is not whole.
+    Raises InputError if the file is missing, or is of an older version that changed the ids without storing them, and
+    `Damaged` (an InputError) if the file is damaged.
     """
     path = Path(path)
     meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
@@ -115,18 +109,18 @@ def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
 
 
 def load_ids(path: str | os.PathLike) -> Ids:
-    """The ids that the vertices of a stored graph have in the file it came from. Raises as `load_graph` does."""
+    """The ids of a stored graph's vertices in the file it came from. Raises the same errors as `load_graph`."""
     path = Path(path)
     meta, arrays = _read(path, "graph", {}, {"labels": np.int64})
     _require_ids(path, meta)
     try:
-        return from_stored(meta["vertices"], meta.get("numbering", _AS_GIVEN), arrays.get("labels"))
+        return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays.get("labels"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
 
 
 def _require_ids(path: Path, meta: dict) -> None:
-    """Raises InputError for a graph imported when ids were changed and the change was not kept."""
+    """Raises InputError if the graph was imported by a version that changed the ids without storing them."""
     if "numbering" not in meta and re.search("taken down|renumbered", str(meta.get("ids", ""))):
         source, name = meta.get("source", "FILE"), meta.get("name", path.stem)
         stated = f" --vertices {meta['vertices_stated']}" if "vertices_stated" in meta else ""
@@ -139,7 +133,7 @@ def _require_ids(path: Path, meta: dict) -> None:
 
 
 def read_meta(path: str | os.PathLike) -> dict:
-    """The meta of a stored graph, without reading its edges. Raises as `load_graph` does."""
+    """The meta of a stored graph; its edges are not read. Raises the same errors as `load_graph`."""
     path = Path(path)
     with _opened(path) as archive:
         meta = _meta(archive, path, "graph")
@@ -149,19 +143,18 @@ def read_meta(path: str | os.PathLike) -> dict:
 
 
 def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag, dict]:
-    """The condensed form of a graph that `save_graph` wrote, and its meta; its edges are read only if needed, and not
-    where `graph` is what was written."""
+    """The condensed form of a graph that `save_graph` wrote, and its meta. If it is not cached, it is made of `graph`,
+    or of the stored edges if `graph` is None."""
     meta = read_meta(path)
     _require_ids(Path(path), meta)
     return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
 
 
 def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
-    """The condensed graph of the source with this sha256, from the cache when it is there and whole.
+    """The condensed graph of the source with this sha256, which must identify the source, from the cache if possible.
 
-    `make` gives the raw graph; it is called only when the cache has none, or a damaged one, which is then
-    rebuilt with a logged warning. Two sources that differ must have different keys. A cache that cannot be
-    written is no error: the graph is returned all the same, with a warning.
+    `make` returns the raw graph; it is called only if the graph is not in the cache or is damaged there. A damaged
+    graph is replaced and a warning is logged; a warning is also logged if the cache cannot be written.
     """
     path = _dag_path(sha256)
     if path.exists():
@@ -175,14 +168,14 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
 
 
 def condensed(graph: Graph) -> Dag:
-    """The condensed form of a graph, made by all cores that this process may use."""
+    """Condenses a graph on all cores that this process may use."""
     from grailbench.graph.condense import condense
 
     return condense(graph, threads=len(os.sched_getaffinity(0)))
 
 
 def keep_dag(dag: Dag, sha256: str) -> None:
-    """Put a condensed graph into the cache; a cache that cannot be written is a logged warning."""
+    """Writes a condensed graph to the cache; logs a warning if that fails."""
     path = _dag_path(sha256)
     try:
         _save_dag(path, dag, sha256)
@@ -206,7 +199,7 @@ def _save_dag(path: Path, dag: Dag, key: str) -> None:
 
 
 def _load_dag(path: Path, key: str) -> Dag:
-    """Read a condensed graph and check what a kernel relies on; raises Damaged."""
+    """Reads a condensed graph and checks everything that kernels rely on. Raises Damaged."""
     meta, arrays = _read(path, "dag", _DAG_FIELDS)
     if (meta.get("key"), meta.get("version")) != (key, FORMAT_VERSION):
         raise _damaged(path, "it was written for another source or format")
@@ -222,7 +215,7 @@ def _load_dag(path: Path, key: str) -> Dag:
 
 
 def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
-    """What is wrong with a loaded condensed graph of n vertices and m edges; None when nothing is."""
+    """What is wrong with a loaded condensed graph that should have n vertices and m edges; None if it is valid."""
     if dag.offsets.shape != (n + 1,) or dag.parent_offsets.shape != (n + 1,):
         return "its offsets are not one longer than its vertices"
     if dag.children.shape != (m,) or dag.parents.shape != (m,):
@@ -244,10 +237,10 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new binary file that takes the place of `path` when the block ends well, else vanishes.
+    """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
 
-    Where the system can, it has no name before that, so that a killed process leaves nothing. An OSError that names no
-    file, as that of a full disk, is given the name of this one.
+    If the system supports it, the file has no name until then, so that a killed process leaves no file behind. An
+    OSError without a file name, such as that of a full disk, gets the name of this file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -257,7 +250,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             if nameless is not None:
-                # the folder of an absolute path counts for nothing, but only with one is the link followed
+                # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
                 os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
         os.replace(temporary, path)
     except OSError as error:
@@ -270,17 +263,17 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _nameless(folder: Path) -> int | None:
-    """A new file of a folder that has no name yet; None where the file system or the system has no such thing."""
+    """Opens a new file without a name in a folder; None if the operating system or file system does not support it."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
         return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
     except OSError:
-        return None  # what is really wrong with the folder is told by opening a file in it
+        return None  # if the folder cannot be written, opening a named file in it raises the right error
 
 
 def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray]) -> dict:
-    """Write arrays and meta; zip dates stay at 1980, so that equal content gives equal bytes."""
+    """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
     with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():
@@ -295,14 +288,14 @@ def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray]) -> dict:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The archive, with everything a damaged one can raise turned into Damaged."""
+    """Opens an archive and turns every error that a damaged one can cause into Damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except FileNotFoundError:
         raise InputError("there is no such stored graph", path=path) from None
     except OSError as error:
-        if error.errno == errno.EINVAL:  # a torn offset sent zipfile to a place before the file
+        if error.errno == errno.EINVAL:  # a damaged offset made zipfile seek to a negative position
             raise _damaged(path, "its directory is torn") from None
         raise InputError(f"the stored graph cannot be read: {error.strerror or error}", path=path) from None
     except InputError:
@@ -319,7 +312,7 @@ def _meta(archive: zipfile.ZipFile, path: Path, kind: str) -> dict:
 
 
 def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> tuple[dict, dict[str, np.ndarray]]:
-    """Meta and arrays of a stored file, every byte checked, of the optional ones those it has; raises Damaged."""
+    """The meta and the checked arrays of a stored file; optional arrays may be missing. Raises Damaged."""
     with _opened(path) as archive:
         meta = _meta(archive, path, kind)
         arrays = {}
@@ -334,7 +327,7 @@ def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> 
 
 
 def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray:
-    """One array. The meta, checked already, says how large it is: no torn header chooses the allocation."""
+    """Reads one array. The meta states its size, so a damaged header cannot cause a huge allocation."""
     shape, dtype, columns_first = npy.header(member)
     if columns_first or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
         raise _damaged(path, f"array {name} has another type or shape than was written")

@@ -1,8 +1,8 @@
-"""Weights of edges as a file gives them: which can serve, and why others cannot.
+"""Edge weights of a file: which weights are usable, and why others are not.
 
-Distances are 32-bit integers and their certificate needs every weight positive, so a weight that serves is a whole
-number of 1 to `MOST_WEIGHT`, however it is spelt ('3', '3.0', '3e0'). One edge without such a weight, and no weight of
-the file is used: the reader says which and why, and shortest paths take weights drawn from a seed instead.
+Distances are 32-bit integers and their check needs positive weights, so a usable weight is a whole number from 1 to
+`MOST_WEIGHT` in any notation ('3', '3.0', '3e0'). If one edge has no usable weight, no weight of the file is used: the
+reader reports the edge and the reason, and shortest paths use random weights instead.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 
 WEIGHT = np.int32
-MOST_WEIGHT = 2**30 - 1  #: more is no distance either, see `traversal.check.refuse_long`
+MOST_WEIGHT = 2**30 - 1  #: also the limit of distances, see `traversal.check.refuse_long`
 
-# why a weight does not serve; also, negated, what `weight_at` returns for one
+# Reasons why a weight is not usable; `weight_at` returns them negated.
 ZERO, NEGATIVE, FRACTION, TOO_LARGE, NOT_FINITE, NO_NUMBER = range(1, 7)
 _REASONS = {
     ZERO: "is not positive",
@@ -24,21 +24,21 @@ _REASONS = {
     NO_NUMBER: "is no number",
 }
 NEEDED = f"whole numbers of 1 to {MOST_WEIGHT} are needed"
-_DIGITS = 17  # of a weight that are taken; more may not fit 64 bits
+_DIGITS = 17  # digits of a weight that are used; more may not fit 64 bits
 
 
 def refused(where: str, said: str, why: int) -> str:
-    """What is said of weights that are not used: 'not used: line 3 has 0.5, which is not whole; ...'."""
+    """The message for weights that are not used: 'not used: line 3 has 0.5, which is not whole; ...'."""
     return f"not used: {where} has {said}, which {_REASONS[why]}; {NEEDED}"
 
 
 def kept(weights: np.ndarray, what: str) -> str:
-    """What is said of weights that are used, int32[m]: 'column 3, 1 to 9'."""
+    """The message for weights (int32[m]) that are used: 'column 3, 1 to 9'."""
     return f"{what}, {int(weights.min())} to {int(weights.max())}" if weights.size else what
 
 
 def of_values(values: np.ndarray, what: str) -> tuple[np.ndarray | None, str]:
-    """int32[m] of numbers of any dtype, or None when one of them does not serve; and what is said of it."""
+    """Converts numbers of any dtype to weights, int32[m], or None if one is not usable; and the message about them."""
     if values.dtype.kind == "c":
         return None, f"not used: {what} holds complex numbers; {NEEDED}"
     if values.dtype.kind not in "iuf":
@@ -54,16 +54,16 @@ def of_values(values: np.ndarray, what: str) -> tuple[np.ndarray | None, str]:
 
 @njit(cache=True)
 def weight_at(text, pos, end):
-    """The weight that text[pos:end] spells, 1..MOST_WEIGHT, or one of the codes above, negated.
+    """Parses text[pos:end] (uint8) as a weight. Returns 1..MOST_WEIGHT, or one of the reasons above, negated.
 
-    text uint8; digits, sign, point and exponent as usual in files. Leading zeros do not count as digits.
+    Sign, decimal point and exponent are allowed. Leading zeros do not count as digits.
     """
     negative = False
     if pos < end and (text[pos] == 43 or text[pos] == 45):
         negative = text[pos] == 45
         pos += 1
     value, digits, after, seen, point = np.int64(0), 0, 0, 0, False
-    inexact = False  # a digit other than 0 beyond those taken
+    inexact = False  # whether a digit other than 0 follows those that are used
     while pos < end and (48 <= text[pos] <= 57 or (text[pos] == 46 and not point)):
         if text[pos] == 46:
             point = True

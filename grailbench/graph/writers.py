@@ -1,4 +1,4 @@
-"""Graphs written as text, so that files of equal graphs are equal byte by byte: edges in strict order, each once."""
+"""Writes graphs as text, each edge once and in ascending order, so that equal graphs give equal files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def distinct_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """int64[k] sources and targets, ascending, each pair once; int32[k] weights, of duplicates the least, or None."""
+    """The distinct edges in ascending order: sources and targets, int64[k], and weights, int32[k] or None.
+
+    Of several duplicates the least weight is taken.
+    """
     packed = graph.sources.astype(np.int64) << 32 | graph.targets
     weights = None
     if graph.weights is None:
@@ -28,9 +31,9 @@ def distinct_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray | N
 
 
 def write_lines(path: str | os.PathLike, head: str, *columns: np.ndarray) -> None:
-    """Write a head and a line for each row of the columns, blanks between them; the file appears whole or not at all.
+    """Writes a header and one line for each row of the columns, separated by blanks. The file is replaced atomically.
 
-    Raises InputError when it cannot be written.
+    Raises InputError if it cannot be written.
     """
     from grailbench.graph.store import atomic_file
 
@@ -47,11 +50,11 @@ def write_lines(path: str | os.PathLike, head: str, *columns: np.ndarray) -> Non
 
 
 def write_edges(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, int]:
-    """Write an edge list in the ids given, with the weights if there are any; returns the number of edges written and
-    of vertices that are lost to a reader, 0 where a header tells them.
+    """Writes an edge list with the given ids, and weights if the graph has them.
 
-    The header is KONECT's for ids 1..n and SNAP's for others. Only of ids that are not in a row is a vertex without
-    an edge lost. Raises InputError when the file cannot be written.
+    Returns the number of edges written, and the number of vertices that a reader of the file will not see. These are
+    the vertices without an edge if the ids are neither 0..n-1 (SNAP header) nor 1..n (KONECT header). Raises InputError
+    if the file cannot be written.
     """
     sources, targets, weights = distinct_edges(graph)
     n, m, lost = graph.vertices, sources.size, 0

@@ -1,4 +1,4 @@
-"""Problem 4, reading: from the text of a graph to its edges in memory."""
+"""Problem 4, reading: converting the text of a graph to edges in memory."""
 
 from grailbench import kernelcache
 

@@ -1,7 +1,7 @@
-"""The contract of an implementation of `read`, and the readers by name: ours by format, and pandas as a yardstick.
+"""The interface of implementations of `read`, and the implementations: our readers by format, and pandas to compare.
 
-An implementation names the form of text it wants and reads a file of it. What the text says is written here, apart from
-any reader, so that a reader is checked by what went in.
+An implementation states the format it reads. The text is written by this module, independently of any reader, so the
+original graph serves to check what was read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Implementation", "Params", "Text"]
 
 
 class Text:
-    """A graph as text, in whatever form somebody will ask for; the files are in the cache."""
+    """A graph as text in any format of `FORMS`; the files are stored in the cache."""
 
     def __init__(self, graph: Graph, sha256: str):
         self.graph, self._sha256 = graph, sha256
 
     def file(self, form: str) -> Path:
-        """The graph in a form of `FORMS`, written when it is first asked for."""
+        """The file with the graph in a format of `FORMS`; it is written on first use."""
         path = paths.cache_dir() / "texts" / f"{self._sha256[:16]}.{form}"
         if not path.is_file():
             with atomic_file(path) as stream:
@@ -55,23 +55,23 @@ def _mtx(graph: Graph) -> str:
     return "\n".join(("%%MatrixMarket matrix coordinate pattern general", sizes, *_pairs(graph, 1), ""))
 
 
-#: forms of text -> what writes one
+#: formats of text and the functions that write them
 FORMS = {"gra": _gra, "edges": _edges, "mtx": _mtx}
 
 
 class Implementation(contract.Implementation):
-    """A way to read a graph. Subclasses set the class variables and `read`; `@register` files them."""
+    """A way to read a graph. Subclasses define the class variables and `read`, and are registered by `@register`."""
 
     problem: ClassVar[str] = "read"
-    form: ClassVar[str]  #: of `FORMS`
+    form: ClassVar[str]  #: a format of `FORMS`
 
     @classmethod
     @abstractmethod
     def read(cls, path: Path, vertices: int) -> Graph:
-        """The graph in a file of the form; `vertices` for readers that cannot know."""
+        """Reads the graph in a file; `vertices` is for readers that do not find their number in the file."""
 
 
-_READS = "One compiled pass over the bytes turns digits into numbers; the first line that does not fit is named."
+_READS = "One compiled pass over the bytes turns digits into numbers; the first malformed line is reported."
 _COST = "every byte once"
 
 
@@ -84,7 +84,7 @@ def _ours(name: str) -> None:
 
         @classmethod
         def read(cls, path: Path, vertices: int) -> Graph:
-            """By `graph.readers`."""
+            """Reads the file with `graph.readers`."""
             from grailbench.graph.readers import read_graph
 
             return read_graph(path, cls.form)
@@ -99,9 +99,9 @@ for _name in FORMS:
 
 @register
 class Pandas(Implementation):
-    """`pandas.read_csv`, with its parser in C, on an edge list: the unit in which others are told.
+    """`pandas.read_csv`, with its parser in C, on an edge list, as a basis of comparison.
 
-    Two columns of 32-bit integers, after a line of comment.
+    It reads two columns of 32-bit integers after a comment line.
     """
 
     name = "pandas"
@@ -112,7 +112,7 @@ class Pandas(Implementation):
 
     @classmethod
     def read(cls, path: Path, vertices: int) -> Graph:
-        """Two columns, after a line of comment."""
+        """Reads two columns after a comment line."""
         import pandas
 
         found = pandas.read_csv(path, sep=" ", comment="#", header=None, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""`read` as the harness sees it: a graph is written as text once, and read from it in every trial."""
+"""The problem `read` for the harness: a graph is written as text once, and that text is read in every trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grailbench.reading.index import Implementation, Text
 
 
 class Reading(Problem):
-    """Phase: `solve`, from a file that the system has in memory to edge arrays."""
+    """The problem `read`. Its phase `solve` reads a file, which is in the system's cache, into edge arrays."""
 
     name = "read"
     asks = "edges"
@@ -28,17 +28,17 @@ class Reading(Problem):
     from_edges = False
 
     def params(self, **axes) -> Params:
-        """Nothing but the seed."""
+        """Implementations take only the seed."""
         return Params(seed=axes["seed"])
 
     def open(self, name: str):
-        """The raw graph of that name."""
+        """Opens the raw graph of that name."""
         from grailbench.datasets.library import open_raw
 
         return open_raw(name)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """The whole file."""
+        """There is one workload, the whole file. Raises InputError for any other query set."""
         if text != "random":
             raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all edges")
         return Spec("all")
@@ -48,7 +48,7 @@ class Reading(Problem):
         return Text(graph.graph, graph.sha256)
 
     def workload(self, spec: Spec, graph, data: Text, checks) -> Workload:
-        """The edges there are. Raises InputError when there is none: then there is no text to speak of."""
+        """All edges of the graph. Raises InputError if it has none."""
         if data.graph.edges == 0:
             raise InputError(f"{graph.name} has no edges, so there is nothing to read")
         return Same(data.graph)
@@ -56,7 +56,7 @@ class Reading(Problem):
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Text, asked: None, peaks: Callable[[], dict]
     ) -> Attempt:
-        """The graph as it was read."""
+        """Reads the graph once, to be checked."""
         path = data.file(implementation.form)
         found = implementation.read(path, data.graph.vertices)
         return Attempt(found, counters={"text_bytes": path.stat().st_size}, memory=peaks())
@@ -64,7 +64,7 @@ class Reading(Problem):
     def trial(
         self, implementation: type[Implementation], params: Params, data: Text, asked: None, timer, edges=None
     ) -> Trial:
-        """Read; the rate is that of the bytes of text."""
+        """Reads the graph and measures the time; the rate is in bytes of text."""
         path = data.file(implementation.form)
         with timer.phase("solve") as solve:
             found = implementation.read(path, data.graph.vertices)
@@ -72,7 +72,7 @@ class Reading(Problem):
 
 
 class Same(Workload):
-    """Every reader must give the number of vertices, and each edge as often as it was written, in any order."""
+    """The expected result: the number of vertices, and each edge as often as it was written, in any order."""
 
     method = "what was written"
 
@@ -85,11 +85,11 @@ class Same(Workload):
         return self._graph.edges
 
     def describe(self) -> str:
-        """'5,576 edges as text'."""
+        """For example '5,576 edges as text'."""
         return f"{self.size:,} edges as text"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Compare with the graph that was written."""
+        """Compares the graph that was read with the one that was written."""
         found: Graph = attempt.answers
         fault = None
         if checksum(found) != self._right:
@@ -101,6 +101,6 @@ class Same(Workload):
 
 
 def checksum(graph: Graph) -> str:
-    """16 hex digits of the number of vertices and the edges, sorted."""
+    """A checksum of 16 hex digits of the number of vertices and the sorted edges."""
     keys = np.sort(graph.sources.astype(np.int64) << 32 | graph.targets)
     return hashlib.sha256(keys.tobytes() + str(graph.vertices).encode()).hexdigest()[:16]

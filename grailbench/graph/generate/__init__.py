@@ -1,10 +1,10 @@
-"""Synthetic graphs: look-alikes of the published graphs, uniform random DAGs, citations. Pure functions of a seed.
+"""Generates synthetic graphs: look-alikes of published graphs, random DAGs, citations and networks, all from a seed.
 
-A look-alike ('kegg-like') has the graph's vertices, edges, roots, levels, degrees and edges between levels exactly,
-and nearly its positive rate; `compare` says how nearly. `dag_01-like` and its fellows are random DAGs of the sizes
-of Computation 2020, table 2; dag_07 is missing there, its size is not known, and so it is here. `shapes` has the kinds
-of the closure report ('erdos-renyi-1000-0.1'), `NETWORKS` what traversals run on. Graphs come raw: no super-root, and
-with as many repeated edges as the file has.
+A look-alike ('kegg-like') has exactly the vertices, edges, roots, levels, degrees and edges between levels of the
+original, and nearly its positive rate; `compare` measures the difference. `dag_01-like` to `dag_11-like` are random
+DAGs of the sizes in Computation 2020, table 2, which has no dag_07. `shapes` has the kinds of graphs of the closure
+report ('erdos-renyi-1000-0.1'), and `networks` has graphs for traversals. Graphs are raw: without a super-root, and
+with as many duplicate edges as the original file has.
 """
 
 from __future__ import annotations
@@ -23,33 +23,8 @@ from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import random_dag
 from grailbench.words import did_you_mean
 
-__all__ = [
-    "HOME_MADE",
-    "NETWORKS",
-    "Difference",
-    "Shape",
-    "citations",
-    "compare",
-    "differences",
-    "expected",
-    "expected_vertices",
-    "generated_name",
-    "like",
-    "look_alikes",
-    "made",
-    "made_by_name",
-    "made_citations",
-    "made_random",
-    "made_shape",
-    "parse_citations",
-    "parse_shape",
-    "profile_of",
-    "random_dag",
-    "stored",
-]
-
-GENERATOR = 1  # raise it when the arrays of any seed change
-HOME_MADE = {  # Computation 2020, table 2: vertices, edges; there is no dag_07
+GENERATOR = 1  # increase it when the arrays of any seed change
+HOME_MADE = {  # vertices and edges from Computation 2020, table 2, which has no dag_07
     "dag_01": (250_000, 12_518_774),
     "dag_02": (250_000, 24_987_505),
     "dag_03": (500_000, 24_959_258),
@@ -66,19 +41,19 @@ _SUFFIX = "-like"
 
 @cache
 def look_alikes() -> list[str]:
-    """The names `like` takes: 'kegg-like' and so on, the home-made DAGs, the networks."""
+    """The names that `like` accepts: look-alikes such as 'kegg-like', the home-made DAGs and the networks."""
     held = sorted(path.stem for path in profiles_dir().glob("*.json"))
     return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS]
 
 
 def profile_of(name: str) -> Profile | None:
-    """The profile behind a look-alike; None for a home-made DAG or a network. Raises InputError on an unknown name."""
+    """The profile of a look-alike, or None for a home-made DAG or a network. Raises InputError on an unknown name."""
     base = _base(name)
     return None if base in HOME_MADE or name in NETWORKS else load(base)
 
 
 def like(name: str, seed: int = 1) -> Graph:
-    """The look-alike of that name ('kegg-like') and seed, raw. Raises InputError on an unknown name or a bad seed."""
+    """Generates the raw graph with that name ('kegg-like') and seed. Raises InputError if one of them is invalid."""
     from grailbench.graph.generate.alike import alike
 
     base, seed = _base(name), checked_seed(seed)
@@ -91,7 +66,7 @@ def like(name: str, seed: int = 1) -> Graph:
 
 
 def differences(name: str, graph: Graph) -> list[Difference]:
-    """A look-alike beside what is known of its graph."""
+    """Compares a look-alike with what is known about the original graph."""
     profile = profile_of(name)
     if profile is not None:
         return compare(profile, graph)
@@ -100,34 +75,35 @@ def differences(name: str, graph: Graph) -> list[Difference]:
 
 
 def expected(name: str) -> tuple[int, int]:
-    """Vertices and edges of a home-made DAG or a network; edges both ways counted, 0 where the model decides."""
+    """Vertices and edges of a home-made DAG or a network.
+
+    Both directions of a network's edges are counted; 0 edges means that their number depends on the seed.
+    """
     if name in NETWORKS:
         return NETWORKS[name].vertices, 2 * (NETWORKS[name].edges or 0)
     return HOME_MADE[_base(name)]
 
 
-def stored(name: str, seed: int = 1) -> Path:
-    """Generate a look-alike, store it in `cache/generated` and return where.
-
-    A seed other than 1 shows in the stored name: 'kegg-like-seed2'. The spec that made it is in the file's meta.
-    """
-    return made(name, seed)[0]
-
-
 def made(name: str, seed: int = 1) -> tuple[Path, Graph]:
-    """As `stored`, and the graph itself."""
+    """Generates a graph that `like` knows and stores it in `cache/generated`; returns its path and the graph.
+
+    A seed other than 1 is part of the stored name: 'kegg-like-seed2'. The file's meta describes how it was made.
+    """
     graph = like(name, seed)
     return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed}), graph
 
 
 def made_shape(shape: Shape) -> tuple[Path, Graph]:
-    """One of the closure report's graphs, generated and stored, and where."""
+    """Generates and stores a graph of the closure report; returns its path and the graph."""
     graph = shape.graph()
     return save(shape.name, graph, {"shape": shape.name}), graph
 
 
 def made_random(vertices: int, degree: float, seed: int, name: str) -> tuple[Path, Graph]:
-    """A random DAG, generated and stored as `name`, and where. Raises InputError when a number is out of range."""
+    """Generates a random DAG and stores it as `name`; returns its path and the graph.
+
+    Raises InputError if a number is out of range.
+    """
     graph = random_dag(vertices, degree, checked_seed(seed))
     return save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
 
@@ -140,8 +116,8 @@ def made_citations(vertices: int, degree: float, window: int, seed: int, name: s
 
 
 def made_by_name(name: str) -> tuple[Path, Graph] | None:
-    """The graph whose name says all of it, generated and stored, and where: a look-alike, one of the closure report's,
-    citations. None for any other name."""
+    """Generates and stores the graph that a name describes completely: a look-alike, a graph of the closure report, or
+    citations. Returns its path and the graph; None for any other name."""
     if name in look_alikes():
         return made(name)
     if (shape := parse_shape(name)) is not None:
@@ -152,8 +128,8 @@ def made_by_name(name: str) -> tuple[Path, Graph] | None:
 
 
 def generated_name(name: str) -> str | None:
-    """The one spelling of a name that `made_by_name` takes; None for any other. Raises InputError for one whose numbers
-    are out of range."""
+    """The canonical spelling of a name that `made_by_name` accepts; None for any other name. Raises InputError if a
+    number in it is out of range."""
     if name in look_alikes() or parse_citations(name) is not None:
         return name
     shape = parse_shape(name)
@@ -161,7 +137,7 @@ def generated_name(name: str) -> str | None:
 
 
 def expected_vertices(name: str) -> int | None:
-    """Vertices of the graph that `made_by_name` makes; None for any other name."""
+    """The number of vertices of the graph that `made_by_name` would generate; None for any other name."""
     if name in look_alikes():
         profile = profile_of(name)
         return expected(name)[0] if profile is None else profile.vertices
@@ -172,7 +148,7 @@ def expected_vertices(name: str) -> int | None:
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:
-    """Store a generated graph and its spec under `cache/generated`."""
+    """Stores a generated graph and its spec in `cache/generated`; returns its path."""
     from grailbench.graph.store import save_graph
 
     path = paths.cache_dir() / "generated" / f"{name}.npz"
@@ -188,7 +164,7 @@ def _base(name: str) -> str:
 
 
 def checked_seed(seed: int) -> int:
-    """The seed. Raises InputError when it is out of range."""
+    """Returns the seed. Raises InputError if it is out of range."""
     if not 0 <= seed < 2**63:
         raise InputError(f"seed {seed}: a number from 0 to 2**63 - 1")
     return seed

@@ -1,4 +1,4 @@
-"""A look-alike of a profile: match, settle, draw together, number."""
+"""Generates a look-alike from a profile: matches edges, rearranges them by swaps, and numbers the vertices."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grailbench.graph.generate.profiles import Profile
 from grailbench.graph.generate.shaping import draw_together, settle_heights
 from grailbench.graph.hashing import below, draw, stream
 
-_REPEATS = 8  # stream of a seed
+_REPEATS = 8  # random stream of a seed
 
 
 def alike(profile: Profile, seed: int) -> Graph:
-    """A random graph with the profile's vertices, edges, levels, degrees and edges between levels, exactly.
+    """A random graph with exactly the profile's vertices, edges, levels, degrees and edges between levels.
 
-    Its ids follow the latent place of the vertices: neighbours tend to have near ids, as in the files of the real
-    graphs, and an id says nothing about the level. Edges ascend by source, then target; as many as the profile says
-    come twice. A pure function of profile and seed.
+    Ids follow the places of the vertices (see `Matching`): neighbours tend to have similar ids, as in real files, and
+    an id does not depend on the level. Edges ascend by source and target; `profile.duplicates` of them are repeated.
+    The result is a pure function of profile and seed.
     """
     knobs = profile.knobs
     made = match(profile, seed)

@@ -1,7 +1,7 @@
-"""Profiles of published graphs whose files are not at hand: printed counts, and assumptions named as such.
+"""Profiles of published graphs whose files are not available, made from printed counts and from assumptions.
 
-What is printed (vertices, edges, roots where the thesis prints the edges of the super-root, positives) is kept
-exactly; degrees, levels and sinks are models. `NAMES` lists them; their JSON says in `notes` what is assumed.
+Printed counts (vertices, edges, positives, and roots if the thesis prints the edges of the super-root) are exact;
+degrees, levels and sinks come from models. `NAMES` lists the graphs; `notes` in their JSON files state what is assumed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from grailbench.graph.generate.profiles import Knobs, Profile, grouped_kinds, lo
 
 @dataclass(frozen=True)
 class Citations:
-    """A citation graph: newer documents cite older ones.
+    """A model of a citation graph, in which newer documents cite older ones.
 
-    vertices, edges, roots, sinks; levels
-    middle          how many levels down most vertices are: vertices of level l go as l exp(-(l / middle)^2)
-    fade            the share of a level's vertices that have children goes as exp(-level / fade), but is at most 0.97:
-                    what is cited late is old, and what is old cites nothing that was recorded
-    most_in, most_out
-                    the largest degrees
-    tail_in, tail_out
-                    exponents of the degrees' tails: the share above d goes as d^-tail
+    vertices, edges, roots, sinks, levels   the counts of the graph
+    middle               the number of vertices of level l is proportional to l exp(-(l / middle)^2)
+    fade                 the share of a level's vertices that have children is proportional to exp(-level / fade) and
+                         at most 0.97, because the citations of old documents are not recorded
+    most_in, most_out    the largest degrees
+    tail_in, tail_out    exponents of the degree distributions: the share of degrees above d is proportional to d^-tail
     """
 
     vertices: int
@@ -70,7 +68,7 @@ CITESEERX = Citations(
 
 
 def citations(model: Citations, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Kinds and pairs, as in `Profile`, of a citation graph."""
+    """Kinds and pairs (see `Profile`) of a citation graph."""
     rng = np.random.default_rng(seed)
     levels, inner = _level_counts(model)
     pairs = _pairs(model, levels, inner)
@@ -91,7 +89,7 @@ def citations(model: Citations, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices of each level, and those of them that have children."""
+    """The number of vertices of each level, and the number of those that have children."""
     below = np.arange(1, model.levels)
     share = below * np.exp(-((below / model.middle) ** 2)) + 1e-9
     rest = model.vertices - model.roots
@@ -99,11 +97,11 @@ def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
     counts[np.argmax(counts)] += rest - counts.sum()
     levels = np.concatenate(([model.roots], counts))
     wanted = model.vertices - model.sinks - model.roots
-    # the next level needs parents: each of four vertices or, where degrees are small, of seven tenths of its children
+    # A level needs enough parents for the next one: each has up to four children there, fewer if degrees are small.
     feeds = min(4.0, 0.7 * model.edges / (model.vertices - model.sinks))
     least = np.append(np.minimum(counts[:-1], 1 + (counts[1:] / feeds).astype(np.int64)), 0)
     low, high = 0.0, 1e6
-    for _ in range(200):  # bisect the factor that gives the wanted number of vertices with children
+    for _ in range(200):  # bisection for the factor that gives the wanted number of vertices with children
         factor = (low + high) / 2
         share = np.minimum(0.97, factor * np.exp(-below / model.fade))
         inner = np.maximum(least, np.floor(counts * share).astype(np.int64))
@@ -115,19 +113,19 @@ def _level_counts(model: Citations) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _deeper(levels: np.ndarray) -> np.ndarray:
-    """Vertices below each level: no vertex of the level has more children than that."""
+    """The number of vertices below each level, which bounds the out-degrees of the level."""
     return levels.sum() - np.cumsum(levels)
 
 
 def _pairs(model: Citations, levels: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Edges between levels: as even as the degrees of rows and columns allow, then made whole."""
+    """Edges between levels: iterative proportional fitting to the degrees of both levels, then rounding."""
     depth = len(levels)
     span = np.arange(depth)[None, :] - np.arange(depth)[:, None]
     weights = np.where(span > 0, 1.0, 0.0)
     into = np.where(np.arange(depth) > 0, levels, 0) * (model.edges / (model.vertices - model.roots))
     out = inner * np.minimum(model.edges / inner.sum(), np.maximum(1, _deeper(levels) / 4))
     out *= model.edges / out.sum()
-    # between thin levels there is room for few edges: a third of what a simple graph holds
+    # small levels get at most a third of the edges that a simple graph can have between them
     room = np.where(span > 0, np.maximum(inner[:, None] * levels[None, :] / 3, 0), 0.0)
     for _ in range(2000):
         weights *= np.divide(out, weights.sum(1), out=np.zeros(depth), where=weights.sum(1) > 0)[:, None]
@@ -144,26 +142,18 @@ def _pairs(model: Citations, levels: np.ndarray, inner: np.ndarray) -> np.ndarra
 
 
 def _spread(count: int, total: int, tail: float, most: int, rng) -> np.ndarray:
-    """int64[count], descending: `total` in shares of 1 to `most`, Pareto of the second kind."""
+    """`total` divided into `count` shares of 1 to `most`, int64[count], descending, by a Pareto distribution of the
+    second kind."""
     if count == 0:
         return np.zeros(0, np.int64)
     if not count <= total <= count * most:
         raise InputError(f"{total} edges cannot be shared among {count} vertices, 1 to {most} each")
     weights = np.sort(rng.pareto(tail, count))[::-1]
-    shares, left = np.ones(count, np.int64), total - count
-    while left:
-        open_ = np.flatnonzero(shares < most)
-        scaled = weights[open_] * (left / weights[open_].sum())
-        more = np.minimum(np.floor(scaled).astype(np.int64), most - shares[open_])
-        if not more.any():
-            more[: min(left, open_.size)] = 1
-        shares[open_] += more
-        left -= int(more.sum())
-    return shares
+    return _shares(weights, total, np.ones(count, np.int64), most)
 
 
 def _raise_hub(level: np.ndarray, degrees: np.ndarray, most: int) -> None:
-    """Give the largest degree exactly `most`, at the cost of others of its level."""
+    """Raises the largest degree to `most` and lowers other degrees of its level by as much."""
     hub = int(np.argmax(degrees))
     others = np.flatnonzero((level == level[hub]) & (degrees > 1))
     others = others[others != hub][: most - degrees[hub]]
@@ -174,8 +164,8 @@ def _raise_hub(level: np.ndarray, degrees: np.ndarray, most: int) -> None:
 def uniprot(vertices: int, roots: int, pattern: Profile) -> tuple[np.ndarray, np.ndarray]:
     """Kinds and pairs of a larger release of uniprotenc_22, whose profile is `pattern`.
 
-    Of its vertices with parents, all but the last levels grow in proportion, each with parents as in the pattern;
-    the roots that are left link straight to the sink. One more level is put in, for six with the super-root.
+    The levels between the roots and the last ones grow in proportion, and their vertices have as many parents as in
+    the pattern. The remaining roots have an edge to the sink. One level is added, which makes six with the super-root.
     """
     level, _, count, ins, _ = pattern.kinds
     below, levels = vertices - roots, pattern.levels
@@ -200,16 +190,17 @@ def uniprot(vertices: int, roots: int, pattern: Profile) -> tuple[np.ndarray, np
 
 
 def _grow(counts: np.ndarray, total: int) -> np.ndarray:
-    """Counts in the same proportions that add up to `total`; none becomes 0."""
+    """Scales counts to the sum `total`; none becomes 0."""
     grown = np.maximum(1, np.floor(counts * (total / counts.sum())).astype(np.int64))
     grown[np.argmax(grown)] += total - grown.sum()
     return grown
 
 
 def go_uniprot(vertices: int, edges: int, terms: int, pattern: Profile, most_in: int, seed: int = 1):
-    """Kinds and pairs of proteins annotated with terms of an ontology that is `pattern`, grown and turned round.
+    """Kinds and pairs of proteins that are annotated with the terms of an ontology: `pattern`, scaled and reversed.
 
-    Proteins are the roots; a term's level is its height in the pattern and one, its children the pattern's parents.
+    Proteins are the roots. The level of a term is its height in the pattern plus one; its children are its parents in
+    the pattern.
     """
     rng = np.random.default_rng(seed)
     proteins = vertices - terms
@@ -236,7 +227,7 @@ def go_uniprot(vertices: int, edges: int, terms: int, pattern: Profile, most_in:
 
 
 def _upward(pattern: Profile, heights: np.ndarray) -> np.ndarray:
-    """Edges between terms by height: one from just below for each that is not lowest, and as many again further up."""
+    """Edges between terms by height: enough between successive heights, and the rest spread over greater distances."""
     depth = len(heights)
     pairs = np.zeros((depth, depth), np.int64)
     at = np.arange(depth - 1)
@@ -253,6 +244,7 @@ def _even(count: int, total: int) -> np.ndarray:
 
 
 def _shares(weights: np.ndarray, total: int, least: np.ndarray, most: int) -> np.ndarray:
+    """`total` divided into shares, int64[k], of `least` (int64[k]) to `most` and otherwise proportional to weights."""
     shares, left = least.astype(np.int64).copy(), total - int(least.sum())
     order = np.argsort(-weights, kind="stable")
     while left:
@@ -266,8 +258,6 @@ def _shares(weights: np.ndarray, total: int, least: np.ndarray, most: int) -> np
     return shares
 
 
-# ---------------------------------------------------------------------------------------- the profiles
-
 _CITATION_NOTES = (
     "Vertices, edges: Computation 2020, table 1.",
     "Levels, level profile, sinks, degree tails and largest degrees are assumptions, not measurements; see "
@@ -276,7 +266,10 @@ _CITATION_NOTES = (
 
 
 def profile(name: str) -> Profile:
-    """The assumed profile of a graph of `NAMES`. Takes up to a minute and some GB. Raises InputError on other names."""
+    """The assumed profile of a graph of `NAMES`, which takes up to a minute and some GB of memory.
+
+    Raises InputError on other names.
+    """
     if name not in NAMES:
         raise InputError(f"nothing is assumed of {name!r}", remedy=f"choose among {', '.join(NAMES)}")
     made = NAMES[name]()

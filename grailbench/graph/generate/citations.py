@@ -1,4 +1,4 @@
-"""Synthetic citations: a DAG in which every vertex cites older ones, none older than a window."""
+"""Generates synthetic citations: a DAG in which every vertex cites older ones within a window of ages."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
-_ORDER, _ROWS, _CITING = 0, 1, 2  # streams of a seed
+_ORDER, _ROWS, _CITING = 0, 1, 2  # random streams of a seed
 _NAME = re.compile(r"citations-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-w(\d{1,10})-s(\d{1,18})")
 
 
 def parse_citations(name: str) -> tuple[int, float, int, int] | None:
-    """Vertices, degree, window and seed of 'citations-n3800000-k4.6-w500000-s1'; None when it is no such name."""
+    """Vertices, degree, window and seed of a name like 'citations-n3800000-k4.6-w500000-s1'; None for other names."""
     found = _NAME.fullmatch(name)
     return None if found is None else (int(found[1]), float(found[2]), int(found[3]), int(found[4]))
 
 
 def citations(vertices: int, degree: float, window: int, seed: int = 1) -> Graph:
-    """A DAG of citations under a hidden random order of age; ids say nothing about age.
+    """A DAG of citations. The order of ages is random, and ids do not depend on it.
 
-    The model: `round(vertices * degree)` times a vertex, drawn uniformly, cites the one that is `1 + x` places older,
-    x uniform below `window`. What would be older than the oldest vertex falls away, as it does in real citation data
-    that begin with some year: about `degree * window / 2` edges. The narrower the window, the more levels, and the
-    more pairs reach each other.
+    The model: `round(vertices * degree)` times, a uniformly random vertex cites the vertex that is `1 + x` places
+    older, where x is uniform in [0, window). Citations of vertices older than the oldest one are dropped, about
+    `degree * window / 2` edges, as real citation data begin with some year. A narrower window gives more levels and a
+    higher positive rate.
 
-    The edges come grouped by source; the few repeated ones stay in, condensation drops them. Everything is integer
-    arithmetic on (vertices, edges, window, seed), the same on every machine.
-
-    Raises InputError when a number is out of range.
+    Edges are grouped by source and include a few duplicates. All arithmetic is on integers, so the result is the same
+    on every machine. Raises InputError if a number is out of range.
     """
     if not 1 <= vertices <= MAX_VERTICES:
         raise InputError(f"{vertices} vertices; between 1 and {MAX_VERTICES} fit")
@@ -47,7 +45,7 @@ def citations(vertices: int, degree: float, window: int, seed: int = 1) -> Graph
 
 @njit(cache=True, nogil=True)
 def _cite(n, m, window, order, rows_key, citing_key):
-    """int32[k] twice, k <= m: sources and targets. order int32[n]: the vertex of each age, oldest first."""
+    """Sources and targets, each int32[k], k <= m. order: int32[n], the vertex of each age, the oldest first."""
     drawn = np.zeros(n, np.int32)  # by age
     for k in range(m):
         drawn[below(draw(citing_key, k), n)] += 1

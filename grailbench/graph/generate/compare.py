@@ -1,4 +1,4 @@
-"""A look-alike beside its graph: what is equal, what is not, and by how much."""
+"""Compares a look-alike with the profile of the original graph."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PAIRS = 100_000  # the papers' batch
 
 @dataclass(frozen=True)
 class Difference:
-    """One quantity of a graph (printed, measured or assumed: its profile says) and of its look-alike.
+    """One quantity as wanted by the profile and as found in the generated graph.
 
-    `relative` is generated / wanted - 1, or None where `wanted` is 0 or None.
+    `relative` is generated / wanted - 1, or None if `wanted` is 0 or None.
     """
 
     quantity: str
@@ -31,10 +31,10 @@ class Difference:
 
 
 def compare(profile: Profile, graph: Graph) -> list[Difference]:
-    """Measure a look-alike and set it beside its profile.
+    """Measures a look-alike and compares it with its profile.
 
-    Vertices and edges are counted as the thesis does: super-root, its edges and repeated edges included.
-    'vertices at another level' is the part of the level profiles that differs, in vertices.
+    Vertices and edges include the super-root, its edges and duplicate edges, as in the thesis. 'vertices at another
+    level' is the number of vertices that would have to change their level to make the numbers per level equal.
     """
     dag = condense(graph)
     plain = plain_graph(dag)

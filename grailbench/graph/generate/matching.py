@@ -1,10 +1,10 @@
-"""From a profile to edges: every vertex has as many stubs of edges as its degree says, and stubs are matched.
+"""Makes the edges of a look-alike: every vertex gets stubs (half-edges) by its degrees, and the stubs are matched.
 
-This is the configuration model (Bollobas 1980) with levels: each level's stubs are dealt out to the pairs of levels
-as the profile counts them, the first parent of every vertex comes from the level just above, which fixes the
-vertex's own level, and within a pair of levels the two sides are matched in the order of places that were moved by
-noise of the profile's width. An edge is an out-stub and its mate, an in-stub. Out-stubs lie in the order of their
-vertices and so do in-stubs, so both give a CSR; the first in-stub of a vertex is the one that fixes its level.
+This is the configuration model (Bollobas 1980) extended by levels. The stubs of each level are assigned to bundles, one
+for each pair of levels, with the sizes of the profile. The first parent of every vertex is in the level just above,
+which fixes the level of the vertex. Within a bundle, out-stubs and in-stubs are matched in the order of the places of
+their vertices plus random noise; the profile's width is the amplitude of the noise. An edge is an out-stub and its
+mate, an in-stub. Both kinds are sorted by vertex and so form a CSR; the first in-stub of a vertex fixes its level.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from numba import njit
 from grailbench.graph.generate.profiles import Profile
 from grailbench.graph.hashing import below, draw, mix64, permutation, shuffle, stream
 
-_PLACES, _OUT, _IN, _OUT_NOISE, _IN_NOISE, _REPAIR = range(6)  # streams of a seed
-_ANYWHERE = 1_000_000  # width, in millionths
+_PLACES, _OUT, _IN, _OUT_NOISE, _IN_NOISE, _REPAIR = range(6)  # random streams of a seed
+_ANYWHERE = 1_000_000  # the width (in millionths) with which places do not matter
 _PASSES, _TRIES = 64, 1000
 
 
 class Matching(NamedTuple):
-    """A look-alike in the making, as kernels take it. Vertices are numbered by level; n vertices, m edges, l levels.
+    """An unfinished look-alike of n vertices, m edges and l levels; vertices are numbered by level.
 
-    place           int64[n]      where a vertex lies among all: its id in the end, 0..n-1, each once
-    height          int64[n]      the height its kind has
-    level           int32[n]
+    place           int64[n]      a permutation of 0..n-1; the final ids
+    height          int64[n]      the height that the profile states for the vertex's kind
+    level           int32[n]      the level of each vertex
     bounds          int64[l + 1]  first vertex of each level
     first_out       int64[n + 1]  first out-stub of each vertex
     first_in        int64[n + 1]  first in-stub of each vertex
-    source, target  int32[m]      vertex of each out-stub, of each in-stub
-    mate, back      int32[m]      in-stub of each out-stub, and the reverse
+    source, target  int32[m]      vertex of each out-stub, and of each in-stub
+    mate, back      int32[m]      in-stub of each out-stub, and out-stub of each in-stub
     """
 
     place: np.ndarray
@@ -48,7 +48,7 @@ class Matching(NamedTuple):
 
 
 def match(profile: Profile, seed: int) -> Matching:
-    """Match the stubs of a profile at random; no edge comes twice."""
+    """Matches the stubs of a profile at random, without duplicate edges."""
     n, m, width = profile.vertices, profile.edges, profile.knobs.width
     ins, outs, height = _stubs_of(profile.kinds)
     first_out, first_in = (
@@ -85,8 +85,8 @@ def match(profile: Profile, seed: int) -> Matching:
 
 @njit(cache=True)
 def _stubs_of(kinds):
-    """In-degree, out-degree (int32[n]) and height (int64[n]) of each vertex; of uneven shares the larger ones go to
-    opposite ends of a kind, so that they do not meet in one vertex."""
+    """In-degree and out-degree (int32[n]) and height (int64[n]) of each vertex. If the degrees of a kind differ by one,
+    the larger in-degrees go to its first vertices and the larger out-degrees to its last."""
     n = kinds[2].sum()
     ins, outs, height = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     v = 0
@@ -100,11 +100,8 @@ def _stubs_of(kinds):
     return ins, outs, height
 
 
-# ---------------------------------------------------------------------------------------- places and bundles
-
-
 def _even_places(counts: np.ndarray, n: int, key: np.uint64) -> np.ndarray:
-    """int64[n]: places at which every kind lies about evenly, so that stubs near each other find each other."""
+    """Random places, int64[n], with the vertices of each kind spread evenly over the whole range."""
     order = np.argsort(_spread_out(counts, key), kind="stable")
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -113,7 +110,8 @@ def _even_places(counts: np.ndarray, n: int, key: np.uint64) -> np.ndarray:
 
 @njit(cache=True)
 def _spread_out(counts, key):
-    """int64[sum]: for each group a random order of one random point of every of its equal parts of 0..2**62."""
+    """int64[sum of counts]: divides 0..2**62 into counts[k] equal parts for each group k, takes a random point in each
+    part, and shuffles the points of each group."""
     out = np.empty(counts.sum(), np.int64)
     at = 0
     for k in range(counts.shape[0]):
@@ -127,7 +125,7 @@ def _spread_out(counts, key):
 
 @njit(cache=True)
 def _deal_out(pairs, m, key):
-    """int32[m]: the bundle (source level x levels + target level) of each out-stub."""
+    """The bundle (source level x levels + target level) of each out-stub, int32[m]."""
     levels = pairs.shape[0]
     bundle = np.empty(m, np.int32)
     at = 0
@@ -142,7 +140,7 @@ def _deal_out(pairs, m, key):
 
 @njit(cache=True)
 def _deal_in(pairs, bounds, first_in, key):
-    """int32[m]: the bundle of each in-stub; the first of each vertex belongs to the level just above."""
+    """The bundle of each in-stub, int32[m]; that of a vertex's first in-stub comes from the level just above."""
     levels = pairs.shape[0]
     bundle = np.empty(first_in[-1], np.int32)
     for j in range(1, levels):
@@ -164,7 +162,7 @@ def _deal_in(pairs, bounds, first_in, key):
 
 
 def _deal_evenly(pairs, vertex, bundle, place, fixing, key) -> None:
-    """Deal each level's bundles again, every bundle about evenly over the places; stubs of `fixing` keep theirs."""
+    """Assigns the bundles of each level anew, each spread evenly over the places; stubs in `fixing` keep theirs."""
     levels = len(pairs)
     free = np.flatnonzero(~fixing)
     side = bundle[free] // levels if not fixing.any() else bundle[free] % levels
@@ -176,7 +174,7 @@ def _deal_evenly(pairs, vertex, bundle, place, fixing, key) -> None:
 
 
 def _in_order(vertex, bundle, place, width: int, key: np.uint64, bundles: int) -> np.ndarray:
-    """int32[m]: the stubs by bundle, then by noisy place of their vertex."""
+    """The stubs in the order of their bundles, then of the noisy places of their vertices, int32[m]."""
     stub_bits = max(1, vertex.shape[0].bit_length())
     place_bits = min(32, 64 - stub_bits - bundles.bit_length())
     keys = _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key)
@@ -187,7 +185,7 @@ def _in_order(vertex, bundle, place, width: int, key: np.uint64, bundles: int) -
 
 @njit(cache=True)
 def _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key):
-    """uint64[m]: bundle, noisy place of the vertex, stub; in whole numbers, so that every machine agrees."""
+    """Sort keys, uint64[m], of bundle, noisy place and stub, in integers, so that they are the same on any machine."""
     m, n = vertex.shape[0], np.int64(place.shape[0])
     out = np.empty(m, np.uint64)
     whole = np.int64(1) << 32
@@ -205,12 +203,9 @@ def _sort_keys(vertex, bundle, place, width, place_bits, stub_bits, key):
     return out
 
 
-# ---------------------------------------------------------------------------------------- swaps
-
-
 @njit(cache=True, inline="always")
 def has_edge(made, u, v):
-    """Whether there is an edge u -> v."""
+    """Whether the edge u -> v exists."""
     if made.first_out[u + 1] - made.first_out[u] <= made.first_in[v + 1] - made.first_in[v]:
         for e in range(made.first_out[u], made.first_out[u + 1]):
             if made.target[made.mate[e]] == v:
@@ -224,8 +219,8 @@ def has_edge(made, u, v):
 
 @njit(cache=True, inline="always")
 def may_swap(made, e, f):
-    """Whether the edges of out-stubs e and f may exchange their targets: edges between two levels stay as many, a
-    vertex keeps the edge that fixes its level, and neither new edge is there already."""
+    """Whether the edges of out-stubs e and f may exchange their targets: the number of edges between two levels must
+    not change, a vertex must keep the edge that fixes its level, and neither new edge may exist already."""
     a, c = made.source[e], made.source[f]
     i, j = made.mate[e], made.mate[f]
     b, d = made.target[i], made.target[j]
@@ -240,7 +235,7 @@ def may_swap(made, e, f):
 
 @njit(cache=True, inline="always")
 def exchange(made, e, f):
-    """Exchange the targets of the edges of out-stubs e and f."""
+    """Exchanges the targets of the edges of out-stubs e and f."""
     i, j = made.mate[e], made.mate[f]
     made.mate[e], made.mate[f] = j, i
     made.back[j], made.back[i] = e, f
@@ -248,7 +243,7 @@ def exchange(made, e, f):
 
 @njit(cache=True, inline="always")
 def partner(made, e, h):
-    """The out-stub of a random edge that starts at the level at which e starts, or ends at that at which e ends."""
+    """The out-stub of a random edge that starts at the same level as e, or ends at the same level; h is random."""
     g = mix64(h)
     if h & np.uint64(1):
         at = made.level[made.source[e]]
@@ -261,11 +256,11 @@ def partner(made, e, h):
 
 @njit(cache=True)
 def _repair(made, near, key):
-    """Swap the targets of repeated edges with others'. Of each, one stays: that which fixes its target's level, if
-    any does. Returns how many are still repeated.
+    """Swaps the targets of duplicate edges with those of other edges. Returns how many duplicates are left.
 
-    near: the out-stubs by bundle and place, so that an edge is swapped with one that lies near (a few far swaps would
-    undo a narrow width: shortcuts make a small world), or no stubs, and any edge will do.
+    Of several equal edges, one stays as it is: that which fixes its target's level, if there is one. near: the
+    out-stubs by bundle and place, int32[m], if edges should be swapped with near ones first (a few distant swaps would
+    be shortcuts, with which the graph becomes a small world), else empty.
     """
     repeated = _repeated(made)
     rank = np.empty(near.shape[0], np.int32)
@@ -293,7 +288,7 @@ def _repair(made, near, key):
 
 @njit(cache=True)
 def _repeated(made):
-    """bool[m]: the edges, by out-stub, that are there a second time."""
+    """Whether the edge of each out-stub duplicates another one that stays, bool[m]."""
     n = made.place.shape[0]
     seen = np.full(n, -1, np.int32)
     repeated = np.zeros(made.source.shape[0], np.bool_)

@@ -1,16 +1,16 @@
-"""Networks to traverse: those of Pathak et al. by their sizes, random geometric graphs and road-like grids.
+"""Generates networks for traversals: of the sizes of Pathak et al., random geometric graphs, and road-like grids.
 
-The slides name their graphs by number, vertices and edges alone. The sizes give most of them away (4,039 / 88,234 is
-the ego network of Facebook, 82,168 / 504,230 Slashdot, 1,694,616 / 11,094,209 Skitter's largest component, 16.8 M /
-132.6 M a random geometric graph of 2**24 points); what is generated here has the printed vertices and edges and a model
-of that kind. Edges are undirected there (the printed degree is 2 m / n), so each comes both ways.
+The slides of Pathak et al. state only the number of vertices and edges of each graph. Most can be recognised by these
+(4,039 / 88,234 is the ego network of Facebook, 82,168 / 504,230 Slashdot, 1,694,616 / 11,094,209 Skitter's largest
+component, 16.8 M / 132.6 M a random geometric graph of 2**24 points), and a model of the same kind with the same counts
+is generated. The printed degree is 2 m / n, so edges are undirected: each is generated in both directions.
 
-uniform    a uniform set of m pairs
-rmat       distinct pairs of Graph500's R-MAT (0.57, 0.19, 0.19, 0.05), vertices renamed at random
-geometric  points of the unit square, joined within 0.55 sqrt(ln n / n) (DIMACS10's rgg_n_2_K_s0); ids go by place
+uniform    a uniform random set of m pairs
+rmat       distinct pairs of Graph500's R-MAT (0.57, 0.19, 0.19, 0.05) with randomly permuted vertices
+geometric  points in the unit square with edges within 0.55 sqrt(ln n / n) (DIMACS10's rgg_n_2_K_s0); ids follow places
 roads      a square grid that keeps 70 % of its edges: thousands of levels, degree 2.8, one large component
 
-Everything is a pure function of name and seed, in integer arithmetic but for the radius.
+Graphs are pure functions of name and seed. All arithmetic except for the radius is on integers.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from numba import njit
 from grailbench.graph.csr import Graph
 from grailbench.graph.hashing import below, draw, permutation, stream
 
-_DRAWS, _NAMES, _X, _Y = 11, 12, 13, 14  # streams of a seed
+_DRAWS, _NAMES, _X, _Y = 11, 12, 13, 14  # random streams of a seed
 _SIDE = 31  # bits of a coordinate
-_KEPT = 7  # of ten edges of a grid
+_KEPT = 7  # tenths of the edges of a grid that are kept
 
 
 @dataclass(frozen=True)
 class Model:
-    """A network of so many vertices and undirected edges; None where the model decides."""
+    """The kind, vertices and undirected edges of a network; `edges` is None if their number depends on the seed."""
 
     kind: str
     vertices: int
@@ -56,7 +56,7 @@ NETWORKS = {
 
 
 def network(name: str, seed: int = 1) -> Graph:
-    """The network of that name, every edge both ways, grouped by source."""
+    """Generates the network of that name, with both directions of every edge, grouped by source."""
     model = NETWORKS[name]
     if model.kind == "geometric":
         u, v = geometric(model.vertices, seed)
@@ -69,13 +69,14 @@ def network(name: str, seed: int = 1) -> Graph:
 
 
 def uniform(n: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[m] twice: a uniform set of m of the n (n - 1) / 2 pairs, the lesser vertex first."""
+    """A uniform random set of m of the n (n - 1) / 2 pairs, as int32[m] twice, the lesser vertex first."""
     key = stream(seed, _DRAWS)
     return _distinct(n, m, lambda first, count: _uniform_pairs(n, first, count, key))
 
 
 def rmat(n: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[m] twice: m distinct pairs of R-MAT over the next power of two that lie within n."""
+    """m distinct pairs of R-MAT, as int32[m] twice. Pairs are drawn for the next power of two of vertices, and those
+    with a vertex beyond n are dropped."""
     key, bits = stream(seed, _DRAWS), max(1, (n - 1).bit_length())
     u, v = _distinct(n, m, lambda first, count: _rmat_pairs(n, bits, first, count, key))
     names = permutation(n, stream(seed, _NAMES))
@@ -83,7 +84,8 @@ def rmat(n: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct(n: int, m: int, pairs) -> tuple[np.ndarray, np.ndarray]:
-    """The first m distinct pairs of a stream: pairs(first, count) gives int64 codes u * n + v, -1 for none."""
+    """The first m distinct pairs of a random sequence. `pairs(first, count)` returns its next items as int64[count]:
+    u * n + v, or -1 for a pair that does not count."""
     found, first = np.empty(0, np.int64), 0
     while found.size < m:
         count = max(1024, int(1.2 * (m - found.size)))
@@ -120,7 +122,7 @@ def _rmat_pairs(n, bits, first, count, key):
 
 
 def geometric(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[m] twice: pairs of n points within 0.55 sqrt(ln n / n); ids by place, row after row of small squares."""
+    """Pairs of n points within 0.55 sqrt(ln n / n), as int32[m] twice; ids follow a grid of squares row by row."""
     radius = 0.55 * math.sqrt(math.log(n) / n) if n > 1 else 1.0
     reach = int(min(radius, 1.0) * 2**_SIDE)
     cells = max(1, 2**_SIDE // max(reach, 1))
@@ -147,7 +149,7 @@ def _coordinates(n, key):
 
 @njit(cache=True, nogil=True)
 def _near(x, y, starts, cells, reach, u, v):
-    """Number of pairs within reach; u, v int32[that many] get them, or are empty."""
+    """The number of pairs within `reach`, which are stored in u and v (int32[m]) unless those are empty."""
     found = 0
     for row in range(cells):
         for column in range(cells):
@@ -169,7 +171,7 @@ def _near(x, y, starts, cells, reach, u, v):
 
 
 def roads(side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[m] twice: the kept edges of a grid of side x side vertices."""
+    """The edges that are kept of a grid of side x side vertices, as int32[m] twice."""
     return _roads(side, stream(seed, _DRAWS))
 
 
@@ -191,7 +193,7 @@ def _roads(side, key):
 
 @njit(cache=True, nogil=True)
 def _both_ways(n, u, v):
-    """int32[2 m] twice: each pair both ways, grouped by source."""
+    """Both directions of each pair, as int32[2 m] twice, grouped by source."""
     at = np.zeros(n + 1, np.int64)
     for k in range(u.shape[0]):
         at[u[k] + 1] += 1

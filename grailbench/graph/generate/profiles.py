@@ -1,8 +1,8 @@
-"""What a look-alike is made from: a profile of a graph, measured once and embedded under `datasets/profiles/`.
+"""Profiles of graphs, from which look-alikes are generated; those of published graphs are in `datasets/profiles/`.
 
-A profile holds no edge of its graph. It says how many vertices there are of each kind, a kind being a level (longest
-path from a root), a height (longest path to a sink) and a number of parents and of children, and how many edges run
-between each two levels. `grailbench generate --measure` makes one from any graph; see `grailbench.graph.generate.tune`.
+A profile contains no edges. It states the number of edges between each two levels, and the number of vertices of each
+kind; a kind is a combination of level (longest path from a root), height (longest path to a sink), number of parents
+and number of children. `grailbench generate --measure` makes a profile of any graph.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 
-EXACT_KINDS = 1000  # more kinds than this are grouped by powers of two of the degrees,
-MOST_KINDS = 2200  # and more than this by higher powers, and by height
-HUBS = 16  # as many of the largest in- and out-degrees are never grouped
+EXACT_KINDS = 1000  # if there are more kinds, degrees are grouped by powers of two;
+MOST_KINDS = 2200  # if there are more than this after that, by higher powers, and then by height
+HUBS = 16  # the vertices with the so many largest in- and out-degrees are never grouped
 
 
 @dataclass(frozen=True)
 class Knobs:
-    """How the edges of a look-alike are arranged; chosen so that its positive rate is that of the graph.
+    """Parameters of a look-alike's edges, chosen so that its positive rate is that of the original graph.
 
-    width    how far, at most, a parent and a child are drawn apart at first, in millionths of all ids;
-             1,000,000 is anywhere
-    heights  thousandths of the edges that must lead to a lesser height
-    rounds   rounds of drawing neighbours together
+    width    greatest initial distance of a parent and a child in millionths of all ids; 1,000,000 is unlimited
+    heights  thousandths of the edges that must lead to a lower height
+    rounds   rounds of moving neighbours closer together
     """
 
     width: int = 1_000_000
@@ -40,19 +39,19 @@ class Knobs:
 
 @dataclass(frozen=True)
 class Profile:
-    """A graph in counts, the super-root left out and each edge counted once.
+    """The counts of a graph without super-root and without duplicate edges.
 
     name, basis     canonical name of the graph; 'measured' or 'assumed'
-    origin          where the counts come from, in words; for a measured one the sha256 of its file
-    notes           what is assumed, and from what
-    duplicates      edges that its file repeats (the papers count them)
-    positive_rate   share of ordered pairs (u, v), u = v among them, with a path; None when not known.
-                    `rate_error` is its standard error
-    triangles       triples u -> v -> w with u -> w; None when not known
-    height_step     heights are divided by it, rounding down
-    kinds           int64[5, k]: level, height, vertices, their parents in all, their children in all; by level.
-                    The vertices of a kind share parents and children as evenly as whole numbers allow
-    pairs           int64[l, l]: edges from level to level
+    origin          where the counts come from; for a measured profile the sha256 of the file
+    positive_rate   share of ordered pairs (u, v), including u = v, with a path from u to v; None if unknown
+    rate_error      standard error of `positive_rate`
+    duplicates      duplicate edges in the file, which the papers count
+    triangles       triples u -> v -> w with an edge u -> w; None if unknown
+    height_step     heights in `kinds` are divided by it and rounded down
+    kinds           int64[5, k], ascending by level: level, height, vertices, total parents, total children. The
+                    parents and children are distributed among the vertices of a kind as evenly as possible
+    pairs           int64[l, l]: edges between levels
+    notes           assumptions and their sources
     """
 
     name: str
@@ -78,22 +77,22 @@ class Profile:
 
     @property
     def printed(self) -> tuple[int, int]:
-        """Vertices and edges as the thesis counts them: super-root, its edges and repeated edges included."""
+        """Vertices and edges including the super-root, its edges and duplicate edges, as in the thesis."""
         return self.vertices + 1, self.edges + self.duplicates + self.roots
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """int64[l]: vertices of each level."""
+        """The number of vertices of each level, int64[l]."""
         return np.bincount(self.kinds[0], self.kinds[2]).astype(np.int64)
 
     @cached_property
     def heights(self) -> np.ndarray:
-        """int64[h]: vertices of each height, divided by `height_step`."""
+        """The number of vertices of each height divided by `height_step`, int64[h]."""
         return np.bincount(self.kinds[1], self.kinds[2]).astype(np.int64)
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """int64[l]: edges that lead down 0, 1, 2, ... levels."""
+        """The number of edges that lead 0, 1, 2, ... levels down, int64[l]."""
         source, target = np.nonzero(self.pairs)
         return np.bincount(target - source, self.pairs[source, target], len(self.levels)).astype(np.int64)
 
@@ -115,7 +114,7 @@ class Profile:
 
 
 def measure(dag: Dag, name: str, origin: str) -> Profile:
-    """Take the profile of a condensed graph: everything but the knobs (see `tune`)."""
+    """Measures the profile of a condensed graph, except for the knobs, which `tune` finds."""
     from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
 
     graph = plain_graph(dag)
@@ -142,7 +141,7 @@ def measure(dag: Dag, name: str, origin: str) -> Profile:
 
 
 def _heights(dag: Dag) -> np.ndarray:
-    """int32[n]: the longest path from each vertex to a sink."""
+    """The length of the longest path from each vertex to a sink, int32[n]."""
     heights = np.zeros(dag.vertices, np.int32)
     bounds = np.searchsorted(dag.levels[dag.order], np.arange(dag.depth + 1))
     for level in range(dag.depth - 1, -1, -1):
@@ -157,7 +156,7 @@ def _heights(dag: Dag) -> np.ndarray:
 
 
 def grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
-    """The height step, and int64[5, k] as `Profile.kinds`: exact where few, else coarser by degree, then by height."""
+    """The height step and the kinds (`Profile.kinds`), grouped by degree and then by height if there are too many."""
     kinds = _kinds(levels, heights, ins, outs, None)
     if kinds.shape[1] <= EXACT_KINDS:
         return 1, kinds
@@ -172,7 +171,7 @@ def grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
 
 
 def _kinds(levels, heights, ins, outs, power: int | None) -> np.ndarray:
-    """int64[5, k] as `Profile.kinds`, exact or with degrees grouped by powers of `power`, hubs alone."""
+    """`Profile.kinds`, exact if `power` is None, else with degrees grouped by powers of it, except for hubs."""
     keys = [levels, heights, ins, outs]
     if power is not None:
         above = power ** np.arange(64 // power)
@@ -182,23 +181,25 @@ def _kinds(levels, heights, ins, outs, power: int | None) -> np.ndarray:
             hub[largest] = largest + 1
         keys = [levels, heights, *(np.searchsorted(above, degrees, "right") for degrees in (ins, outs)), hub]
     kind = np.zeros(ins.size, np.int64)
-    for key in keys:  # one column at a time: sorting rows of columns takes ten times as long
+    for key in keys:  # one column at a time, which is ten times as fast as np.unique on rows
         kind = np.unique(kind * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1].reshape(-1)
     first = np.unique(kind, return_index=True)[1]
     totals = [np.bincount(kind, degrees).astype(np.int64) for degrees in (ins, outs)]
     return np.stack([levels[first], heights[first], np.bincount(kind), *totals]).astype(np.int64)
 
 
-# ---------------------------------------------------------------------------------------- files
+#: fields that a profile's JSON holds under their own names
+_PLAIN = ("name", "basis", "origin", "notes", "positive_rate", "rate_error", "duplicates", "triangles")
+_COLUMNS = ("level", "height", "vertices", "parents", "children")  # the rows of `kinds`
 
 
 def profiles_dir() -> Path:
-    """The embedded profiles, a JSON each."""
+    """The folder of the shipped profiles, one JSON file each."""
     return paths.datasets_dir() / "profiles"
 
 
 def save(profile: Profile, path: Path) -> None:
-    """Write a profile as JSON, an array a line, atomically."""
+    """Writes a profile as JSON atomically, one line for each array."""
     from grailbench.graph.store import atomic_file
 
     facts = {
@@ -210,12 +211,10 @@ def save(profile: Profile, path: Path) -> None:
         "max_in_degree": profile.max_in_degree,
         "max_out_degree": profile.max_out_degree,
     }
-    plain = ("name", "basis", "origin", "notes", "positive_rate", "rate_error", "duplicates", "triangles")
-    fields = {key: getattr(profile, key) for key in plain} | {"counts": facts, "knobs": asdict(profile.knobs)}
+    fields = {key: getattr(profile, key) for key in _PLAIN} | {"counts": facts, "knobs": asdict(profile.knobs)}
     fields["height_step"] = profile.height_step
     lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
-    names = ("level", "height", "vertices", "parents", "children")
-    columns = [f'  "{key}": {_packed(row)}' for key, row in zip(names, profile.kinds, strict=True)]
+    columns = [f'  "{key}": {_packed(row)}' for key, row in zip(_COLUMNS, profile.kinds, strict=True)]
     lines.append(' "kinds": {\n' + ",\n".join(columns) + "\n }")
     rows = [f"  {_packed(np.trim_zeros(row[level + 1 :], 'b'))}" for level, row in enumerate(profile.pairs)]
     lines.append(' "edges_to_the_next_levels": [\n' + ",\n".join(rows) + "\n ]")
@@ -228,7 +227,7 @@ def _packed(row) -> str:
 
 
 def load(name: str) -> Profile:
-    """The embedded profile of a graph, by canonical name. Raises InputError when there is none, or a faulty one."""
+    """The shipped profile of a graph, by canonical name. Raises InputError if there is none or it is not valid."""
     path = profiles_dir() / f"{name}.json"
     try:
         raw = json.loads(path.read_text("utf-8"))
@@ -236,21 +235,10 @@ def load(name: str) -> Profile:
         pairs = np.zeros((len(rows), len(rows)), np.int64)
         for level, row in enumerate(rows):
             pairs[level, level + 1 : level + 1 + len(row)] = row
-        kinds = raw["kinds"]
-        profile = Profile(
-            name=raw["name"],
-            basis=raw["basis"],
-            origin=raw["origin"],
-            positive_rate=raw["positive_rate"],
-            rate_error=raw["rate_error"],
-            duplicates=raw["duplicates"],
-            triangles=raw["triangles"],
-            height_step=raw["height_step"],
-            kinds=np.array([kinds[key] for key in ("level", "height", "vertices", "parents", "children")], np.int64),
-            pairs=pairs,
-            knobs=Knobs(**raw["knobs"]),
-            notes=tuple(raw["notes"]),
-        )
+        kinds = np.array([raw["kinds"][key] for key in _COLUMNS], np.int64)
+        plain = {key: raw[key] for key in _PLAIN} | {"notes": tuple(raw["notes"])}
+        knobs = Knobs(**raw["knobs"])
+        profile = Profile(**plain, height_step=raw["height_step"], kinds=kinds, pairs=pairs, knobs=knobs)
     except FileNotFoundError:
         raise InputError(f"no profile of {name!r}", path=path) from None
     except (ValueError, KeyError, TypeError) as error:
@@ -260,7 +248,7 @@ def load(name: str) -> Profile:
 
 
 def _check(profile: Profile, path: Path) -> None:
-    """Raise InputError unless kinds and pairs agree, so that the arrays a kernel fills are as long as it expects."""
+    """Raises InputError unless kinds and pairs are consistent, on which the sizes of the kernels' arrays depend."""
     level, height, count, ins, outs = profile.kinds
     depth = len(profile.pairs)
     sound = (

@@ -1,4 +1,4 @@
-"""What a DAG's reachability looks like: the share of pairs with a path, and its triangles, by unguided counting."""
+"""Measures the positive rate (the share of pairs with a path) and the triangles of a DAG."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.hashing import permutation, stream
 
 SAMPLES = 20_000
-BUDGET = 1_000_000_000  # edges scanned
-_SAMPLE = 1 << 40  # a stream no generator draws from: theirs would give the vertices in topological order
+BUDGET = 1_000_000_000  # edges that may be scanned
+_SAMPLE = 1 << 40  # a random stream that no generator uses: some of those would give a topological order
 
 
 @dataclass(frozen=True)
 class Rate:
-    """The share of ordered pairs (u, v), u = v among them, with a path from u to v.
+    """The share of ordered pairs (u, v), including u = v, with a path from u to v.
 
-    `error` is its standard error: 0 when all vertices were searched from, and `sources` is how many were.
+    `sources` is the number of vertices from which the graph was searched; `error` is the standard error, which is 0 if
+    these were all vertices.
     """
 
     value: float
@@ -28,20 +29,20 @@ class Rate:
 
 
 def plain_graph(dag: Dag) -> Graph:
-    """A condensed graph without its super-root, edges ascending by source, then target."""
+    """A condensed graph without its super-root; edges ascend by source and target."""
     return Graph(dag.vertices - 1, *dag.edges_without_super_root())
 
 
 def positive_rate(graph: Graph, samples: int = SAMPLES, budget: int = BUDGET, seed: int = 1) -> Rate:
-    """Measure the positive rate of a graph whose edges are grouped by source, by search from random vertices.
+    """Measures the positive rate of a graph, whose edges must be grouped by source, by searches from random vertices.
 
-    All vertices are searched from when that scans at most `budget` edges; otherwise `samples` of them, or as many as
-    the budget allows.
+    The searches start from all vertices if these scan at most `budget` edges, otherwise from `samples` vertices or as
+    many as the budget allows.
     """
     n = graph.vertices
     if n == 0:
         return Rate(0.0, 0.0, 0)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(graph.sources, minlength=n))))
+    offsets = _offsets(graph)
     sources = permutation(n, stream(seed, _SAMPLE))
     found, scanned = _descendants(offsets, graph.targets, sources[: min(n, 2000)], budget)
     share = budget if scanned / found.size * n <= budget else max(0, budget - scanned)
@@ -52,9 +53,15 @@ def positive_rate(graph: Graph, samples: int = SAMPLES, budget: int = BUDGET, se
     return Rate(float(found.mean() / n), error, int(found.size))
 
 
+def _offsets(graph: Graph) -> np.ndarray:
+    """Where the row of each vertex begins, int64[n + 1]."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(graph.sources, minlength=graph.vertices))))
+
+
 @njit(cache=True, nogil=True)
 def _descendants(offsets, children, sources, budget):
-    """Vertices reached from each source, itself among them (int64), up to where the budget ended; edges scanned."""
+    """The number of vertices that each source reaches, including itself (int64), until the budget is used up; and the
+    number of edges scanned."""
     n = offsets.shape[0] - 1
     stamp = np.full(n, -1, np.int32)
     stack = np.empty(n, np.int32)
@@ -82,10 +89,8 @@ def _descendants(offsets, children, sources, budget):
 
 
 def triangles(graph: Graph) -> int:
-    """Triples u -> v -> w with an edge u -> w. The graph's edges are grouped by source, none twice."""
-    n = graph.vertices
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(graph.sources, minlength=n))))
-    return int(_triangles(offsets, graph.targets))
+    """The number of triples u -> v -> w with an edge u -> w. Edges must be distinct and grouped by source."""
+    return int(_triangles(_offsets(graph), graph.targets))
 
 
 @njit(cache=True, nogil=True)

@@ -1,22 +1,22 @@
-"""The eight kinds of graph of the closure report (Fenz et al. 2022, figure 4), by name, size and seed.
+"""Generates the eight kinds of graphs of the closure report (Fenz et al. 2022, figure 4), by kind, size and seed.
 
-Names are specs: KIND-VERTICES, for `custom` and `erdos-renyi` KIND-VERTICES-DENSITY, and `-seedS` for a seed other
-than 1: `path-100`, `erdos-renyi-10000-0.1`, `random-tree-1000-seed7`. The report shows four of the kinds in a lost
-figure only, and says of the others no more than their names; what is chosen here is in docs/decisions.md.
+A name has the form KIND-VERTICES, or KIND-VERTICES-DENSITY for `custom` and `erdos-renyi`, with `-seedS` for a seed
+other than 1: `path-100`, `erdos-renyi-10000-0.1`, `random-tree-1000-seed7`. The report does not define the kinds
+completely; docs/decisions.md explains the definitions here.
 
     path         0 -> 1 -> ... -> n-1
     cycle        a path, and n-1 -> 0
     star         0 -> v for every other v
     complete     every ordered pair of different vertices
-    custom       weakly connected: a random recursive tree with edges of random direction, then uniform random pairs, in
-                 all round(density n (n-1)) different edges, and never fewer than n-1
+    custom       weakly connected: a random recursive tree with edges of random direction, and uniform random pairs;
+                 together round(density n (n-1)) different edges, but at least n-1
     erdos-renyi  G(n, p): every ordered pair of different vertices with probability p, independently
-    random-tree  a uniform random labelled tree (Pruefer 1918), its edges leading away from vertex 0
+    random-tree  a uniform random labelled tree (Pruefer 1918) with edges away from vertex 0
     scale-free   Bollobas, Borgs, Chayes and Riordan, Directed scale-free graphs, SODA 2003, with networkx's defaults:
                  alpha 0.41, beta 0.54, gamma 0.05, delta_in 0.2, delta_out 0, from a cycle of three
 
-`custom` of probability and density is the share of the n (n-1) ordered pairs that are edges. All are pure functions of
-spec and seed (`graph.hashing`), the same on every machine. `scale-free` has self-loops and repeated edges.
+The density is the share of the n (n-1) ordered pairs that are edges. Graphs are pure functions of their names and the
+same on every machine. `scale-free` has self-loops and duplicate edges.
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, str
 KINDS = ("path", "cycle", "star", "complete", "custom", "erdos-renyi", "random-tree", "scale-free")
 DENSE = ("custom", "erdos-renyi")  #: the kinds that take a density
 _SPEC = re.compile(rf"({'|'.join(KINDS)})-(\d{{1,10}})(?:-((?:0|1)(?:\.\d+)?))?(?:-seed(\d{{1,19}}))?")
-_MOST_PAIRS = 2**32  # kinds that look at every pair stop here: 65,536 vertices
+_MOST_PAIRS = 2**32  # limit for kinds that consider every pair: 65,536 vertices
 _PERMUTATION, _PAIRS = 0, 1
 _ALPHA, _BETA, _DELTA_IN, _DELTA_OUT = 0.41, 0.54, 0.2, 0.0
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One graph of the report's generator: `kind` of KINDS, `density` in [0, 1] for those of DENSE, else None."""
+    """One graph of the report: a `kind` of KINDS, and a `density` in [0, 1] for those in DENSE, else None.
+
+    Raises InputError if a value is invalid.
+    """
 
     kind: str
     vertices: int
@@ -66,18 +69,17 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """The spec, in its one spelling."""
+        """The canonical name."""
         density = "" if self.density is None else f"-{self.density:.12f}".rstrip("0").rstrip(".")
         return f"{self.kind}-{self.vertices}{density}{'' if self.seed == 1 else f'-seed{self.seed}'}"
 
     def graph(self) -> Graph:
-        """Generate it, raw."""
-        n, (first, second) = self.vertices, _MAKERS[self.kind](self)
-        return Graph.from_edges(n, first, second)
+        """Generates the raw graph."""
+        return Graph.from_edges(self.vertices, *_MAKERS[self.kind](self))
 
 
 def parse_shape(name: str) -> Shape | None:
-    """The shape that a name stands for, None when it is no such name. Raises InputError for one that cannot be."""
+    """The shape with this name, or None if the name has another form. Raises InputError if a value is invalid."""
     found = _SPEC.fullmatch(name)
     if found is None:
         return None
@@ -150,7 +152,8 @@ _MAKERS = {
 
 @njit(cache=True)
 def _er_rows(n, limit, key, rows, sources, targets):
-    """Without `sources`: rows[u], int64[n], gets the size of row u. With: rows[u] is where row u begins; filled."""
+    """If `sources` is None, stores the size of row u in rows[u] (int64[n]); else rows[u] is where row u begins, and the
+    edges are stored in `sources` and `targets`."""
     for u in range(n):
         row_key = mix64(key + np.uint64(u) * GAMMA)
         at = np.int64(0) if sources is None else rows[u]
@@ -166,7 +169,7 @@ def _er_rows(n, limit, key, rows, sources, targets):
 
 @njit(cache=True, inline="always")
 def _take(bits, n, u, v):
-    """Set the bit of a pair; whether it was clear."""
+    """Sets the bit of a pair. Returns whether it was clear."""
     at = np.int64(u) * n + v
     word, bit = at >> 6, np.uint64(1) << np.uint64(at & 63)
     fresh = (bits[word] & bit) == np.uint64(0)
@@ -176,7 +179,7 @@ def _take(bits, n, u, v):
 
 @njit(cache=True)
 def _connected(n, m, order, key):
-    """m different edges that connect n vertices weakly, in row order. order: int32[n], a permutation."""
+    """m different edges that connect n vertices weakly, ascending. order: int32[n], a permutation."""
     pairs = np.int64(n) * (n - 1)
     tree = np.zeros((np.int64(n) * n >> 6) + 1, np.uint64)
     counter = np.int64(0)
@@ -186,7 +189,8 @@ def _connected(n, m, order, key):
             u, v = v, u
         counter += 2
         _take(tree, n, u, v)
-    # Beyond one half, what is left out is drawn instead: never more than two draws in mean for one pair.
+    # If more than half of the pairs are edges, the others are drawn instead, so that a pair takes two draws on average
+    # at most.
     inverted = m - (n - 1) > (pairs - (n - 1)) // 2
     drawn = tree.copy()
     missing = pairs - m if inverted else m - (n - 1)
@@ -212,7 +216,7 @@ def _connected(n, m, order, key):
 
 @njit(cache=True)
 def _pruefer(n, key):
-    """The tree of a uniform Pruefer sequence, edges away from vertex 0 in order of breadth-first search."""
+    """The tree of a uniform Pruefer sequence, with edges away from vertex 0 in the order of a breadth-first search."""
     sources, targets = np.empty(max(n - 1, 0), np.int32), np.empty(max(n - 1, 0), np.int32)
     if n < 2:
         return sources, targets
@@ -261,7 +265,7 @@ def _pruefer(n, key):
 
 @njit(cache=True, inline="always")
 def _by_degree(ends, edges, vertices, delta, key, counter):
-    """A vertex in proportion to how often it stands in `ends`, plus delta. Takes two draws."""
+    """A random vertex with a probability proportional to its number of occurrences in `ends` plus delta; two draws."""
     share = np.float64(draw(key, counter) >> np.uint64(11)) * 2.0**-53 * (edges + delta * vertices)
     return (
         ends[below(draw(key, counter + 1), edges)]

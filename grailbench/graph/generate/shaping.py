@@ -1,9 +1,10 @@
-"""Rearranging a matching: swaps of two edges that keep every degree, level and pair of levels.
+"""Rearranges a matching by swaps of two edges, which keep all degrees, levels and edges between levels.
 
-Two things make a real citation graph or ontology far less reachable than a random one of the same degrees and levels:
-its edges lead to lesser heights (longest path to a sink) as well as to deeper levels, and related vertices link to
-each other. `settle_heights` swaps until edges lead to lesser heights; `draw_together` swaps edges whose ends lie far
-apart and lets each vertex drift to where its neighbours lie, so that clusters form. Whole numbers throughout.
+Real citation graphs and ontologies have far lower positive rates than random graphs with the same degrees and levels,
+for two reasons: their edges lead to lower heights (longest path to a sink) and not only to deeper levels, and related
+vertices have edges to each other. `settle_heights` swaps edges until they lead to lower heights. `draw_together` swaps
+edges to make them shorter and moves each vertex towards its neighbours, so that clusters form. All arithmetic is on
+integers.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from numba import njit
 from grailbench.graph.generate.matching import Matching, exchange, may_swap, partner
 from grailbench.graph.hashing import below, draw, mix64, stream
 
-_BOUND, _HEIGHTS, _ROUNDS = 16, 17, 32  # streams of a seed; each round takes the next one
-_TRIES = 400  # an edge, until its height fits
-_SWAPS = 4  # an edge and round
-_WINDOW = 4  # vertices to either side of where an edge should end
+_BOUND, _HEIGHTS, _ROUNDS = 16, 17, 32  # random streams of a seed; each round takes the next one
+_TRIES = 400  # passes over all edges until their heights fit
+_SWAPS = 4  # attempted swaps for each edge and round
+_WINDOW = 4  # vertices considered on either side of the wanted place
 
 
 def settle_heights(made: Matching, step: int, share: int, seed: int) -> None:
-    """Swap until `share` thousandths of the edges, chosen at random, lead from a height to a lesser one.
+    """Swaps edges until `share` thousandths of them, chosen at random, lead to a lower height.
 
-    `step` is the profile's height_step: heights divided by more than one may stay equal.
+    `step` is the profile's height_step; if it is greater than 1, the (divided) heights may also be equal.
     """
     bound = _bound(made.source.shape[0], share, stream(seed, _BOUND))
     _settle(made, bound, int(step == 1), stream(seed, _HEIGHTS))
 
 
 def draw_together(made: Matching, step: int, share: int, rounds: int, seed: int) -> None:
-    """Rounds of swaps that shorten edges, each followed by a drift of every vertex towards its neighbours.
+    """Alternates swaps that shorten edges with moves of every vertex towards its neighbours.
 
-    No edge that is bound to lead to a lesser height (see `settle_heights`) is made to lead further up.
+    The edges that `settle_heights` chose never get a worse height.
     """
     bound = _bound(made.source.shape[0], share, stream(seed, _BOUND))
     n = made.place.shape[0]
@@ -47,7 +48,7 @@ def draw_together(made: Matching, step: int, share: int, rounds: int, seed: int)
 
 @njit(cache=True)
 def _bound(m, share, key):
-    """bool[m]: the in-stubs whose edges are bound by height."""
+    """Whether the edge of each in-stub must lead to a lower height, bool[m]."""
     out = np.empty(m, np.bool_)
     for s in range(m):
         out[s] = below(draw(key, s), 1000) < share
@@ -56,13 +57,13 @@ def _bound(m, share, key):
 
 @njit(cache=True, inline="always")
 def _excess(made, bound, strict, e, i):
-    """How far an edge from out-stub e to in-stub i would lead above the height that it may lead to."""
+    """By how much an edge from out-stub e to in-stub i would exceed the greatest height that its target may have."""
     return max(0, made.height[made.target[i]] - made.height[made.source[e]] + strict) if bound[i] else 0
 
 
 @njit(cache=True, inline="always")
 def _rises(made, bound, strict, e, f):
-    """By how much the excess of two edges grows when they exchange their targets."""
+    """The change of the total excess of two edges if they exchange their targets."""
     i, j = made.mate[e], made.mate[f]
     then = _excess(made, bound, strict, e, j) + _excess(made, bound, strict, f, i)
     return then - _excess(made, bound, strict, e, i) - _excess(made, bound, strict, f, j)
@@ -86,7 +87,7 @@ def _settle(made, bound, strict, key):
 
 @njit(cache=True, inline="always")
 def _near(made, in_row, wanted, level, h):
-    """A vertex of the level whose place is within the window around `wanted`; in_row ascends by level, then place."""
+    """A random vertex of the level with a place near `wanted`. in_row: the vertices by level and place."""
     lo, hi = made.bounds[level], made.bounds[level + 1]
     start, end = lo, hi
     while start < end:
@@ -126,7 +127,7 @@ def _shorten(made, bound, strict, in_row, key):
 
 @njit(cache=True, nogil=True)
 def _drift(made):
-    """int64[n]: sixteen times the mean of each vertex's place and the mean place of its neighbours, rounded down."""
+    """int64[n]: 16 times the mean of each vertex's place and the mean place of its neighbours, rounded down."""
     n = made.place.shape[0]
     total = np.zeros(n, np.int64)
     for e in range(made.source.shape[0]):

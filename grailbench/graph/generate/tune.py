@@ -1,4 +1,4 @@
-"""Choosing a profile's knobs: those whose look-alikes have the graph's positive rate and are like it otherwise, too."""
+"""Chooses the knobs of a profile so that look-alikes have the positive rate and the triangles of the original graph."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from grailbench.graph.generate.reach import plain_graph, positive_rate, triangle
 
 SHARES = (0, 500, 1000)
 MOST_ROUNDS = 128
-SEEDS = (101, 102)  # none of those a user is likely to ask for
-CLOSE = 0.02
+SEEDS = (101, 102)  # seeds that users are unlikely to choose
+CLOSE = 0.02  # relative error of the positive rate that is good enough
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Look-alikes of some knobs, against the graph: mean positive rate, its relative error, mean triangles."""
+    """Look-alikes with the same knobs: mean positive rate, its relative error, mean number of triangles."""
 
     knobs: Knobs
     rate: float
@@ -29,7 +29,7 @@ class Fit:
     triangles: float
 
     def cost(self, profile: Profile) -> float:
-        """What is to be least: the error of the rate; among close ones the log of the ratio of triangles counts."""
+        """The cost to minimise: the error of the rate, and, more weakly, the log of the ratio of the triangles."""
         if profile.triangles is None:
             return self.error
         ratio = (self.triangles + 10) / (profile.triangles + 10)
@@ -37,7 +37,7 @@ class Fit:
 
 
 def fit(profile: Profile, knobs: Knobs, seeds=SEEDS) -> Fit:
-    """Make look-alikes with these knobs and measure them."""
+    """Generates look-alikes with these knobs and measures them."""
     rates, counted = [], []
     for seed in seeds:
         graph = plain_graph(condense(alike(replace(profile, knobs=knobs), seed)))
@@ -50,10 +50,10 @@ def fit(profile: Profile, knobs: Knobs, seeds=SEEDS) -> Fit:
 
 
 def tune(profile: Profile, seeds=SEEDS) -> Profile:
-    """The profile with the knobs that fit best.
+    """The profile with the best knobs.
 
-    More edges bound by height, and more rounds, both make less reachable. For each share of bound edges the rounds
-    are found that give the rate; where even none is too many, the share itself is bisected.
+    The positive rate falls with `heights` and with `rounds`. For each value of `heights` in SHARES, `rounds` is found
+    by bisection; if the rate is too low even with 0 rounds, `heights` is found by bisection.
     """
     fits = []
     for share in SHARES:
@@ -70,7 +70,7 @@ def tune(profile: Profile, seeds=SEEDS) -> Profile:
 
 
 def tune_width(profile: Profile, seeds=SEEDS[:1]) -> Profile:
-    """The profile with the width that fits best; for graphs too large for rounds of swaps."""
+    """The profile with the best width, for graphs that are too large for rounds of swaps."""
     fits = [fit(profile, Knobs(), seeds)]
     if fits[0].rate > profile.positive_rate * (1 + CLOSE):
         fits += _bisect(profile, lambda e: Knobs(width=round(1e6 * 2 ** (-e / 8))), 0, 160, seeds)
@@ -79,7 +79,10 @@ def tune_width(profile: Profile, seeds=SEEDS[:1]) -> Profile:
 
 
 def _bisect(profile: Profile, knobs, low: int, high: int, seeds) -> list[Fit]:
-    """Fits on the way to the least number in (low, high] whose rate is not above the graph's; it falls with it."""
+    """All fits of a bisection for the least number in (low, high] whose rate does not exceed the graph's.
+
+    The rate must fall with the number; `knobs` makes the knobs of a number.
+    """
     fits = [fit(profile, knobs(high), seeds)]
     if fits[0].rate > profile.positive_rate:
         return fits

@@ -1,4 +1,4 @@
-"""Uniform random DAGs of a given size, such as the home-made ones of Computation 2020, table 2."""
+"""Generates uniform random DAGs of a given size, such as those in Computation 2020, table 2."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
-_ORDER, _ROWS, _PAIRS = 0, 1, 2  # streams of a seed; each round of pairs takes the next one
+_ORDER, _ROWS, _PAIRS = 0, 1, 2  # random streams of a seed; each round of pairs takes the next one
 
 
 def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) -> Graph:
-    """A DAG drawn uniformly among those with `round(vertices * degree)` edges under a hidden random order.
+    """A uniform random DAG with `round(vertices * degree)` edges and a random topological order.
 
-    The model: a uniform random permutation orders the vertices, and the edges are a uniform subset, of exactly
-    that size, of the pairs that go forward in it. Ids say nothing about the order, so that nothing that reads
-    the graph can gain from them. With degree 50 and 250,000 vertices about 42 % of random pairs are positive.
+    The model: a uniform random permutation orders the vertices, and the edges are a uniform random subset of the pairs
+    that ascend in this order. Ids do not depend on the order, so no algorithm can profit from them. With degree 50 and
+    250,000 vertices about 42 % of random pairs are positive.
 
-    The edges come grouped by source; within a source they have no order. The arrays are a pure function of
-    vertices, edges and seed; `threads` (0: all cores) changes only the time. Memory beyond the result: 24 bytes
-    a vertex, and at most 8 more for each thread.
+    Edges are grouped by source and not sorted within a source. The arrays are a pure function of vertices, edges and
+    seed; `threads` (0: all cores) changes only the time. Memory in addition to the result: 24 bytes a vertex, and at
+    most 8 bytes more a vertex for each thread.
 
-    Raises InputError when the pairs do not suffice, or the ids are too many for 32 bits.
+    Raises InputError if there are fewer pairs than edges or too many vertices for 32-bit ids.
     """
     n, m = _sizes(vertices, degree)
     total = n * (n - 1) // 2
-    inverted = m > total - m  # drawing what is left out costs less, and draws stay below one in two repeated
+    inverted = m > total - m  # if most pairs are edges, the others are drawn: at most half of all draws are repeated
     order = permutation(n, stream(seed, _ORDER))
     workers = threads or len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(workers) as pool:
@@ -65,15 +65,15 @@ def _sizes(vertices: int, degree: float) -> tuple[int, int]:
 
 
 def _block(items: int, workers: int) -> int:
-    """Rows a task takes: early rows are longer than late ones, so there are many more tasks than workers."""
+    """The rows of one task. As early rows are longer than late ones, there are many more tasks than workers."""
     return max(1, -(-items // (workers * 16)))
 
 
 def _rows_filled(n: int, m: int, seed: int, pool, workers: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[n], int64[n]: how many draws each row (vertex in order) makes, and how many of them are distinct: m.
+    """How many pairs each row (vertex in the order) draws, int32[n], and how many of these are distinct, int64[n].
 
-    Pairs are drawn uniformly with repetition, as many as are missing, until none is: by symmetry every set of m
-    pairs is equally likely. Only the row of a pair is drawn here; its column follows from row and draw number.
+    In each round as many pairs as are missing are drawn uniformly with repetition, until m are distinct; by symmetry
+    every set of m pairs is equally likely. Only the rows are drawn here; a column follows from row and draw number.
     """
     draws, distinct = np.zeros(n, np.int32), np.zeros(n, np.int64)
     key = stream(seed, _ROWS)
@@ -91,7 +91,8 @@ def _rows_filled(n: int, m: int, seed: int, pool, workers: int) -> tuple[np.ndar
 
 
 def _histogram(n: int, m: int, key: np.uint64, pool, workers: int) -> np.ndarray:
-    """int32[n]: the rows of m uniform pairs. As many partial histograms as stay below the edges in size."""
+    """The number of pairs in each row, int32[n], of m uniform pairs. The partial histograms of the threads together
+    are never larger than the edges."""
     parts = int(np.clip(m // max(n, 1), 1, workers))
     bounds = [m * part // parts for part in range(parts + 1)]
     found = list(pool.map(lambda part: _rows(n, bounds[part], bounds[part + 1], key), range(parts)))
@@ -106,7 +107,7 @@ def _rows(n, lo, hi, key):
     for t in range(lo, hi):
         a = below(draw(key, 2 * t), n)
         b = below(draw(key, 2 * t + 1), n - 1)
-        b += b >= a  # a uniform ordered pair of two vertices; the row is the lesser
+        b += b >= a  # a uniform random pair of different vertices; the row is the lesser one
         counts[min(a, b)] += 1
     return counts
 
@@ -118,7 +119,7 @@ def _column(row_key, draw_number, row, n):
 
 @njit(cache=True, inline="always")
 def _mark(bits, column):
-    """Set a bit; True when it was clear."""
+    """Sets a bit. Returns whether it was clear."""
     word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
     fresh = (bits[word] & bit) == np.uint64(0)
     bits[word] |= bit
@@ -127,7 +128,7 @@ def _mark(bits, column):
 
 @njit(cache=True, inline="always")
 def _distinct(n, row, drawn, bits, columns, key):
-    """The distinct columns of a row, in the order drawn, into `columns`; marks them. Returns how many."""
+    """Stores the distinct columns of a row in `columns`, in the order drawn, and sets their bits. Returns how many."""
     row_key = mix64(key + np.uint64(row) * GAMMA)
     found = 0
     for t in range(drawn):

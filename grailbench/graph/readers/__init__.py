@@ -1,4 +1,4 @@
-"""Any graph file to a `Graph`: one door, the format named by the user or told from content and name.
+"""Reads graph files of all formats; the format is given by the user or recognised by content and file name.
 
 `python -m grailbench.graph.readers FILE [FORMAT]` prints how fast a file is read.
 """
@@ -15,8 +15,7 @@ from time import perf_counter
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.files import Source, opened
 from grailbench.graph.csr import Graph
-from grailbench.graph.ids import Ids
-from grailbench.graph.readers.text import BOM, refuse_wide, without_bom
+from grailbench.graph.readers.text import BOM, Found, refuse_wide, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
@@ -41,13 +40,13 @@ _SUFFIXES = {
     ".tsv": "edges",
     ".adjlist": "adjlist",
 }
-# What a file's start says for certain; tried before its name. A blank line may come before any of them.
+# Beginnings of files that identify a format. They are checked before the file name and may follow blank lines.
 _SIGNATURES = (
     (re.compile(rb"PK\x03\x04"), "npz"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
     (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
-    # the second comment line that networkx.write_adjlist writes, and no writer of edge lists
+    # the second comment line of networkx.write_adjlist, which edge lists do not have
     (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
 )
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
@@ -55,41 +54,32 @@ _MODULES = {name: name for name in FORMATS} | {"mtx": "edges"}
 _HEAD = 1 << 16
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A graph as read, and how: `text_bytes` are counted after decompression, times are in seconds.
+@dataclass(frozen=True, kw_only=True)
+class Reading(Found):
+    """What was found in a file, its format, the size of the text after decompression, and the times taken."""
 
-    ids      the ids that the vertices have in the file
-    notes    what else was done to it, or should be known, each in a few words
-    weights  what the file's weights are, or why they are not used; None where it has none
-    """
-
-    graph: Graph
     format: str
-    ids: Ids
-    notes: tuple[str, ...]
-    weights: str | None
     text_bytes: int
     load_seconds: float
     parse_seconds: float
 
     @property
     def mb_per_s(self) -> float:
-        """Megabytes (1e6 bytes) of text a second, from opening the file to the graph."""
+        """Megabytes (1e6 bytes) of text per second, including opening and decompressing the file."""
         return self.text_bytes / 1e6 / max(self.load_seconds + self.parse_seconds, 1e-9)
 
 
 def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
-    """The directed graph in a file, edges as the file gives them; gzip is seen through.
+    """Reads the directed graph in a file, which may be compressed by gzip.
 
-    `format` is one of FORMATS, or None to tell it from content and name. The rules of each format are in the
-    module that reads it. Raises InputError naming file, line and remedy, MachineLacks when memory does not suffice.
+    `format` is one of FORMATS, or None to recognise it. Each format is described in the module that reads it. Raises
+    InputError with file, line and remedy if the file is malformed, and MachineLacks if the memory does not suffice.
     """
     return read(path, format).graph
 
 
 def read(path: str | os.PathLike, format: str | None = None) -> Reading:
-    """As `read_graph`, with format, ids, what was done, and times. Compiling the parser is not in the times."""
+    """As `read_graph`, with format, ids, notes and times. The times do not include compiling the parser."""
     _check_known(format)
     with opened(path) as source:
         return read_source(source, format)
@@ -98,8 +88,7 @@ def read(path: str | os.PathLike, format: str | None = None) -> Reading:
 def read_source(
     source: Source, format: str | None = None, vertices: int | None = None, renumber: bool = False
 ) -> Reading:
-    """As `read`, of a file that was opened already. Of an edge list, `vertices` is the count in a header's stead, and
-    with `renumber` the vertices are the ids that occur, and no others."""
+    """As `read`, for an open file. `vertices` and `renumber` are for edge lists, see `edges.read_edges`."""
     _check_known(format)
     started = perf_counter()
     try:
@@ -115,8 +104,8 @@ def read_source(
     except MemoryError as error:
         why = str(error) or "an allocation failed"
         raise TooLittleMemory(f"{source.path}: too little memory to read it: {why}") from None
-    times = loaded - started, perf_counter() - began
-    return Reading(found.graph, format, found.ids, found.notes, found.weights, text.size, *times)
+    times = {"load_seconds": loaded - started, "parse_seconds": perf_counter() - began}
+    return Reading(**vars(found), format=format, text_bytes=text.size, **times)
 
 
 def _check_known(format: str | None) -> None:
@@ -125,10 +114,10 @@ def _check_known(format: str | None) -> None:
 
 
 def guess_format(path: str | os.PathLike) -> str:
-    """The format of a file: by a signature at its start, else by its name, else as edge list if it looks like one.
+    """The format of a file, recognised by its beginning, else by its name, else as an edge list by its first line.
 
-    METIS and edge lists look alike: without one of the names .graph and .metis, a file of numbers is an edge list.
-    Raises InputError when nothing fits.
+    METIS files and edge lists look alike: a file of numbers that is not named .graph or .metis is taken as an edge
+    list. Raises InputError if the format is not recognised.
     """
     with opened(path) as source:
         return _format_of(source.head(_HEAD), source.path)
@@ -149,7 +138,7 @@ def _format_of(head: bytes, path: Path) -> str:
 
 
 def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 5) -> str:
-    """Read a file `rounds` times; one line with sizes and the rates of the fastest round."""
+    """Reads a file `rounds` times; returns one line with sizes and the rates of the fastest round."""
     best = min((read(path, format) for _ in range(rounds)), key=lambda r: r.load_seconds + r.parse_seconds)
     return (
         f"{path}: {best.format}, {best.graph.vertices} vertices, {best.graph.edges} edges, "

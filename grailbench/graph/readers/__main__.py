@@ -1,4 +1,4 @@
-"""`python -m grailbench.graph.readers FILE [FORMAT]`: how fast a file is read."""
+"""`python -m grailbench.graph.readers FILE [FORMAT]` prints how fast a file is read."""
 
 import sys
 

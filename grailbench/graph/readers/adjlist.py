@@ -1,4 +1,4 @@
-"""Adjacency lists as `networkx.write_adjlist` writes them: a line a vertex, its id, then all that it has edges to.
+"""Reads adjacency lists of `networkx.write_adjlist`: a line for each vertex with its id and then its children.
 
     #script.py
     # GMT Sat Nov 21 12:00:00 2026
@@ -7,9 +7,9 @@
     1 2
     2
 
-Lines that start with '#' are comments. The vertices are the ids that occur, whatever they are. A vertex begins one
-line at most: a second one is an error, which also tells networkx's multi-line adjacency lists from these. Of an
-undirected graph networkx writes each edge once and does not say that it is undirected: every edge is read as directed.
+Lines that start with '#' are comments. The vertices are the ids that occur. A second line for a vertex is an error; by
+that networkx's multi-line adjacency lists, another format, are detected. networkx writes each edge of an undirected
+graph once and does not mark the graph as undirected, so every edge is read as directed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ from grailbench.graph.readers.text import (
 
 
 def read_adjlist(path: Path, text: np.ndarray) -> Found:
-    """The graph in an adjacency list (uint8[size]), edges in the order of the file. Raises InputError."""
+    """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
+    malformed."""
     state = new_state(0, 1)
     status, sources, targets = parse(_parse, text, state, MAX_VERTICES - 1)
     if status != DONE:
@@ -75,9 +76,9 @@ def read_adjlist(path: Path, text: np.ndarray) -> Found:
 
 @njit(PARSER.format("int64"), cache=True)
 def _parse(text, state, sources, targets, last):
-    """Lines from state[POS] on; returns a status code. Ids of 0..last are allowed.
+    """Parses lines from state[POS] on; returns a status code. Ids of 0..last are allowed.
 
-    The beginning of a line gives the source alone, with the target -1; state[CURRENT] is the vertex whose line is read.
+    The first id of a line is stored as a source with the target -1; state[CURRENT] is the vertex of the current line.
     """
     end, room = text.size, targets.size
     pos, line, count, vertex = state[POS], state[LINE], state[COUNT], state[CURRENT]

@@ -1,25 +1,24 @@
-"""Edge lists (SNAP, KONECT, plain) and Matrix Market: a line an edge, one parser for all.
+"""Reads edge lists (SNAP, KONECT, plain) and Matrix Market files, which have one line for each edge.
 
-Edge lists. `source target` on a line, then at most two more numbers: a weight (see `weights`), and a time, which is
-read over. Every listed edge counts, whatever its weight. Lines that start with '#' or '%' are comments, blank lines
-are nothing. Edges are directed, unless the header says otherwise (SNAP 'Undirected graph', KONECT 'sym'): then
-each line gives both directions.
+Edge lists. A line has a source, a target, and optionally a weight (see `weights`) and a time, which is ignored. Lines
+that start with '#' or '%' are comments; blank lines are ignored. Edges are directed, unless the header says otherwise
+(SNAP 'Undirected graph', KONECT 'sym'): then each line stands for both directions.
 
-A header is one of these among the comments before the first edge:
+A header is one of these comments before the first edge:
 
     # Nodes: 3774768 Edges: 16518948      SNAP
-    % asym unweighted                     KONECT, first line: asym, sym or bip (refused)
+    % asym unweighted                     KONECT, first line: asym, sym or bip (an error)
     % 16518947 3774768 3774768            KONECT, second line: edges, vertices, vertices
 
-The vertices are 0 to the greatest id, unless a header states their count N, or the caller does in its stead. Then, in
-this order: with ids below N they are 0 to N - 1; with ids of 1..N they are 1 to N; where exactly N different ids occur,
-wherever they lie (SNAP's patents), they are these; anything else is an error. KONECT's ids are 1 to N always, for the
-format counts from 1. Where nobody states a count, one id that lies far beyond the others is no graph's size: more than
-`UNSTATED` vertices, and more than `AN_EDGE` for each edge, are refused. A caller may ask for the ids that occur, and no
-others, to be the vertices, whatever the count.
+Without a stated number of vertices, the ids are 0 to the greatest id. If a header or the caller states the number N,
+the first rule that applies decides: if all ids are below N, the ids are 0 to N - 1; if they are in 1..N, they are
+1 to N; if exactly N different ids occur (as in SNAP's patents), they are these; otherwise it is an error. The ids of
+KONECT files are always 1 to N. If no number is stated, more than `UNSTATED` vertices and also more than `AN_EDGE` for
+each edge are an error, because a single wrong id would make a huge graph. The caller can also request that exactly the
+ids that occur are the vertices.
 
-Matrix Market. Coordinate form, square; an entry (i, j) is the edge i -> j whatever its value, and its value is the
-weight; the vertices are 1 to the number of rows. Symmetric, skew-symmetric and hermitian give both directions.
+Matrix Market. The matrix must be square and in coordinate format. An entry (i, j) is the edge i -> j, and its value is
+the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both directions.
 """
 
 from __future__ import annotations
@@ -48,16 +47,17 @@ from grailbench.graph.readers.text import (
     OUT_OF_RANGE,
     PERCENT,
     POS,
-    REFETCH,
     TOO_LONG,
-    UNFIT,
     VALUE,
     VARIED,
     WEIGHING_PARSER,
     Found,
+    are_counts,
     at,
     check_memory,
+    check_stated,
     check_vertices,
+    first_line,
     is_blank,
     is_space,
     lines,
@@ -67,10 +67,10 @@ from grailbench.graph.readers.text import (
     number,
     number_fault,
     parse,
-    unfit,
+    usable_weights,
     weigh,
 )
-from grailbench.graph.weights import NEEDED, WEIGHT, kept
+from grailbench.graph.weights import NEEDED, WEIGHT
 
 _SNAP = re.compile(rb"[#%]\s*Nodes:?\s*(\d+)[,;\s]+Edges:?\s*(\d+)\s*$", re.IGNORECASE)
 _SNAP_UNDIRECTED = re.compile(rb"[#%]\s*Undirected graph\b", re.IGNORECASE)
@@ -79,9 +79,9 @@ _KONECT_COUNTS = re.compile(rb"%\s*(\d+)\s+(\d+)\s+(\d+)\s*$")
 _BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+(\w+)\s+(\w+)\s+([\w-]+)\s*$", re.IGNORECASE)
 _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns after the two indices
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
-_HEADER_BYTES = 1 << 16  # a header lies within this much of leading comments
+_HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
-UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices that no count is needed for: so many, or so many an edge
+UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: so many, or so many for each edge
 
 
 # ---------------------------------------------------------------------------------------- edge lists
@@ -89,7 +89,7 @@ UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices that no count is needed for: so m
 
 @dataclass
 class _Header:
-    """What the leading comments state; `line` is where the counts stand, `counted` what says the vertices."""
+    """What the leading comments state. `line` has the counts; `counted` names the source of the number of vertices."""
 
     vertices: int | None = None
     edges: int | None = None
@@ -100,19 +100,19 @@ class _Header:
 
     @property
     def first(self) -> int:
-        """The least id that may stand in the file."""
+        """The least id allowed in the file."""
         return int(self.konect)
 
 
 def read_edges(
     path: Path, text: np.ndarray, named: bool = True, vertices: int | None = None, renumber: bool = False
 ) -> Found:
-    """The graph in an edge list (uint8[size]). Raises InputError, TooLittleMemory.
+    """Reads a graph from an edge list (uint8[size]). Raises InputError if it is malformed, and TooLittleMemory.
 
-    named     whether somebody said that it is one; if not, lines of different lengths are refused where no header
-              speaks for an edge list, because an adjacency list looks like that
-    vertices  the count, in the stead of a header's
-    renumber  whether the ids that occur are the vertices, in ascending order, whatever count is stated
+    named     whether the user named the format; if not, and without a header, lines with different numbers of columns
+              are an error, because the file may be an adjacency list
+    vertices  the number of vertices, which replaces that of a header
+    renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
     """
     header = _edge_header(path, text)
     named |= header.konect or header.vertices is not None
@@ -133,13 +133,9 @@ def read_edges(
             "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
             remedy=f"--format edges if they are edges, some with a weight; {_ADJACENCY}",
         )  # fmt: skip
-    if header.edges is not None and header.edges != sources.size:
-        raise InputError(
-            f"{sources.size} edges, but line {header.line} says {header.edges}",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH if sources.size < header.edges else "correct the header, or take it out",
-        )
+    if header.edges is not None:
+        remedy = "correct the header, or take it out"
+        check_stated(path, state, sources.size, header.edges, "edges", header.line, remedy)
     if sources.size == 0 and header.vertices is None:
         raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
     numbered = _occurring(header, sources, targets) if renumber else _numbered(path, text, header, sources, targets)
@@ -154,19 +150,19 @@ def read_edges(
 
 
 def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int]) -> int:
-    """How many columns follow the first edge from byte `pos` on; the parser stops after it for want of room."""
+    """The number of columns after the first edge from byte `pos` on; the arrays have room for that edge only."""
     state, room = new_state(pos, 1), np.empty(1, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
     return int(state[MOST])
 
 
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:
-    """The weights of column 3, if they serve; and what is said of them, None where there is no such column."""
+    """The weights of column 3 if they are usable, and a description of them; None if there is no such column."""
     if state[MOST] < 1:
         return None, None
     if state[FEWEST] < 1:
         return None, f"not used: not every edge has one (line {int(state[VARIED])} differs from those before)"
-    return (weights, kept(weights, "column 3")) if state[UNFIT] == 0 else (None, unfit(text, state))
+    return usable_weights(text, state, weights, "column 3")
 
 
 def _edge_header(path: Path, text: np.ndarray) -> _Header:
@@ -187,9 +183,7 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
             header.edges, header.vertices, header.line = int(found[1]), int(found[2]), line
             if int(found[2]) != int(found[3]):
                 raise InputError(
-                    f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph",
-                    path=path,
-                    line=line,
+                    f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph", path=path, line=line
                 )
     header.counted = f"line {header.line}"
     return header
@@ -198,9 +192,9 @@ def _edge_header(path: Path, text: np.ndarray) -> _Header:
 def _numbered(
     path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray
 ) -> tuple[Ids, np.ndarray, np.ndarray, list[str]]:
-    """The ids, edges by vertices (the arrays given may change), and notes. See the module's rules.
+    """The ids, the edges as vertices, and notes, by the rules of this module.
 
-    The arrays given have the file's ids less `header.first`.
+    The given arrays hold the ids of the file minus `header.first`, and may be changed in place.
     """
     stated, first = header.vertices, header.first
     if sources.size == 0:
@@ -234,7 +228,7 @@ def _numbered(
 def _check_unstated(
     path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray, greatest: int
 ) -> None:
-    """Raises InputError when the greatest id makes more vertices than the edges let expect, and nobody states them."""
+    """Raises InputError if the greatest id makes too many vertices for the number of edges; see the module's rules."""
     vertices = greatest + 1 - header.first
     if vertices > max(UNSTATED, AN_EDGE * sources.size):
         last = vertices - 1
@@ -249,14 +243,14 @@ def _check_unstated(
 
 
 def _occurring(header: _Header, sources: np.ndarray, targets: np.ndarray) -> tuple[Ids, np.ndarray, np.ndarray, list]:
-    """As `_numbered`, the ids that occur being the vertices, in ascending order."""
+    """As `_numbered`, but exactly the ids that occur are the vertices, in ascending order."""
     known, rank = ranks(sources, targets)
     return ids_from(known + header.first), rank(sources), rank(targets), []
 
 
 def ranks(sources: np.ndarray, targets: np.ndarray):
-    """int64[k]: the different numbers that occur in two int32 arrays, ascending, and the function that gives an
-    array's ranks among them."""
+    """The distinct numbers in two int32 arrays, int64[k], ascending; and a function that maps an array of such numbers
+    to their ranks."""
     greatest = int(max(sources.max(), targets.max()))
     if greatest < 16 * sources.size + (1 << 20):
         place = np.zeros(greatest + 1, VERTEX)
@@ -272,7 +266,7 @@ def ranks(sources: np.ndarray, targets: np.ndarray):
 def both_ways(
     sources: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Every edge and its reverse, which weighs the same; a self-loop once."""
+    """Every edge and its reverse with the same weight; self-loops only once."""
     other = sources != targets
     return (
         np.concatenate((sources, targets[other])),
@@ -282,7 +276,7 @@ def both_ways(
 
 
 def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
-    """The line of the edge with this rank: the parser stops there when it has room for no more."""
+    """The line of edge number `edge`, where the parser stops if its arrays have room for only that many edges."""
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2)
@@ -311,7 +305,7 @@ def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, fi
 
 
 def read_mtx(path: Path, text: np.ndarray) -> Found:
-    """The graph in a Matrix Market text (uint8[size]). Raises InputError."""
+    """Reads a graph from a Matrix Market text (uint8[size]). Raises InputError if it is malformed."""
     columns, symmetry = _banner(path, text)
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
@@ -320,13 +314,7 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
     )
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
-    if sources.size != entries:
-        raise InputError(
-            f"{sources.size} entries, but line {line - 1} says {entries}",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH if sources.size < entries else "correct the size line",
-        )
+    check_stated(path, state, sources.size, entries, "entries", line - 1, "correct the size line")
     weights, said = _values_of(text, state, weights, symmetry)
     notes: tuple[str, ...] = ()
     if _BOTH_WAYS[symmetry]:
@@ -338,18 +326,18 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
 def _values_of(
     text: np.ndarray, state: np.ndarray, weights: np.ndarray, symmetry: bytes
 ) -> tuple[np.ndarray | None, str | None]:
-    """The values of a matrix as weights, if they serve; and what is said of them, None where it has no values."""
+    """The values of a matrix as weights if they are usable, and a description of them; None if it has no values."""
     if state[MOST] < 1:
         return None, None
     if state[MOST] == 2:
         return None, f"not used: the values are complex; {NEEDED}"
     if symmetry == b"skew-symmetric":
         return None, f"not used: half of the values of a skew-symmetric matrix are negative; {NEEDED}"
-    return (weights, kept(weights, "values")) if state[UNFIT] == 0 else (None, unfit(text, state))
+    return usable_weights(text, state, weights, "values")
 
 
 def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
-    """Value columns of an entry, and the word for its symmetry."""
+    """The number of value columns of an entry, and the word for the symmetry."""
     said = next((said for _, _, said in lines(text, 4096)), b"")
     found = _BANNER.match(said)
     if not found:
@@ -367,20 +355,16 @@ def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
 
 def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
     """Vertices, entries, and the byte and line after the size line."""
-    line = 1
-    for line, after, said in lines(text, text.size):
-        if not said or said.startswith(b"%"):
-            continue
-        words = said.split()
-        if len(words) != 3 or not all(word.isdigit() and len(word) < 19 for word in words):
-            raise InputError("the size line 'rows columns entries' expected", path=path, line=line)
-        rows, columns, entries = (int(word) for word in words)
-        if rows != columns:
-            raise InputError(f"a matrix of {rows} by {columns} is no graph: not square", path=path, line=line)
-        check_vertices(rows, path, line)
-        check_memory(rows, path, line)
-        return rows, entries, after, line + 1
-    raise InputError("the file ends before the size line", path=path, line=line, remedy=REFETCH)
+    line, after, said = first_line(path, text, "the size line", comment=b"%")
+    words = said.split()
+    if len(words) != 3 or not are_counts(words):
+        raise InputError("the size line 'rows columns entries' expected", path=path, line=line)
+    rows, columns, entries = (int(word) for word in words)
+    if rows != columns:
+        raise InputError(f"a matrix of {rows} by {columns} is no graph: not square", path=path, line=line)
+    check_vertices(rows, path, line)
+    check_memory(rows, path, line)
+    return rows, entries, after, line + 1
 
 
 def _mtx_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int, columns: int) -> InputError:
@@ -395,7 +379,7 @@ def _mtx_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, ver
 
 @njit(cache=True)
 def _fault_of(value, first, last):
-    """The code of a vertex id that `number` gave and that may not stand here."""
+    """The status code for a result of `number` that is not a valid vertex id."""
     if value == -2:
         return TOO_LONG
     return NOT_A_NUMBER if first <= value <= last or value == -1 else OUT_OF_RANGE
@@ -403,17 +387,17 @@ def _fault_of(value, first, last):
 
 @njit(cache=True, inline="always")
 def _in_number(byte):
-    """Digits, signs, the point and the e of an exponent."""
+    """Whether a byte can be part of a number: a digit, a sign, the decimal point, or the e of an exponent."""
     return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
 
 
 @njit(WEIGHING_PARSER.format("int64, int64, int64, int64"), cache=True)
 def parse_edges(text, state, sources, targets, weights, first, last, fewest, most):
-    """Edge lines from state[POS] on; returns a status code.
+    """Parses edge lines from state[POS] on; returns a status code.
 
-    Ids of first..last are allowed and stored less `first`; `fewest` to `most` numbers may follow an edge, of which
-    the first is a weight, kept unless `weights` is empty. On COLUMNS, state[VALUE] is -1 when there is no target, 0
-    for a column that is no number, 1 for their count.
+    Ids of first..last are allowed and stored minus `first`. `fewest` to `most` numbers may follow an edge; the first
+    is its weight, which is stored unless `weights` is empty. With COLUMNS, state[VALUE] is -1 if the target is missing,
+    0 if a column is not a number, and 1 if the number of columns is wrong.
     """
     end, room, weighed = text.size, targets.size, weights.size > 0
     pos, line, count = state[POS], state[LINE], state[COUNT]

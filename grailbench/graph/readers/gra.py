@@ -1,14 +1,14 @@
-"""The `.gra` format of GRAIL and its kin.
+"""Reads the `.gra` format of GRAIL and related programs.
 
     graph_for_greach          this line may be missing
-    3                         the vertex count
-    0: 1 2 #                  a line a vertex: its id, a colon, its children, a hash
+    3                         the number of vertices
+    0: 1 2 #                  one line for each vertex: its id, a colon, its children, a hash
     1: 2 #
     2: #
 
-Rules: every vertex of 0..n-1 has exactly one line, in any order; a vertex with two lines, or with none, is an
-error (a missing line cannot be told from a file that was cut off). Children may repeat, and may be the vertex
-itself: the edges are as the file gives them. Blank lines, spaces, tabs and CRLF are read over.
+Every vertex of 0..n-1 must have exactly one line; the order is arbitrary. A vertex without a line is an error, because
+the file may be truncated. Children may repeat and may include the vertex itself; such edges are kept. Blank lines,
+spaces, tabs and CRLF are ignored.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ _HEADER = b"graph_for_greach"
 
 
 def read_gra(path: Path, text: np.ndarray) -> Found:
-    """The graph in a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError."""
+    """Reads a graph from a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError if it is
+    malformed."""
     vertices, pos, line = _header(path, text)
     state = new_state(pos, line)
     seen = np.zeros(vertices, np.uint8)
@@ -68,7 +69,7 @@ def read_gra(path: Path, text: np.ndarray) -> Found:
     if status != DONE:
         raise _fault(path, text, state, status, vertices)
     if state[LINES] != vertices:
-        missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # no need to touch a seen of 2^31
+        missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # does not scan all of a `seen` of 2^31 bytes
         raise InputError(
             f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)",
             path=path,
@@ -79,7 +80,7 @@ def read_gra(path: Path, text: np.ndarray) -> Found:
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
-    """Vertex count, and byte and line where the vertex lines start."""
+    """The number of vertices, and the byte and line where the vertex lines start."""
     named, line = False, 1
     for line, after, said in lines(text):
         if not said:
@@ -122,10 +123,10 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
 
 @njit(PARSER.format("uint8[::1]"), cache=True)
 def _parse(text, state, sources, targets, seen):
-    """Vertex lines of a .gra text from state[POS] on; returns a status code.
+    """Parses vertex lines from state[POS] on; returns a status code.
 
-    seen: uint8[n], set to 1 where a line was. Two loops and no helper that returns from its middle: one loop over
-    states runs at half this speed.
+    seen: uint8[n], set to 1 for every vertex that has a line. There are two nested loops, because a single loop over
+    parser states takes twice as long.
     """
     end, room, n = text.size, targets.size, seen.size
     pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]

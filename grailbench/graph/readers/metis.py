@@ -1,16 +1,16 @@
-"""METIS graphs (also Chaco, DIMACS10): undirected, so each edge comes in both directions.
+"""Reads METIS graphs (also Chaco, DIMACS10), which are undirected: each edge is read in both directions.
 
     % a comment
-    4 3 [fmt [ncon]]          vertices, edges (each counted once), which weights the lines carry, how many a vertex
-    2 3                       a line a vertex: its neighbours, from 1
+    4 3 [fmt [ncon]]          vertices, edges (each counted once), which weights there are, and how many per vertex
+    2 3                       one line for each vertex: its neighbours, numbered from 1
     1 3
     1 2
 
     (the fourth vertex has no neighbour: its line is empty)
 
-Vertices are numbered from 1. Weights of edges (fmt 1, 11, 101, 111) are kept where they serve (see `weights`); those
-of vertices, and sizes, are read over. The lines must list every edge twice, once at
-each end: a count other than twice the header's, or a vertex that lists more neighbours than list it, is an error.
+Weights of edges (fmt 1, 11, 101, 111) are kept if they are usable (see `weights`); weights and sizes of vertices are
+ignored. The lines must list every edge twice, once for each end: it is an error if the number of neighbours is not
+twice the header's number of edges, or if a vertex does not list as many neighbours as list it.
 """
 
 from __future__ import annotations
@@ -40,28 +40,29 @@ from grailbench.graph.readers.text import (
     POS,
     REFETCH,
     TOO_LONG,
-    UNFIT,
     VALUE,
     WEIGHING_PARSER,
     Found,
+    are_counts,
     at,
     check_vertices,
+    first_line,
     is_blank,
     is_space,
-    lines,
     malformed,
     new_state,
     number,
     number_fault,
     parse,
-    unfit,
+    usable_weights,
     weigh,
 )
-from grailbench.graph.weights import kept
+
+_BOTH_ENDS = "METIS lists an edge at both its ends; a directed graph must come in another format"
 
 
 def read_metis(path: Path, text: np.ndarray) -> Found:
-    """The graph in a METIS text (uint8[size]). Raises InputError."""
+    """Reads a graph from a METIS text (uint8[size]). Raises InputError if it is malformed."""
     vertices, edges, skipped, stride, pos, line = _header(path, text)
     state = new_state(pos, line)
     weighed = stride == 2
@@ -73,39 +74,33 @@ def read_metis(path: Path, text: np.ndarray) -> Found:
             f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}",
             path=path,
             line=int(state[LINE]),
-            remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
+            remedy=_BOTH_ENDS,
         )
     out, into = (np.bincount(ids, minlength=vertices) for ids in (sources, targets))
     if (uneven := np.flatnonzero(out != into)).size:
         v = int(uneven[0])
-        raise InputError(
-            f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it",
-            path=path,
-            remedy="METIS lists an edge at both its ends; a directed graph must come in another format",
-        )
-    said = None if not weighed else kept(weights, "of edges") if state[UNFIT] == 0 else unfit(text, state)
-    graph = Graph(vertices, sources, targets, weights if weighed and state[UNFIT] == 0 else None)
+        message = f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it"
+        raise InputError(message, path=path, remedy=_BOTH_ENDS)
+    weights, said = usable_weights(text, state, weights, "of edges") if weighed else (None, None)
+    graph = Graph(vertices, sources, targets, weights)
     return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), said)
 
 
 def _header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
-    """Vertices, edges, numbers before the neighbours, numbers a neighbour, byte and line after the header."""
-    line = 1
-    for line, after, said in lines(text, text.size):
-        if not said or said.startswith(b"%"):
-            continue
-        words = said.split()
-        if not 2 <= len(words) <= 4 or not all(word.isdigit() and len(word) < 19 for word in words):
-            raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
-        form = words[2].zfill(3) if len(words) > 2 else b"000"
-        if len(form) > 3 or form.strip(b"01"):
-            raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", path=path, line=line)
-        sizes, weights, edge_weights = (digit == ord("1") for digit in form)
-        constraints = int(words[3]) if len(words) > 3 else int(weights)
-        check_vertices(int(words[0]), path, line)
-        skipped = sizes + (constraints if weights else 0)
-        return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
-    raise InputError("the file ends before the header", path=path, line=line, remedy=REFETCH)
+    """Vertices, edges, how many numbers precede the neighbours of a line, how many numbers there are for each
+    neighbour, and the byte and line after the header."""
+    line, after, said = first_line(path, text, "the header", comment=b"%")
+    words = said.split()
+    if not 2 <= len(words) <= 4 or not are_counts(words):
+        raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
+    form = words[2].zfill(3) if len(words) > 2 else b"000"
+    if len(form) > 3 or form.strip(b"01"):
+        raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", path=path, line=line)
+    sizes, weights, edge_weights = (digit == ord("1") for digit in form)
+    constraints = int(words[3]) if len(words) > 3 else int(weights)
+    check_vertices(int(words[0]), path, line)
+    skipped = sizes + (constraints if weights else 0)
+    return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
 
 
 def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
@@ -126,10 +121,11 @@ def _fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertice
 
 @njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
 def _parse(text, state, sources, targets, weights, n, skipped, stride):
-    """Vertex lines from state[POS] on; returns a status code.
+    """Parses vertex lines from state[POS] on; returns a status code.
 
-    A line has `skipped` numbers, then `stride` numbers a neighbour, its id and, of 2, the edge's weight. state[LINES]
-    is the vertex whose line is read, state[CURRENT] the numbers of that line read so far, -1 at its start.
+    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id and, if `stride` is 2, the edge's
+    weight. state[LINES] is the current vertex; state[CURRENT] is how many numbers of its line were read, -1 at its
+    start.
     """
     end, room = text.size, targets.size
     pos, line, count, vertex, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
@@ -143,7 +139,7 @@ def _parse(text, state, sources, targets, weights, n, skipped, stride):
             pos = min(pos + 1, end)
             line += 1
         elif pos == end and read < 0 and (vertex >= n - 1 or vertex == n):
-            status = DONE if vertex == n or skipped == 0 else CUT_OFF  # the last line may be empty and unended
+            status = DONE if vertex == n or skipped == 0 else CUT_OFF  # the last line may be empty and lack a newline
         elif pos == end and read < 0:
             status = CUT_OFF
         elif pos == end or text[at(pos)] == NEWLINE:

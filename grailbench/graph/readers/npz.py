@@ -1,11 +1,11 @@
-"""CSR in numpy's `.npz`: the arrays `offsets` and `targets`, or what `scipy.sparse.save_npz` writes.
+"""Reads a CSR in numpy's `.npz`: the arrays `offsets` and `targets`, or what `scipy.sparse.save_npz` writes.
 
-offsets: any integer dtype, n + 1 values rising from 0 to m; targets: any integer dtype, m vertex ids; weights, where
-there are any: m numbers (see `weights`). Of a scipy matrix (any of its formats) each stored entry (i, j) is an edge
-i -> j, whatever its value; values other than truth values are its weights.
+offsets: any integer dtype, n + 1 values ascending from 0 to m; targets: any integer dtype, m vertex ids; weights
+(optional): m numbers (see `weights`). Each stored entry (i, j) of a scipy matrix of any format is an edge i -> j;
+values that are not bool are the weights.
 
-Nothing in the file is believed: types, shapes, the rise of offsets and the range of every index are checked before
-anything is computed from them, since the code that expands a compressed matrix writes wherever they say.
+Types, shapes, the order of offsets and the range of indices are checked before anything is computed from them, so a
+malformed file is an error and never an access outside of an array.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from grailbench.graph.readers.text import Found, check_memory
 from grailbench.graph.weights import of_values
 
 _REMEDY = "arrays 'offsets' and 'targets', or scipy.sparse.save_npz"
-_SCALAR = 64  # bytes that the name of a format and a shape have at most
+_SCALAR = 64  # most bytes of the arrays 'format' and 'shape'
 
-#: scipy's formats and the arrays of each; those of a coo matrix are row and col, or both in coords
+#: scipy's formats and the arrays of each; a coo matrix can have `coords` instead of row and col
 _LAYOUTS = {
     "csr": ("indptr", "indices", "data"),
     "csc": ("indptr", "indices", "data"),
@@ -40,7 +40,7 @@ _LAYOUTS = {
 
 
 def read_npz(path: Path, content: np.ndarray) -> Found:
-    """The graph in an `.npz` (uint8[size]). Raises InputError, TooLittleMemory."""
+    """Reads a graph from an `.npz` (uint8[size]). Raises InputError if it is malformed, and TooLittleMemory."""
     try:
         with zipfile.ZipFile(io.BufferedReader(Bytes(content))) as archive:
             return _read(path, _arrays(path, archive, content.size))
@@ -53,7 +53,7 @@ def read_npz(path: Path, content: np.ndarray) -> Found:
 
 
 def _arrays(path: Path, archive: zipfile.ZipFile, size: int) -> npy.Archive:
-    """The arrays of a file of `size` bytes, none of them encrypted, packed in an odd way, or implausibly long."""
+    """The arrays of a file of `size` bytes. Encrypted, unusually compressed or implausibly long ones raise errors."""
     plausible = max(SLACK, RATIO * size)
 
     def check(name: str, entry: zipfile.ZipInfo, size: int) -> None:
@@ -93,9 +93,6 @@ def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.
     return _checked(path, n, sources, targets, weights)
 
 
-# ---------------------------------------------------------------------------------------- scipy
-
-
 def _from_scipy(path: Path, arrays: npy.Archive) -> Found:
     layout, shape = arrays["format"], arrays["shape"]
     if layout.size != 1 or layout.dtype.kind not in "SU" or layout.nbytes > _SCALAR:
@@ -128,18 +125,15 @@ def _from_scipy(path: Path, arrays: npy.Archive) -> Found:
     return _checked(path, n, sources, targets, None if values.dtype == np.bool_ else values)
 
 
-# Of each format: row, column and value of every stored entry, each [m].
-
-
 def _csr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In the order of the file."""
+    """Row, column and value of every stored entry, each [m], as those of the other formats below."""
     if data.ndim != 1:
         raise InputError(f"data of shape {data.shape}; a row is needed", path=path, remedy=REFETCH)
     return *_compressed(path, n, indptr, indices, data), data[: int(indptr[-1])]
 
 
 def _compressed(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of the entries, or blocks, in compressed rows."""
+    """Row and column of each entry, or block, of a matrix in compressed rows."""
     _check_row(path, "indptr", indptr)
     _check_row(path, "indices", indices)
     if data.shape[:1] != indices.shape:
@@ -163,7 +157,7 @@ def _coo_entries(path: Path, n: int, row, col, data) -> tuple[np.ndarray, np.nda
 
 
 def _bsr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every entry of every block is stored, block by block."""
+    """All entries of all blocks, block by block."""
     if data.ndim != 3 or not all(size > 0 and n % size == 0 for size in data.shape[1:]):
         raise InputError(f"blocks of shape {data.shape[1:]} do not tile {n} rows and columns", path=path)
     _, height, width = data.shape
@@ -179,7 +173,7 @@ def _bsr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray,
 
 
 def _dia_entries(path: Path, n: int, offsets, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a diagonal has of the matrix, zeros left out: they fill the diagonals up. Row by row."""
+    """The entries row by row, without zeros, because those only pad the diagonals."""
     _check_row(path, "offsets", offsets)
     if data.ndim != 2 or data.shape[0] != offsets.size or np.unique(offsets).size != offsets.size:
         raise InputError(f"{offsets.size} diagonals, but data of shape {data.shape}", path=path, remedy=REFETCH)
@@ -202,8 +196,6 @@ _ENTRIES: dict[str, Callable] = {
     "dia": _dia_entries,
 }
 
-# ---------------------------------------------------------------------------------------- checks
-
 
 def _check_row(path: Path, name: str, array: np.ndarray) -> None:
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -211,7 +203,7 @@ def _check_row(path: Path, name: str, array: np.ndarray) -> None:
 
 
 def _check_rise(path: Path, name: str, offsets: np.ndarray, rows: int, entries: int) -> None:
-    """Raises InputError unless `offsets` are rows + 1 values that rise from 0 to at most `entries`."""
+    """Raises InputError unless `offsets` has rows + 1 values that ascend from 0 to at most `entries`."""
     if offsets.size != rows + 1 or offsets.size == 0 or offsets[0] != 0 or offsets[-1] > entries:
         raise InputError(f"{name} do not run from 0 to the {entries} targets", path=path, remedy=REFETCH)
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])

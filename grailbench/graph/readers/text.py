@@ -1,9 +1,9 @@
-"""What the text readers share: the state of a parser, its budget, the parts of its messages.
+"""What the readers of text formats share: running a parser, its state, checks and error messages.
 
-A parser is a numba function over the whole text. It keeps its place in an int64 state array (its slots are the
-constants `POS` and following), fills two int32 arrays with sources and targets (and a third with weights, where the
-format has some), and returns one of the status codes below. When the arrays are full it returns FULL, and is called
-again with longer ones: a file is passed over once.
+A parser is a numba function over the whole text. It stores its position in an int64 array, the state, whose slots are
+the constants `POS` and following. It fills two int32 arrays with sources and targets, and a third with weights if the
+format has them, and returns one of the status codes below. If the arrays are full it returns FULL and is called again
+with longer ones, so it reads each byte once.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from numba import njit
 
 from grailbench import memory
 from grailbench.errors import InputError
-from grailbench.files import REFETCH as REFETCH  # what a reader needs, it takes from here
+from grailbench.files import REFETCH as REFETCH  # so that readers import it from here with the rest
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Ids
-from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, refused, weight_at
+from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, kept, refused, weight_at
 
 # status codes of a parser
 DONE, FULL = 0, 1
 NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, COLUMNS = range(2, 11)
-# slots of a parser's state: byte position, line (1-based), edges so far, current vertex (-1: none), vertex lines
-# so far, the number or column an error is about; the first weight that does not serve: why (0: all do), byte, line;
-# the least and the most columns after an edge, and the first line that has another number of them than the first edge
+# slots of a parser's state: byte position, line (from 1), edges so far, current vertex (-1: none), vertex lines so far,
+# the number or column that an error is about; of the first unusable weight the reason (0: none), byte and line; the
+# least and the greatest number of columns after an edge, and the first line where it differs from the first edge's
 POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED = range(12)
 
 NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
-# Parsers are compiled when their module is imported (later: loaded from numba's cache), not inside a timing.
+# Signatures, with which numba compiles a parser, or loads it from its cache, on import and not during a measurement.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
-_MOST_DIGITS = 18  # more may not fit 64 bits; such a number is refused, never wrapped
-_WINDOW = 4096
-_FIRST_EDGES = 1 << 16
+_MOST_DIGITS = 18  # longer numbers may not fit 64 bits and are errors
+_WINDOW = 4096  # bytes that are searched for the end of a line at a time
+_FIRST_EDGES = 1 << 16  # length of the first edge arrays
 _BYTES_A_VERTEX, _BYTES_AN_EDGE = 44, 16  # that condensing takes at least (measured: 44 to 46, 16 to 51)
-BOM = b"\xef\xbb\xbf"  # of UTF-8
-_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+BOM = b"\xef\xbb\xbf"  #: the byte order mark of UTF-8
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")  # those of UTF-16
 
 
 @dataclass(frozen=True)
 class Found:
     """What a reader found in a file.
 
-    ids      the ids that its vertices have there
-    notes    what else was done to it, or should be known, each in a few words
-    weights  what the file's weights are, or why they are not used; None where it has none
+    ids      the ids of the vertices in the file
+    notes    changes made to the graph and other remarks, each in a few words
+    weights  a description of the file's weights, or why they are not used; None if it has none
     """
 
     graph: Graph
@@ -58,31 +58,29 @@ class Found:
     weights: str | None = None
 
 
-# ---------------------------------------------------------------------------------------- the text
-
-
 def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
-    """The text with blanks in the place of a byte order mark of UTF-8, so that every byte keeps its number.
+    """The text with a byte order mark of UTF-8 replaced by blanks, so that the positions of bytes do not change.
 
-    Raises InputError when it is UTF-16.
+    Raises InputError if it is UTF-16.
     """
     start = text[:3].tobytes()
     refuse_wide(start, path)
     if start != BOM:
         return text
-    text = text.copy()  # the bytes given are those of the file, of which a checksum is taken
+    text = text.copy()  # the caller computes a checksum of the original bytes
     text[:3] = ord(" ")
     return text
 
 
 def refuse_wide(start: bytes, path: str | os.PathLike) -> None:
-    """Raises InputError when the first bytes of a file say that it is UTF-16."""
+    """Raises InputError if a file with these first bytes is UTF-16."""
     if start[:2] in _WIDE_BOMS:
         raise InputError("the file is UTF-16 text", path=path, remedy="save it as UTF-8, or as plain ASCII")
 
 
 def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int, bytes]]:
-    """(line number, position after it, stripped start of it) of the lines that begin in the first `limit` bytes."""
+    """The line number, the position after the line, and its first bytes without surrounding blanks, of all lines that
+    begin in the first `limit` bytes."""
     pos = line = 0
     while pos < min(text.size, text.size if limit is None else limit):
         end = pos
@@ -96,15 +94,29 @@ def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int
         pos = end + 1
 
 
-# ---------------------------------------------------------------------------------------- running a parser
+def first_line(path: Path, text: np.ndarray, what: str, comment: bytes | None = None) -> tuple[int, int, bytes]:
+    """As `lines`, the first line that is neither blank nor starts with `comment`.
+
+    Raises InputError if there is none; `what` names it in the message.
+    """
+    line = 1
+    for line, after, said in lines(text):
+        if said and not (comment and said.startswith(comment)):
+            return line, after, said
+    raise InputError(f"the file ends before {what}", path=path, line=line, remedy=REFETCH)
+
+
+def are_counts(words: list[bytes]) -> bool:
+    """Whether all words are decimal numbers that fit 64 bits."""
+    return all(word.isdigit() and len(word) <= _MOST_DIGITS for word in words)
 
 
 def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, weighed: bool | None = None) -> tuple:
-    """Run `parser(text, state, sources, targets, *arguments)` to its end: status, sources and targets.
+    """Runs `parser(text, state, sources, targets, *arguments)` to the end. Returns its status, sources and targets.
 
-    The edge arrays grow by what the text passed so far lets expect. Where `weighed` is not None the parser takes a
-    third array, for weights, and a fourth result has them; it is empty throughout where `weighed` is False. Raises
-    MemoryError when the arrays do not fit.
+    The length of the arrays is estimated from the part of the text parsed so far. If `weighed` is not None, the parser
+    takes a third array for weights, which is also returned; it is empty if `weighed` is False. Raises MemoryError if
+    the arrays do not fit the memory.
     """
     columns = [np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)]
     if weighed is not None:
@@ -117,7 +129,7 @@ def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, wei
         if (need := room * sum(column.itemsize for column in columns if column.size)) > memory.available():
             raise MemoryError(f"its edges take {need:,} bytes")
         columns = [_longer(column, count, room) if column.size else column for column in columns]
-    for column in columns:  # gives the unused tail back without a copy; nobody else holds it
+    for column in columns:  # frees the unused end without a copy; there is no other reference to the array
         column.resize(min(int(state[COUNT]), column.size), refcheck=False)
     return status, *columns
 
@@ -129,7 +141,7 @@ def _longer(column: np.ndarray, count: int, room: int) -> np.ndarray:
 
 
 def new_state(pos: int, line: int) -> np.ndarray:
-    """The state of a parser that starts at byte `pos` (0-based), which lies on `line` (1-based)."""
+    """The state of a parser that starts at byte `pos` (from 0) in line `line` (from 1)."""
     state = np.zeros(VARIED + 1, np.int64)
     state[POS], state[LINE], state[CURRENT], state[FEWEST], state[MOST] = pos, line, -1, -1, -1
     return state
@@ -137,22 +149,22 @@ def new_state(pos: int, line: int) -> np.ndarray:
 
 @njit(cache=True, inline="always")
 def is_blank(byte):
-    """Space, tab or the CR of CRLF, nothing else: a hole of zero bytes in a damaged file is not read over."""
+    """Whether a byte is a space, a tab or the CR of CRLF. Other control characters, such as zeros, are errors."""
     return byte == 32 or byte == 9 or byte == 13
 
 
 @njit(cache=True, inline="always")
 def is_space(byte):
-    """A blank or the end of a line."""
+    """Whether a byte is a blank or ends a line."""
     return byte == NEWLINE or byte == 32 or byte == 9 or byte == 13
 
 
-at = np.uint64  # an index of this type is not tested for being counted from the end
+at = np.uint64  # numba skips the test for negative indices if an index has this type
 
 
 @njit(cache=True, inline="always")
 def number(text, pos):
-    """The decimal number at `pos`: (value, position after it). -1: no digit there; -2: too many digits."""
+    """The decimal number at `pos` and the position after it. The value is -1 if there is no digit, -2 if too many."""
     start = pos
     value = np.int64(0)
     while pos < text.size:
@@ -170,7 +182,7 @@ def number(text, pos):
 
 @njit(cache=True)
 def non_finite(text, pos):
-    """The position after 'nan', 'inf' or 'infinity' at `pos`, in any case and with any sign; `pos` where none is."""
+    """The position after a 'nan', 'inf' or 'infinity' at `pos`, in any case, with any sign; `pos` if there is none."""
     word = pos + (pos < text.size and (text[pos] == 43 or text[pos] == 45))
     end = word
     while end < text.size and 97 <= (text[end] | 32) <= 122:
@@ -184,9 +196,9 @@ def non_finite(text, pos):
 
 @njit(cache=True, inline="always")
 def weigh(text, start, end, line, count, weights, state):
-    """weights[count] = what text[start:end] spells; where that does not serve, state[UNFIT] and following say why."""
+    """Stores text[start:end] as weights[count]; if it is not usable, the reason goes to state[UNFIT] and following."""
     weight, stop = number(text, start)
-    if stop < end or weight < 1 or weight > MOST_WEIGHT:  # not spelt in digits alone, or no weight
+    if stop < end or weight < 1 or weight > MOST_WEIGHT:  # not only digits, or out of range
         weight = np.int64(-NOT_FINITE) if non_finite(text, start) > start else weight_at(text, start, end)
     if weight > 0:
         weights[at(count)] = weight
@@ -194,18 +206,19 @@ def weigh(text, start, end, line, count, weights, state):
         state[UNFIT], state[UNFIT_POS], state[UNFIT_LINE] = -weight, start, line
 
 
-def unfit(text: np.ndarray, state: np.ndarray) -> str:
-    """What is said of weights when a parser met one that does not serve."""
+def usable_weights(
+    text: np.ndarray, state: np.ndarray, weights: np.ndarray, what: str
+) -> tuple[np.ndarray | None, str]:
+    """The weights that a parser read, or None if one of them is not usable; and a description of them for the user."""
+    if state[UNFIT] == 0:
+        return weights, kept(weights, what)
     pos = int(state[UNFIT_POS])
     token = text[pos : pos + 40].tobytes().split(maxsplit=1)[0].decode("ascii", "backslashreplace")
-    return refused(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
-
-
-# ---------------------------------------------------------------------------------------- messages
+    return None, refused(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
 
 
 def excerpt(text: np.ndarray, pos: int) -> str:
-    """The line around byte `pos`, shortened, for a message."""
+    """The part of a line around byte `pos`, for a message."""
     before = text[max(0, pos - 30) : pos].tobytes()
     after = text[pos : pos + 30].tobytes()
     shown = before.rpartition(b"\n")[2] + after.partition(b"\n")[0]
@@ -213,13 +226,13 @@ def excerpt(text: np.ndarray, pos: int) -> str:
 
 
 def malformed(path: Path, text: np.ndarray, state: np.ndarray, what: str, remedy: str | None = None) -> InputError:
-    """The error of a line that says something it must not: file, line, byte and the text there."""
+    """The error for a malformed line, with file, line, byte and the text there."""
     pos = int(state[POS])
     return InputError(f"{what}, at byte {pos}: {excerpt(text, pos)}", path=path, line=int(state[LINE]), remedy=remedy)
 
 
 def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what: str) -> str | None:
-    """The message part for a number that is none, or does not fit; None for other codes."""
+    """The message for a status that is about a number; None for other codes."""
     if status == NOT_A_NUMBER:
         return f"{what} expected"
     if status == TOO_LONG:
@@ -229,15 +242,29 @@ def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what
     return None
 
 
+def check_stated(path: Path, state: np.ndarray, found: int, stated: int, noun: str, line: int, remedy: str) -> None:
+    """Raises InputError if the number of edges found differs from the one stated in `line`.
+
+    `noun` is what the format calls edges; `remedy` is for the case that there are too many.
+    """
+    if found != stated:
+        raise InputError(
+            f"{found} {noun}, but line {line} says {stated}", path=path, line=int(state[LINE]),
+            remedy=REFETCH if found < stated else remedy,
+        )  # fmt: skip
+
+
 def check_vertices(vertices: int, path: Path, line: int | None) -> None:
-    """Raises InputError when 32-bit ids do not reach."""
+    """Raises InputError if the vertices are too many for 32-bit ids."""
     if vertices > MAX_VERTICES:
         raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path, line=line)
 
 
 def check_memory(vertices: int, path: Path, line: int | None = None, edges: int = 0) -> None:
-    """Raises TooLittleMemory when a graph of so many vertices and edges cannot be condensed here. To be asked before
-    anything is as long as a count that no bytes of the file back; `line` is where that stands."""
+    """Raises TooLittleMemory if the memory does not suffice to condense a graph with so many vertices and edges.
+
+    Readers call it before they allocate an array whose size is only stated in a file, in line `line`.
+    """
     where = path if line is None else f"{path}, line {line}"
     need = _BYTES_A_VERTEX * vertices + _BYTES_AN_EDGE * edges
     memory.require(need, f"{where}: a graph of {vertices:,} vertices and {edges:,} edges")
