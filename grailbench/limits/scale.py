@@ -33,41 +33,19 @@ def _powers_of_4(first: int, last: int) -> tuple[int, ...]:
 
 
 FULL = Scale(
-    repeats=7,
-    seconds=0.1,
-    cpu_tables=_powers_of_4(14, 30),
-    cpu_copy=1 << 30,
-    gpu_tables=_powers_of_4(18, 32),
-    gpu_copy=2 << 30,
-    gathers=1 << 30,
-    barriers=1000,
-    launches=1000,
+    repeats=7, seconds=0.1, cpu_tables=_powers_of_4(14, 30), cpu_copy=1 << 30, gpu_tables=_powers_of_4(18, 32),
+    gpu_copy=2 << 30, gathers=1 << 30, barriers=1000, launches=1000,
     transfers=(4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20),
-)
+)  # fmt: skip
 QUICK = Scale(
-    repeats=3,
-    seconds=0.01,
-    cpu_tables=_powers_of_4(14, 26),
-    cpu_copy=256 << 20,
-    gpu_tables=_powers_of_4(22, 28),
-    gpu_copy=512 << 20,
-    gathers=1 << 28,
-    barriers=500,
-    launches=300,
-    transfers=(64 << 10, 16 << 20),
-)
-TINY = Scale(  # for the simulator and for tests, which check results and not times
-    repeats=3,
-    seconds=0.0005,
-    cpu_tables=(1 << 14, 1 << 16),
-    cpu_copy=1 << 20,
-    gpu_tables=(1 << 8, 1 << 10),
-    gpu_copy=1 << 10,
-    gathers=256,
-    barriers=3,
-    launches=2,
-    transfers=(64, 1024),
-)
+    repeats=3, seconds=0.01, cpu_tables=_powers_of_4(14, 26), cpu_copy=256 << 20, gpu_tables=_powers_of_4(22, 28),
+    gpu_copy=512 << 20, gathers=1 << 28, barriers=500, launches=300, transfers=(64 << 10, 16 << 20),
+)  # fmt: skip
+#: for the simulator and for tests, which check results and not times
+TINY = Scale(
+    repeats=3, seconds=0.0005, cpu_tables=(1 << 14, 1 << 16), cpu_copy=1 << 20, gpu_tables=(1 << 8, 1 << 10),
+    gpu_copy=1 << 10, gathers=256, barriers=3, launches=2, transfers=(64, 1024),
+)  # fmt: skip
 
 
 def row(where: str, what: str, unit: str, values: list[float] | None, **shape) -> dict:

@@ -60,25 +60,15 @@ class Point:
     d: int
     cell: Cell
 
-    @property
-    def label_ms(self) -> float | None:
-        """Labeling without transfer and allocation."""
-        return self._mean("label")
-
-    @property
-    def ready_ms(self) -> float | None:
-        """From edges in memory to an index that answers queries."""
-        return self._mean("ready")
-
-    @property
-    def query_ms(self) -> float | None:
-        """A batch of queries."""
-        return self._mean("query")
+    def mean(self, phase: str) -> float | None:
+        """The mean of `label` (without transfer and allocation), of `ready` (from edges), or of the batch (`query`)."""
+        stats = self.cell.stats(phase) if self.cell.sound else None
+        return None if stats is None else stats.mean
 
     @property
     def labeling_ms(self) -> float | None:
-        """Labeling with transfer and allocation."""
-        label = self.label_ms
+        """The mean of labeling with transfer and allocation."""
+        label = self.mean("label")
         return None if label is None else label + sum(self.apart.values())
 
     @property
@@ -90,15 +80,12 @@ class Point:
     @property
     def steps(self) -> dict[str, float]:
         """The phases within `label` by name, and the `rest` of its time if that is over 0.1 %."""
-        if self.label_ms is None:
+        label = self.mean("label")
+        if label is None:
             return {}
         found = {name: s.mean for (under, name), s in self.cell.phases.items() if under == "label"}
-        rest = self.label_ms - sum(found.values())
-        return {**found, "rest": rest} if found and rest > 0.001 * self.label_ms else found
-
-    def _mean(self, phase: str) -> float | None:
-        stats = self.cell.stats(phase) if self.cell.sound else None
-        return None if stats is None else stats.mean
+        rest = label - sum(found.values())
+        return {**found, "rest": rest} if found and rest > 0.001 * label else found
 
 
 def points(cells: Iterable[Cell]) -> list[Point]:
@@ -172,10 +159,10 @@ WHOLE = "from edges"
 _READINGS = {
     "labeling": {
         "with transfer and allocation": lambda p: p.labeling_ms,
-        "device resident": lambda p: p.label_ms,
-        WHOLE: lambda p: p.ready_ms,
+        "device resident": lambda p: p.mean("label"),
+        WHOLE: lambda p: p.mean("ready"),
     },
-    "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.query_ms),
+    "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
         "host and device peaks": lambda p: _both_peaks(p.cell) if p.cell.sound else None,

@@ -98,17 +98,16 @@ def _labeling_bounds(point: Point) -> tuple[float | None, float | None]:
 
 def _query_bounds(point: Point) -> tuple[float | None, float | None]:
     """Bounds of the mean of a batch in milliseconds."""
-    return (None, None) if point.query_ms is None else (point.cell.stats("query").low, point.cell.stats("query").high)
+    query = point.cell.stats("query") if point.cell.sound else None
+    return (None, None) if query is None else (query.low, query.high)
 
 
 HEAD = ("set", "dataset", "generated", "vertices", "edges", "series", "d", "status", "reason")
 
 
 def _head(point: Point) -> dict:
-    cell = point.cell
-    values = (point.set, point.dataset, cell.generated, cell.vertices, cell.edges, point.series.name, point.d,
-              cell.status, cell.reason)  # fmt: skip
-    return dict(zip(HEAD, values, strict=True))
+    own = {"set": point.set, "series": point.series.name, "d": point.d}
+    return {name: own[name] if name in own else getattr(point.cell, name) for name in HEAD}
 
 
 def _frame(rows: list[dict], *columns: str) -> pandas.DataFrame:
@@ -122,7 +121,7 @@ def labeling(found: list[Point]) -> pandas.DataFrame:
     transfer and allocation."""
     rows = []
     for p in found:
-        times = {"value": _scaled(p.labeling_ms, 1e-3), "label_s": _scaled(p.label_ms, 1e-3)}
+        times = {"value": _scaled(p.labeling_ms, 1e-3), "label_s": _scaled(p.mean("label"), 1e-3)}
         rows.append(_head(p) | {"trials": p.cell.trials} | times)
     return _frame(rows, "trials", "value", "label_s")
 
@@ -144,7 +143,7 @@ def queries(found: list[Point]) -> pandas.DataFrame:
     rows = []
     for p in found:
         counted = {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives}
-        rows.append(_head(p) | counted | {"value": p.query_ms})
+        rows.append(_head(p) | counted | {"value": p.mean("query")})
     frame = _frame(rows, "trials", "queries", "positives", "value")
     return frame.astype({"queries": "Int64", "positives": "Int64"})
 
@@ -189,10 +188,8 @@ def _bars(frame: pandas.DataFrame) -> Bars:
         bars = []
         for (name, generated, of), own in group.groupby(["set", "generated", "of"], sort=False):
             label = f"{name}{', generated' if generated else ''}: {of} ({count(own.cells.iloc[0], 'cell')})"
-            parts = (
-                Part(row.part, row.share, f"{series}, {label}, {row.part}: {row.share:.0%}") for row in own.itertuples()
-            )
-            bars.append(Bar(label, tuple(parts)))
+            head, rows = f"{series}, {label}", own.itertuples()
+            bars.append(Bar(label, tuple(Part(r.part, r.share, f"{head}, {r.part}: {r.share:.0%}") for r in rows)))
         panels.append(Panel(str(series), tuple(bars)))
     return Bars(tuple(panels), tuple(dict.fromkeys(frame.part)), whole=True, across=1)
 

@@ -70,8 +70,8 @@ def _sampled(cells: list[Cell]) -> str:
 
 def _notes(frame: pandas.DataFrame, *texts: str) -> str:
     """The texts that are not empty, in one line; the last one, on sampled times, only if the frame has such times."""
-    *others, sampled = texts
-    return " ".join(text for text in (*others, sampled if (frame.status == "sampled").any() else "") if text)
+    shown = texts if (frame.status == "sampled").any() else texts[:-1]
+    return " ".join(filter(None, shown))
 
 
 def _missing(frame: pandas.DataFrame) -> str:
@@ -88,10 +88,8 @@ def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
     for _, part in frame.groupby(["dataset", "queries"], sort=False):
         if part.ms.notna().any():
             title = graph_label(next(part.itertuples()))
-            bars = [
-                _bar(title, str(config), list(own.itertuples())) for config, own in part.groupby("config", sort=False)
-            ]
-            panels.append(Panel(title, tuple(bars)))
+            groups = part.groupby("config", sort=False)
+            panels.append(Panel(title, tuple(_bar(title, str(config), [*own.itertuples()]) for config, own in groups)))
     return Figure("phases", frame, Bars(tuple(panels), names), _notes(frame, sampled), _missing(frame))
 
 
@@ -99,10 +97,10 @@ def _bar(title: str, config: str, rows: list) -> Bar:
     first = rows[0]
     if all(math.isnan(row.ms) for row in rows):
         return Bar(config, (), lost=first.status.upper() + (f": {first.reason}" if first.reason else ""))
-    hints = [f"{title}, {config}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}" for row in rows]
-    parts = tuple(Part(row.segment, row.ms, hint) for row, hint in zip(rows, hints, strict=True))
+    head = f"{title}, {config}"
+    parts = (Part(row.segment, row.ms, f"{head}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}") for row in rows)
     status = "" if first.status == "ok" else f" ({first.status})"
-    return Bar(config, parts, f"{short(sum(row.ms for row in rows))} ms{status}")
+    return Bar(config, tuple(parts), f"{short(sum(row.ms for row in rows))} ms{status}")
 
 
 def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:

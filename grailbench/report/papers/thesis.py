@@ -67,7 +67,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
         entries = {column: _unprinted(own, FEEDS[name][column]) for column in printed.values}
         title = f"{printed.title(dataset.removesuffix(LIKE))}{LIKE} (generated)"
         rows.append(Row(dataset, title, {**entries, **ours.entries(own)}))
-    notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
+    notes = [*_gpu_notes(ours), *_method_notes(rows)]
     if likes:
         notes.append("Rows marked as generated are look-alikes; they are never compared with print.")
     return _table(printed, rows, "ratio", notes, ours.columns)
@@ -229,37 +229,25 @@ def _in_print(name: str):
     return lambda cell: cell.dataset.removesuffix(LIKE) not in rows
 
 
-def _gpu_notes(name: str, ours: _Ours) -> list[str]:
-    if ours.searching:
-        notes = [
-            "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
-            "Positive queries are those found on the GPU."
-        ]
-    else:
-        notes = [
-            "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
-            "allocating the buffers are timed apart, in no total, and overhead has what passes between phases."
-        ]
-    if ours.series:
-        what = "DFS search" if ours.searching else "labeling"
-        notes.append(
-            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
-            f"{what}, unfiltered, over that of X with as many label pairs on the same machine; filters, and label "
-            "pairs other than the table's, are named."
-        )
-    if ours.alone:
-        notes.append(
-            "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
-            "time of the same labeling, from call to return."
-        )
-    if ours.from_edges:
-        notes.append(
-            "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
-            "condensing, renumbering, transfer and allocation included, over the same of sequential."
-        )
-    elif not ours.searching and any(series.impl.startswith(THESIS_GPU) for series in ours.series):
-        notes.append(f"From edges: {NOT_FROM_EDGES}.")
-    return notes
+def _gpu_notes(ours: _Ours) -> list[str]:
+    what = "DFS search" if ours.searching else "labeling"
+    any_gpu = any(series.impl.startswith(THESIS_GPU) for series in ours.series)
+    notes = {
+        "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
+        "Positive queries are those found on the GPU.": ours.searching,
+        "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
+        "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
+            not ours.searching,
+        f"Columns after the printed ones are this run's alone: sequential / X is the time of the sequential {what}, "
+        "unfiltered, over that of X with as many label pairs on the same machine; filters, and label pairs other than "
+        "the table's, are named.": ours.series,
+        "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's time of "
+        "the same labeling, from call to return.": ours.alone,
+        "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
+        "condensing, renumbering, transfer and allocation included, over the same of sequential.": ours.from_edges,
+        f"From edges: {NOT_FROM_EDGES}.": any_gpu and not ours.searching and not ours.from_edges,
+    }  # fmt: skip
+    return [note for note, fits in notes.items() if fits]
 
 
 def others(cells: Iterable[Cell]) -> list[Filled]:
@@ -305,7 +293,7 @@ def _gpu_others(cells: list[Cell]) -> list[Filled]:
         ]
         columns = [c for c in (*_feeds(name), *ours.columns) if any(row.entries[c].cell is not None for row in rows)]
         if columns:
-            notes = [*_gpu_notes(name, ours), *_method_notes(rows)]
+            notes = [*_gpu_notes(ours), *_method_notes(rows)]
             out.append(Filled(name, caption, ("Data set", *columns), rows, "", notes))
     return out
 

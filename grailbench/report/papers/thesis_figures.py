@@ -91,11 +91,9 @@ def weights(tables: Iterable[Filled], sampled: str = "") -> Figure:
         title = str(group["name"].iloc[0])
         bars = []
         for source, own in group.groupby("source", sort=False):
-            parts = [
-                Part(row.phase, row.share, f"{title}, {source}, {row.phase}: {row.share:.0%}")
-                for row in own.itertuples()
-            ]
-            bars.append(Bar(str(source), tuple(parts)))
+            head, rows = f"{title}, {source}", own.itertuples()
+            parts = tuple(Part(row.phase, row.share, f"{head}, {row.phase}: {row.share:.0%}") for row in rows)
+            bars.append(Bar(str(source), parts))
         panels.append(Panel(title, tuple(bars)))
     if not (frame.source != "printed").any():
         panels = []
