@@ -1,4 +1,4 @@
-"""What another program says."""
+"""Other programs and what they print."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 
 
 def output(command: list[str], seconds: float) -> str | None:
-    """What a command prints, stripped; None when it is missing, fails or takes longer than `seconds`."""
+    """Returns what a command prints, stripped; None if it is missing, fails or takes longer than `seconds`."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except (OSError, subprocess.TimeoutExpired):

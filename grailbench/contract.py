@@ -1,9 +1,8 @@
-"""What the problems and the harness agree on: parameters, timers, implementations, and what a problem must supply to be
-planned, verified, timed and reported; with the registry of both.
+"""The interfaces between problems and the harness, and the registry of problems and implementations.
 
-A problem is a package (`reachability`, `traversal`, `closure`, `reading`) and one line in `PROBLEMS`. It never imports
-the harness nor another problem; the harness knows nothing of it beyond this file. Third parties register
-implementations through the entry-point group `grailbench.implementations`: an entry point loads a class that satisfies
+A problem is a package (`reachability`, `traversal`, `closure`, `reading`) and one line in `PROBLEMS`. It imports
+neither the harness nor another problem, and the harness knows only what this file says of it. Third parties register
+implementations through the entry-point group `grailbench.implementations`: an entry point loads a subclass of
 `Implementation`, or a module whose import registers some.
 """
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from grailbench.graph.csr import Graph
     from grailbench.graph.ids import Ids
 
-#: every problem by the name a user types: the module and the class of its `Problem`, imported when first asked for
+#: problem, as users type it -> module and class of its `Problem`, which is imported on first use
 PROBLEMS = {
     "reachability": ("grailbench.reachability.problem", "Reachability"),
     "bfs": ("grailbench.traversal.problem", "Bfs"),
@@ -36,17 +35,17 @@ PROBLEMS = {
     "closure": ("grailbench.closure.problem", "Closure"),
     "read": ("grailbench.reading.problem", "Reading"),
 }
-USUAL = "reachability"  #: the problem of flags, configs and rows that name none
+USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
 ENTRY_POINTS = "grailbench.implementations"
 
 
 @dataclass(frozen=True)
 class Params:
-    """What a cell of any problem fixes for an implementation; it obeys those named in its `axes`.
+    """The parameters of a cell. An implementation obeys those that its `axes` name. Problems add their own.
 
     threads  worker threads, 0 for all cores
     seed     of everything random
-    count    build the variant that counts its work, which is never the one that is timed
+    count    build the variant that counts its work; timed passes never use it
     """
 
     threads: int = 0
@@ -59,15 +58,15 @@ class Params:
 
     @property
     def workers(self) -> int:
-        """Worker threads: `threads`, or one for each core this process may use."""
+        """The number of worker threads: `threads`, or one for each core that this process may use."""
         return self.threads or len(os.sched_getaffinity(0))
 
 
 class Timer(Protocol):
-    """What an implementation may ask of a timer: `with timer.phase(name)` around a part of the work.
+    """The timer that an implementation gets: it measures `with timer.phase(name)` around a part of the work.
 
-    A phase `apart` (a conversion for an adapter's sake, a transfer, an allocation) is reported on its own and not
-    counted in the phases around it, but in `ready`, of which it is a part.
+    A phase that is `apart` (a conversion for an adapter, a transfer, an allocation) is reported by itself and not
+    counted in the phases around it, except in `ready`.
     """
 
     def phase(self, name: str, apart: bool = False): ...
@@ -89,9 +88,9 @@ class NoTimer:
 
 
 class Implementation(ABC):
-    """A way to solve a problem; each problem says what more it has. `@register` files it under its name.
+    """A way to solve a problem, registered by `@register`; each problem has a subclass with more methods.
 
-    A subclass's docstring is what `grailbench info` says of it: a line, then what it does step by step.
+    `grailbench info` prints the docstring of an implementation: one line, then what it does step by step.
     """
 
     name: ClassVar[str]
@@ -99,14 +98,14 @@ class Implementation(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  #: extras or hardware beyond the base install, such as 'peers'
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
     cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
-    counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, but for the traffic that they imply
-    axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` it obeys
-    fixed: ClassVar[dict[str, str]] = {}  #: what its cells say of an axis that it does not obey but has, by name
-    process: ClassVar[str] = "shared"  #: 'own' where only a process of its own can be stopped, unless a config says
+    counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
+    axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
+    fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
+    process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
 
     @classmethod
     def require(cls) -> None:
-        """Raise MachineLacks when this machine has not what every build needs; asked before anything starts."""
+        """Raises MachineLacks if this machine cannot run it; called before anything starts."""
         return None
 
 
@@ -115,9 +114,9 @@ _loaded: set[str] = set()
 
 
 def register(cls: type[Implementation]) -> type[Implementation]:
-    """Class decorator: file an implementation under its problem and name, in lower case.
+    """Class decorator that registers an implementation under its problem and name.
 
-    Raises ValueError for an unknown problem and on a second implementation of that name.
+    Raises ValueError if the name is not in lower case or is taken, or if the problem is unknown.
     """
     if cls.name != cls.name.lower():
         raise ValueError(f"{cls.name!r}: names of implementations are lower-case")
@@ -131,7 +130,7 @@ def register(cls: type[Implementation]) -> type[Implementation]:
 
 
 def implementations(solved: str = USUAL) -> dict[str, type]:
-    """The implementations of a problem by name: our own, the peers that are installed, and third parties'."""
+    """The implementations of a problem by name: ours, the peers that are installed, and those of third parties."""
     if solved not in _loaded:
         _loaded.add(solved)
         for module in problem(solved).modules:
@@ -146,7 +145,7 @@ def implementations(solved: str = USUAL) -> dict[str, type]:
 
 
 def implementation(name: str, solved: str = USUAL) -> type:
-    """The implementation of that name. Raises InputError with the nearest names when there is none."""
+    """The implementation of that name. Raises InputError, which suggests similar names, if there is none."""
     known = implementations(solved)
     if name.lower() in known:
         return known[name.lower()]
@@ -162,7 +161,7 @@ def implementation(name: str, solved: str = USUAL) -> type:
 
 
 def problem(name: str) -> Problem:
-    """The problem of that name. Raises InputError when there is none."""
+    """The problem of that name. Raises InputError if there is none."""
     if name not in PROBLEMS:
         remedy = did_you_mean(name, PROBLEMS, f"choose among {', '.join(PROBLEMS)}")
         raise InputError(f"no problem is named {name!r}", remedy=remedy)
@@ -176,13 +175,12 @@ def _made(module: str, name: str) -> Problem:
 
 @dataclass(frozen=True)
 class Checks:
-    """How thoroughly answers are checked, as far as a problem can check less than all of them.
+    """How many answers are checked. Problems that always check all answers ignore all but `jobs`.
 
-    sample          answers that are checked on a graph of more than `closure_limit` vertices; None for all of them
-    oracle_seconds  what the oracle may take for the questions on one graph; None for as long as it needs
-    closure_limit   vertices up to which all answers are checked, whatever else is said
-    jobs            cells in processes of their own that make the pass that is verified at once; those on a GPU one at a
-                    time
+    sample          answers to check on a graph of more than `closure_limit` vertices; None for all
+    oracle_seconds  the time limit of the oracle for the questions on one graph; None for no limit
+    closure_limit   all answers are checked on graphs of at most that many vertices
+    jobs            cells that are verified at the same time, each in its own process; only one of them on a GPU
     """
 
     sample: int | None = None
@@ -193,13 +191,13 @@ class Checks:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a pass to be verified gave, not yet judged; it may come from another process.
+    """The result of a pass before it is judged; it may come from another process.
 
-    answers      whatever the problem's `Workload.judge` understands
-    fault        what the implementation finds wrong with what it built, or None
-    index_bytes  what it holds beyond its input; None where that says nothing
-    counters     exact work of this pass, which counts; those of the trials do not
-    memory       row fields: host_peak_bytes, device_peak_bytes, as the process had them when the answers were there
+    answers      in the form that the problem's `Workload.judge` takes
+    fault        what the implementation found wrong with its own index, or None
+    index_bytes  bytes that it holds beyond its input; None if that has no meaning
+    counters     the work that this pass counted; trials do not count
+    memory       row fields host_peak_bytes and device_peak_bytes, read once the answers were complete
     """
 
     answers: Any
@@ -211,13 +209,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a pass showed, judged. `fault` is None when everything that was checked holds.
+    """The judgement of an `Attempt`, whose other fields it repeats.
 
-    positives  what the problem counts of its answers (pairs reachable, vertices reached, edges of the closure)
-    checksum   of the answers; the trials' answers must have the same
-    errors     how wrong it was, in exact counts; kept with the row of a wrong cell, in place of counters
-
-    The others are those of the `Attempt`.
+    fault      what is wrong; None if everything that was checked is right
+    positives  reachable pairs, reached vertices or edges of the closure, depending on the problem
+    checksum   of the answers; every trial must give the same
+    errors     how many answers of each kind are wrong; the row of a wrong cell has them in place of counters
     """
 
     fault: str | None
@@ -231,19 +228,19 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one timed pass gave, beside its times: the checksum of its answers (of those from edges, where they are
-    others) and the problem's rate, if it has one."""
+    """The result of one timed pass besides its times: the checksum of its answers (of those from edges, if that way
+    gives others) and the problem's rate, if it has one."""
 
     checksum: str
     rate: float | None = None
 
 
 class Input(Protocol):
-    """A graph ready to be measured, as a problem wants it. `verified` as in `datasets.library.BenchGraph`.
+    """A graph in the form that a problem takes. `verified` is that of `datasets.library.BenchGraph`.
 
-    ids    those that vertices have in the graph's file, and that messages speak
-    roots  vertices without parents before the super-root came; None where there is none
-    raw    the edges as the file has them: where the way of phase `ready` begins
+    ids    the ids of vertices in the graph's file, which messages use
+    roots  the number of vertices without parents before the super-root was added; None if there is no super-root
+    raw    the edges of the file, with which phase `ready` begins
     """
 
     name: str
@@ -268,9 +265,9 @@ class Input(Protocol):
 
 
 class Workload(ABC):
-    """What is asked of every implementation on one graph, and the check of what they answer.
+    """The questions for all implementations on one graph, and the check of their answers.
 
-    asked  what `Problem.attempt` and `trial` are given; it can be pickled
+    asked  the questions as `Problem.attempt` and `trial` take them; they can be pickled
     """
 
     asked: Any = None
@@ -278,68 +275,68 @@ class Workload(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many questions: pairs, sources."""
+        """The number of questions: pairs or sources."""
 
     @property
     @abstractmethod
     def method(self) -> str:
-        """How answers are checked, for people."""
+        """How answers are checked, in words."""
 
     @abstractmethod
     def describe(self) -> str:
-        """What is asked and, where known, what the answer is, in a few words."""
+        """The questions and, if known, their answers in a few words."""
 
     @abstractmethod
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Judge what a cell's first pass gave, `key` naming the cell."""
+        """Judges the result of the first pass of the cell named `key`."""
 
     def compare(self) -> dict[str, str]:
-        """After all were verified: faults found by comparing them with one another, by key."""
+        """Cell -> fault, found by comparing the answers of all cells with one another after all were judged."""
         return {}
 
 
 class Problem(ABC):
-    """What the harness must know of a problem. Instances have no state."""
+    """A problem as the harness sees it. Instances have no state."""
 
     name: ClassVar[str]
-    asks: ClassVar[str]  #: what a workload is made of, for people: 'pairs', 'sources'
-    count: ClassVar[int]  #: how many of them, unless given
-    counted: ClassVar[bool] = True  #: False where that changes nothing: the workload is the whole graph
-    most_vertices: ClassVar[int | None] = None  #: of a graph that can be worked on; None for no bound
-    modules: ClassVar[tuple[str, ...]]  #: those whose import registers our own implementations
-    phases: ClassVar[tuple[str, ...]]  #: of a trial, at the top; the last one ends it, and its row the trial's rows
-    usual: ClassVar[tuple[str, ...]]  #: implementations that are taken when none is named
+    asks: ClassVar[str]  #: what the questions are, for people: 'pairs', 'sources'
+    count: ClassVar[int]  #: the default number of questions
+    counted: ClassVar[bool] = True  #: False if the workload is the whole graph, whatever the count
+    most_vertices: ClassVar[int | None] = None  #: the most vertices of a graph; None for no bound
+    modules: ClassVar[tuple[str, ...]]  #: the modules whose import registers our implementations
+    phases: ClassVar[tuple[str, ...]]  #: the top phases of a trial in order; the row of the last one ends the trial
+    usual: ClassVar[tuple[str, ...]]  #: the implementations to run if none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
-    from_edges: ClassVar[bool] = True  #: False where edges are what it gives, so that no way begins at them
-    exact: ClassVar[bool] = False  #: True where every pass of a cell counts the same work
+    from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
+    exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
 
     def value(self, axis: str, value: Any) -> Any:
-        """A value of an axis in the one spelling that rows have. Raises InputError for one that means nothing."""
+        """A value of an axis, spelled as in rows. Raises InputError if there is no such value."""
         return value
 
     def beside(self, folder: Path, text: str) -> str:
-        """What `spec` is given, with a file that is named relative to `folder` by its absolute path."""
+        """The text for `spec`; if it names a file relative to `folder`, with its absolute path."""
         return text
 
     @abstractmethod
     def params(self, **axes) -> Params:
-        """The parameters of a cell: dim, search, filters, threads, order, seed, as far as the cell has them."""
+        """The parameters of a cell, from its axes and its seed; a cell need not have all axes."""
 
     @abstractmethod
     def open(self, name: str) -> Input:
-        """The graph of that name. Raises InputError when there is none."""
+        """The graph of that name. Raises InputError if there is none."""
 
     @abstractmethod
     def spec(self, text: str, count: int, seed: int) -> Spec:
-        """Which workload: 'random', or what else the problem knows. Raises InputError for any other."""
+        """The workload that a text names, such as 'random'. Raises InputError if the problem has no such workload."""
 
     @abstractmethod
     def data(self, graph: Any, spec: Any) -> Any:
-        """What implementations are given of an opened graph: made once a graph and workload, outside all trials."""
+        """The input of implementations, made of an opened graph once for each graph and workload, and not timed."""
 
     def require_few(self, name: str, vertices: int | None) -> None:
-        """Raise InputError for a graph of more than `most_vertices`; `vertices` is None where that is not known."""
+        """Raises InputError if a graph has more than `most_vertices`; `vertices` is None if not known."""
         if self.most_vertices is not None and vertices is not None and vertices > self.most_vertices:
             raise InputError(
                 f"{name}: {vertices:,} vertices are too many for {self.name}",
@@ -347,38 +344,38 @@ class Problem(ABC):
             )
 
     def share(self, data: Any) -> None:  # noqa: B027 - most have nothing to do
-        """Make what `data` makes on demand, once, before the processes of several cells share it."""
+        """Computes the lazy parts of `data`, before the processes of several cells share it."""
 
     def prime(self, implementation: type, params: Params, from_edges: bool) -> None:  # noqa: B027 - others warm up
-        """Have the kernels of trials compiled or loaded, on a graph of a few vertices: in a new process the first trial
-        would pay for it. from_edges: those of the way from edges too."""
+        """Compiles or loads the kernels of trials on a tiny graph, so that the first trial of a new process does not
+        pay for it; if `from_edges`, also the kernels that start from edges."""
 
     @abstractmethod
     def workload(self, spec: Any, graph: Any, data: Any, checks: Checks) -> Workload:
-        """The workload on an opened graph. Raises InputError."""
+        """The workload on an opened graph. Raises InputError if a file of questions is wrong."""
 
     @abstractmethod
     def attempt(
         self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict]
     ) -> Attempt:
-        """One pass to be judged, counting its work; `peaks()` gives `Attempt.memory`, to be called when the answers
-        are there. Raises what the implementation raises."""
+        """One pass that counts its work and is judged. Call `peaks()`, which gives `Attempt.memory`, once the answers
+        are complete. Raises what the implementation raises."""
 
     @abstractmethod
     def trial(self, implementation: type, params: Params, data: Any, asked: Any, timer, edges: Any = None) -> Trial:
-        """One timed pass: enters the problem's phases, in order. Nothing that was built outlives the call.
+        """One timed pass, which enters the problem's phases in order. Nothing that it builds outlives the call.
 
-        `edges`: the raw edges, when the cell is timed from them too: phase `ready`, all there is from them in memory to
-        an index or, where a problem has none, to all answers on the host, by the host's clock and with nothing that was
-        made before. Work that is no part of a phase (checksums) is not timed. `timer.phase(...)` gives what has `ms`
-        once it was left; `timer.whole("ready")` is a phase that nothing is taken out of (`bench.timing.PhaseTimer`).
+        `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
+        edges in memory to an index or, if the problem has none, to all answers on the host; it reuses nothing that was
+        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `bench.timing.PhaseTimer`:
+        `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Which workload a cell has: drawn from a seed ('random'), 'all' there is, or what else the problem knows; the kind
-    'file' is that of a user's file, whose faults end the run."""
+    """Names a workload. Kinds: 'random' (drawn from the seed), 'all', 'file' (a user's file, whose faults end the run)
+    and others that a problem has."""
 
     kind: str
     count: int = 0
@@ -386,9 +383,9 @@ class Spec:
 
     @property
     def name(self) -> str:
-        """What rows call it, such as 'random-16-s1'."""
+        """Its name in rows, such as 'random-16-s1'."""
         return f"{self.kind}-{self.count}-s{self.seed}" if self.count else self.kind
 
     def identity(self) -> dict:
-        """What makes two specs the same workload on one graph."""
+        """The fields that tell workloads on one graph apart."""
         return {"kind": self.kind, "count": self.count, "seed": self.seed}

@@ -1,4 +1,4 @@
-"""The errors a user sees, each with the exit code its kind carries.
+"""The errors that users see, each kind with its exit code.
 
 Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, or an output that cannot be written,
 3 nothing was measured, 4 the machine lacks what was asked for, 130 interrupted.
@@ -12,16 +12,13 @@ _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
 
 
 class GrailbenchError(Exception):
-    """Base of every expected failure: one clear message, an exit code, never a traceback for the user."""
+    """Base of every expected failure: users get its message and exit code, never a traceback."""
 
     exit_code = 2
 
 
 class InputError(GrailbenchError):
-    """A file, name or option is wrong.
-
-    Parameters: `message` says what is wrong; `path` and `line` (1-based) say where; `remedy` says what to do.
-    """
+    """A file, name or option is wrong: `message` says what, `path` and `line` (1-based) where, `remedy` what to do."""
 
     def __init__(self, message: str, *, path=None, line: int | None = None, remedy: str | None = None):
         where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
@@ -30,7 +27,7 @@ class InputError(GrailbenchError):
 
 
 class CheckFailed(GrailbenchError):
-    """An answer, label or gate did not hold."""
+    """An answer or label is wrong, or a run did not pass a gate."""
 
     exit_code = 1
 
@@ -48,12 +45,12 @@ class MachineLacks(GrailbenchError):
 
 
 class TooLittleMemory(MachineLacks):
-    """What was asked for does not fit the memory; the message gives the need."""
+    """There is not enough memory; the message says how much is needed."""
 
 
 def of_system(error: OSError) -> GrailbenchError:
-    """What a user is told of a file that the system would not read or write: MachineLacks where there is no room for
-    it, else InputError; file and cause on one line."""
+    """The error to show for a file that the system did not read or write: MachineLacks if the disk is full, else
+    InputError."""
     where = "" if error.filename is None else f"{error.filename}: "
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
     what = where + (why or type(error).__name__)

@@ -1,12 +1,11 @@
-"""Where numba keeps this package's compiled kernels, so that no stale one is ever run.
+"""The folder of this package's compiled kernels in numba's cache, so that an outdated kernel is never run.
 
-numba tells a stale cache entry by the file of the kernel itself. A kernel that inlines a predicate of another file, or
-reads a constant of one, would go on running the old one after an update. So the folder of our kernels is named after
-the text of every file that compiles anything, and of those that they import from: any change there starts a fresh one.
+numba compiles a kernel anew when the kernel's own file changes. It does not notice a change in another file whose
+function is inlined or whose constant is read. Therefore the name of our folder contains a hash of every file with
+kernels and of the files that these import from: after any change there, kernels are compiled into a new folder.
 
-numba asks a list of locators where a function's entries are; `adopt` puts one in front that speaks for files of this
-package alone. Environment, settings, and the kernels of other packages stay as they are. `NUMBA_CACHE_DIR`, where set,
-is left alone.
+numba asks a list of locators where the cache entries of a function are. `adopt` puts our locator in front of that list.
+It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, so that other kernels are unaffected.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", r
 
 
 def digest() -> str:
-    """A short hash of the text of every module with kernels, and of the modules that these import from."""
+    """A short hash of all modules with kernels and of the modules that these import from."""
     import hashlib  # here, so that `grailbench --help` starts without it
 
     texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
@@ -37,7 +36,7 @@ def digest() -> str:
 
 
 def _imported(text: bytes):
-    """Where what a module imports of this package may be: `from grailbench.a import b` is in a.py or is a/b.py."""
+    """The files that a module may import from this package: `from grailbench.a import b` gives a.py and a/b.py."""
     for module, names in _IMPORTED.findall(text):
         at = _PACKAGE.joinpath(*module.decode().split("."))
         yield at.with_suffix(".py")
@@ -46,8 +45,7 @@ def _imported(text: bytes):
 
 @functools.cache
 def folder() -> Path | None:
-    """Where the kernels of this code are: beside the package, or in the user's cache where that cannot be written; None
-    where neither can."""
+    """The folder of compiled kernels: in the package, or else in the user's cache; None if neither can be written."""
     import platformdirs
 
     for where in (_PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("grailbench"))):
@@ -62,7 +60,7 @@ def folder() -> Path | None:
 
 
 class Locator:
-    """Says where the entries of one function are, as numba asks (`numba.core.caching`)."""
+    """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
     def __init__(self, function, file: str):
         self._py_file = file  # numba reads it for its warnings
@@ -70,7 +68,7 @@ class Locator:
 
     @classmethod
     def from_function(cls, function, file: str) -> Locator | None:
-        """The locator of a function of this package; None for any other, for which numba asks the next one."""
+        """The locator of a function of this package; None for any other function, and numba asks the next class."""
         from numba.core import config
 
         if config.CACHE_DIR or not Path(file).is_relative_to(_PACKAGE) or folder() is None:
@@ -78,24 +76,24 @@ class Locator:
         return cls(function, file)
 
     def get_cache_path(self) -> str:
-        """The folder of the kernels in files of one folder of the package."""
+        """The folder of the entries; there is one for each folder of the package."""
         return str(folder().joinpath("-".join(Path(self._py_file).relative_to(_PACKAGE).parent.parts)))
 
     def ensure_cache_path(self) -> None:
-        """Make that folder."""
+        """Creates that folder."""
         Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """What must not have changed: the folder is named after it."""
+        """A text that changes when entries are outdated: the name of the folder, which contains the hash."""
         return folder().name
 
     def get_disambiguator(self) -> str:
-        """What tells functions of one name in one file apart."""
+        """A text that distinguishes functions of the same name in one file."""
         return str(self._line)
 
 
 def adopt(locators: list | None = None) -> None:
-    """Put `Locator` in front of the locators of numba, or of a CUDA front end; before kernels of ours are decorated."""
+    """Puts `Locator` in front of the locators of numba, or of numba-cuda; call it before kernels are decorated."""
     if locators is None:
         from numba.core.caching import CompileResultCacheImpl
 
@@ -105,10 +103,10 @@ def adopt(locators: list | None = None) -> None:
 
 
 def forget(error: BaseException) -> bool:
-    """Whether `error` came of an entry of the cache that cannot be read back.
+    """Deletes the cache entry that caused `error`, if it was one that numba could not read; returns whether it did.
 
-    The entry is then forgotten, and what failed may be tried again, which compiles the kernel anew: numba takes its
-    entries for whole, and raises whatever comes of that.
+    The work that failed can then be repeated, which compiles the kernel again. numba does not check its entries, so a
+    damaged one may raise anything.
     """
     trace = error.__traceback__
     while trace is not None:

@@ -1,4 +1,4 @@
-"""How much memory this process may still take, and refusing in time what would not fit."""
+"""How much memory this process may still use, and the check before something large is allocated."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes: what the machine has free, or less where a control group (a container) or `ulimit -v` allows less."""
+    """Bytes that are free on this machine, or fewer if a control group (a container) or `ulimit -v` allows fewer."""
     least = psutil.virtual_memory().available
     for group in _groups():
         with suppress(OSError, ValueError):
-            most = int((group / "memory.max").read_text())  # 'max' is no number: no limit
+            most = int((group / "memory.max").read_text())  # ValueError for 'max', which means no limit
             stated = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            taken = int((group / "memory.current").read_text()) - int(stated["inactive_file"])  # the cache gives way
+            # the file cache counts as used, and its inactive part is freed on demand
+            taken = int((group / "memory.current").read_text()) - int(stated["inactive_file"])
             least = min(least, most - taken)
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most != resource.RLIM_INFINITY:
@@ -30,7 +31,7 @@ def available() -> int:
 
 
 def require(need: int, what: str) -> None:
-    """Raises TooLittleMemory when `need` bytes are more than there are; `what` begins the message."""
+    """Raises TooLittleMemory, with a message that begins with `what`, if fewer than `need` bytes are available."""
     if need > (free := available()):
         raise TooLittleMemory(f"{what}: about {decimal_size(need)} of memory needed, {decimal_size(free)} free")
 

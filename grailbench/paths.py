@@ -1,8 +1,8 @@
-"""Where things lie: what ships with the package, and what a user's machine keeps.
+"""The folders of files that ship with the package, and of those that are kept on a user's machine.
 
 In a checkout (or an editable install) the shipped folders `datasets/`, `configs/` and `results/published/`
-are those of the checkout, and the cache is `cache/` in it. In an installed wheel they lie in `grailbench/_shipped`
-and the cache in the user's cache folder. `GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
+are those of the checkout, and the cache is its folder `cache/`. In an installed wheel they are in `grailbench/_shipped`
+and the cache is in the user's cache folder. `GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _shipped(folder: str) -> Path:
 
 
 def datasets_dir() -> Path:
-    """The registry: one TOML a set."""
+    """The registry of datasets, one TOML file a set."""
     return _shipped("datasets")
 
 
@@ -43,12 +43,11 @@ def published_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Downloads, condensed graphs, query sets; made on first use. Safe to delete.
+    """The cache of downloads, condensed graphs and query sets. It is created on first use and may be deleted.
 
-    Raises InputError when it is no folder and cannot be made one.
+    Raises InputError if the folder cannot be created.
     """
-    chosen = os.environ.get("GRAILBENCH_CACHE")
-    if chosen:
+    if chosen := os.environ.get("GRAILBENCH_CACHE"):
         path = Path(chosen).expanduser()
     elif (root := checkout()) is not None:
         path = root / "cache"
@@ -65,12 +64,12 @@ def cache_dir() -> Path:
 
 
 def runs_dir() -> Path:
-    """The default folder of runs: `results/runs` of the checkout, else of the current folder."""
+    """The default folder of runs: `results/runs` in the checkout, or else in the current folder."""
     return (checkout() or Path.cwd()) / "results" / "runs"
 
 
 def shown(path: Path) -> Path:
-    """The path as a message names it: from the current folder where it lies below that."""
+    """The path for a message: relative to the current folder if it is below that."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 

@@ -1,4 +1,4 @@
-"""Small JSON records on disk that carry a checksum of themselves: rows of a run, its plan, notes in the cache."""
+"""Small JSON records with a checksum: rows of a run, its plan, notes in the cache."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import hashlib
 import json
 
 SUM = "sum"
-DEEPEST = 32  #: levels of objects and lists that a record may have
+DEEPEST = 32  #: the most levels of objects and lists in a record
 CHANGED = "its checksum does not fit it: it was changed after it was written"
 
 
 def digest(value: dict) -> str:
-    """16 hex digits of a JSON object without its `sum`, whatever the order of its keys."""
+    """The checksum of a JSON object without its `sum`, as 16 hex digits; the order of its keys does not matter."""
     rest = {name: each for name, each in value.items() if name != SUM}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def sealed(value: dict) -> dict:
-    """The object with its checksum in `sum`, last."""
+    """A copy of the object with its checksum as the last key, `sum`."""
     return {name: each for name, each in value.items() if name != SUM} | {SUM: digest(value)}
 
 
 def opened(text: bytes) -> tuple[dict, bool]:
-    """The object that a text holds, without its checksum, and whether it had one.
+    """Returns the object in a text, without its checksum, and whether it had a checksum.
 
-    Raises ValueError for what is no JSON object of finite numbers in UTF-8, and for one whose checksum does not fit.
+    Raises ValueError if the text is not UTF-8 or not a JSON object of finite numbers, or if the checksum is wrong.
     """
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_no_number)
         if b"\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half of a surrogate pair cannot be printed
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half of a surrogate pair
         if not isinstance(value, dict):
             raise ValueError("is no JSON object")
         if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
@@ -45,7 +45,7 @@ def opened(text: bytes) -> tuple[dict, bool]:
 
 
 def _depth(value: object) -> int:
-    """Levels of objects and lists, counted without recursion."""
+    """The number of levels of objects and lists, counted without recursion."""
     levels, at = 0, [value]
     while at := [each for each in at if isinstance(each, dict | list)]:
         levels += 1
