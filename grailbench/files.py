@@ -1,8 +1,7 @@
-"""Files that a user names: opened once and read once, and never more than memory allows.
+"""Files that a user names: each is opened and read only once, and never beyond the memory that is available.
 
-Whatever is told of a file (its format, its checksum, its content) is told of the bytes that one opening gave, so that
-nothing can change in between, and so that a pipe serves as well as a file. Only regular files and pipes are read:
-a folder, a device, a terminal or a socket is refused, and a pipe that nothing comes from is given up.
+Format, checksum and content all come from the same bytes. So a file cannot change in between, and a pipe works as well
+as a file. Folders, devices, terminals and sockets are refused, and a pipe that stays silent for too long is an error.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from grailbench import memory
 from grailbench.errors import InputError, TooLittleMemory
 
 REFETCH = "the file is not whole: fetch or copy it again"
-SILENCE_S = 30.0  #: the most to wait for the next bytes of a pipe
-SETTINGS = 16 << 20  #: bytes that a config, a gate or a profile may have
-RATIO, SLACK = 100, 256 << 20  #: gzip may unpack to this many times its size, and always to this many bytes
-_SHARE = 4  # of the free memory a text may take one part in so many: what is read from it takes the others
+SILENCE_S = 30.0  #: how long to wait for the next bytes of a pipe
+SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
+RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
+_SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest
 _BLOCK = 1 << 20
 _KINDS = (
     (stat.S_ISDIR, "it is a folder, no file"),
@@ -45,11 +44,11 @@ _INSTEAD = "write it to a file first"
 
 @dataclass(frozen=True)
 class Source:
-    """What one opening of a file or pipe gave.
+    """The content of a file or pipe that was opened once.
 
-    path    as messages name it
-    origin  what records call it: the absolute path, or 'standard input', or 'a pipe'
-    raw     uint8[size]: the bytes as they are; of a file mapped copy-on-write, not read (measured: twice as fast)
+    path    the path for messages
+    origin  the name for records: the absolute path, 'standard input' or 'a pipe'
+    raw     uint8[size]: the bytes; a file is mapped copy-on-write, which is twice as fast as reading it
     """
 
     path: Path
@@ -58,19 +57,19 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """64 hex digits, of the bytes as they are."""
+        """SHA-256 of `raw`, as 64 hex digits."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @cached_property
     def text(self) -> np.ndarray:
-        """uint8[size]: the content, decompressed when it starts as gzip does.
+        """uint8[size]: the content, decompressed if it is gzip data.
 
-        Raises InputError when it is damaged or unpacks to implausibly much, TooLittleMemory when memory does not
-        suffice.
+        Raises InputError if the data is damaged or unpacks to implausibly many bytes, TooLittleMemory if it does not
+        fit the memory.
         """
         if not self._zipped:
             return self.raw
-        said = int.from_bytes(self.raw[-4:].tobytes(), "little")  # the length modulo 2^32, if the file is whole
+        said = int.from_bytes(self.raw[-4:].tobytes(), "little")  # gzip ends with the length modulo 2^32
         try:
             with self._unzipping() as stream:
                 return self._filled(stream, min(said, 16 * self.raw.size))
@@ -78,7 +77,7 @@ class Source:
             raise self._torn(error) from None
 
     def head(self, size: int) -> bytes:
-        """At most `size` bytes of the beginning of `text`. Raises InputError when they are damaged."""
+        """At most `size` bytes from the beginning of `text`. Raises InputError if the data is damaged."""
         if not self._zipped:
             return self.raw[:size].tobytes()
         try:
@@ -98,7 +97,7 @@ class Source:
         return InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH)
 
     def _filled(self, stream, size: int) -> np.ndarray:
-        """uint8: everything a stream gives within the limits; `size` is what it is thought to give."""
+        """uint8: the whole content of a stream, within the limits; `size` is its expected length."""
         plausible, most = max(SLACK, RATIO * self.raw.size), _most_text()
         text = np.empty(min(size, plausible, most) + 1, np.uint8)
         filled = 0
@@ -121,10 +120,10 @@ class Source:
 
 @contextmanager
 def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
-    """Open a file, or a pipe where `pipes` are allowed, once; '-' is the standard input.
+    """Opens a file, or if `pipes` also a pipe; '-' is the standard input.
 
-    Raises InputError when it cannot be read, is neither, says nothing for `SILENCE_S`, or changed while the block
-    used it; TooLittleMemory when a pipe gives more than memory allows.
+    Raises InputError if it cannot be read, is neither a file nor a pipe, gives nothing for `SILENCE_S` seconds, or
+    changes while the block uses it; TooLittleMemory if a pipe gives more than memory allows.
     """
     shown = Path("standard input") if str(path) == "-" else Path(path)
     with _readable(shown):
@@ -135,7 +134,7 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
             if not stat.S_ISREG(found.st_mode) and not (pipes and stat.S_ISFIFO(found.st_mode)):
                 why = next((why for is_kind, why in _KINDS if is_kind(found.st_mode)), "it is no regular file")
                 raise InputError(why, path=shown, remedy=_INSTEAD)
-            if stat.S_ISREG(found.st_mode) and found.st_size:  # without a size it cannot be mapped, as those of /proc
+            if stat.S_ISREG(found.st_mode) and found.st_size:  # files of /proc have size 0 and cannot be mapped
                 raw = _mapped(handle, found.st_size, shown)
             else:
                 raw = np.frombuffer(_drained(handle, shown), np.uint8)
@@ -152,10 +151,10 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
 def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETTINGS) -> str:
     """The text of a small file or a pipe, such as a config.
 
-    Raises FileNotFoundError, InputError as `opened` does and when it has more than `most` bytes, UnicodeDecodeError.
+    Raises FileNotFoundError, UnicodeDecodeError, and InputError as `opened` does or if there are over `most` bytes.
     """
     if str(path) != "-":
-        os.stat(path)  # what stands for a missing file differs from caller to caller
+        os.stat(path)  # raises FileNotFoundError: callers treat a missing file differently
     with opened(path) as source:
         if source.raw.size > most:
             raise InputError(f"{source.raw.size:,} bytes; at most {most:,} are read", path=source.path)
@@ -163,7 +162,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETT
 
 
 def git_blob(path: str | os.PathLike) -> str:
-    """Hex id under which git stores a file: SHA-1 over 'blob <size>\\0' and the content."""
+    """The id of a file in git, in hex: SHA-1 of 'blob <size>\\0' and the content."""
     digest = hashlib.sha1(b"blob %d\0" % os.stat(path).st_size, usedforsecurity=False)
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
@@ -173,12 +172,12 @@ def git_blob(path: str | os.PathLike) -> str:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turns an OSError of the block into an InputError."""
+    """Turns an OSError in the block into an InputError."""
     try:
         yield
     except FileNotFoundError:
         raise InputError("there is no such file", path=path) from None
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+    except (OSError, ValueError) as error:  # a path with a zero byte raises ValueError
         raise InputError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from None
 
 
@@ -192,7 +191,7 @@ def _mapped(handle: int, size: int, path: Path) -> np.ndarray:
 
 
 def _drained(handle: int, path: Path) -> bytearray:
-    """Everything a pipe gives. Raises InputError when it falls silent, TooLittleMemory when it does not end."""
+    """The content of a pipe. Raises InputError if it stays silent, TooLittleMemory if it gives too much."""
     waiting, content, most = select.poll(), bytearray(), _most_text()
     waiting.register(handle, select.POLLIN)
     while True:
@@ -214,7 +213,7 @@ def _too_much(path: Path, gives: str, most: int) -> TooLittleMemory:
 
 
 class Bytes(io.RawIOBase):
-    """An array (uint8[size]) as a stream that can be sought in, without a copy."""
+    """An array (uint8[size]) as a seekable stream, without a copy."""
 
     def __init__(self, content: np.ndarray):
         self._content, self._at = memoryview(content), 0

@@ -1,4 +1,4 @@
-"""What stands between a run and what may happen to it: a crash, a cell that takes too long, an interrupt."""
+"""Protects a run from implementations that crash or take too long, and from interrupts at a bad moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grailbench.errors import GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_AGAIN_SECONDS = 0.01  #: until a signal that came at a bad moment is tried again
+_AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 
 
@@ -26,14 +26,14 @@ class TimeLimit(Exception):
 
 
 _LATE = "the cell's time limit was reached"
-_heard = threading.Event()  # an interrupt, in a block of `prompt_interrupts`
-_postponed: threading.Timer | None = None  # sends a signal again
-_taking = threading.Lock()  # held by who takes it: its timer, or the main thread
+_heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
+_postponed: threading.Timer | None = None  # will send a postponed signal again
+_taking = threading.Lock()  # guards `_postponed`, which its timer and the main thread may take
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How guarded work ended: `status` ok, skipped, failed, timeout or out of memory, `reason` why."""
+    """How guarded work ended. `status` is ok, skipped, failed, timeout or out of memory."""
 
     status: str
     reason: str | None = None
@@ -42,9 +42,9 @@ class Outcome:
 
 
 def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
-    """Do `work` within `seconds` and turn whatever it raises into an outcome; an interrupt passes through.
+    """Calls `work` with a time limit and turns every exception into an outcome, except KeyboardInterrupt.
 
-    Raises KeyboardInterrupt too when one was heard and `work` made something else of it, or nothing.
+    Raises KeyboardInterrupt also if an interrupt arrived that `work` swallowed or turned into another exception.
     """
     outcome = _outcome(work, seconds)
     if threading.current_thread() is threading.main_thread():
@@ -66,7 +66,7 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
         return Outcome("skipped", str(error))
     except GrailbenchError as error:
         return Outcome("failed", str(error))
-    except Exception as error:  # an implementation may raise anything; the run goes on and the row says what
+    except Exception as error:  # whatever an implementation raises, the run goes on and the row has the reason
         if _came_of(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         if _came_of(error, TimeLimit):
@@ -78,8 +78,8 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
 
 
 def _came_of(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an exception is of that kind, or was raised while one of that kind was on its way: compiled code that a
-    signal ends has given a SystemError."""
+    """Whether an exception is of that kind or has one among its causes; compiled code that a signal interrupts may
+    raise a SystemError instead."""
     seen: set[int] = set()
     at: BaseException | None = error
     while at is not None and id(at) not in seen:
@@ -91,10 +91,10 @@ def _came_of(error: BaseException, kind: type[BaseException]) -> bool:
 
 
 def _delicate(frame: FrameType | None) -> bool:
-    """Whether compiled code is making Python objects of its results in this frame, its signal handler's caller.
+    """Whether a signal handler that was called in this frame interrupts numba while it makes Python objects of results.
 
-    numba unpickles their types and calls the classes of named tuples then, which is when Python looks for signals; an
-    exception there ends in a SystemError or crashes the process.
+    numba then unpickles types and calls the classes of named tuples, and Python runs signal handlers meanwhile. An
+    exception from a handler there becomes a SystemError or crashes the process.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
         return True
@@ -109,10 +109,10 @@ def _delicate(frame: FrameType | None) -> bool:
 
 @contextmanager
 def deadline(seconds: float | None):
-    """Raise TimeLimit in the block once `seconds` have passed; None is no limit.
+    """Raises TimeLimit in the block once `seconds` have passed; None means no limit.
 
-    A kernel that runs cannot be stopped from Python: the limit takes hold when it returns. Only the main
-    thread gets signals, so elsewhere there is no limit.
+    Python cannot stop a running kernel, so TimeLimit is raised once it returns. There is no limit in other threads
+    than the main one, as they get no signals.
     """
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
@@ -131,7 +131,7 @@ def deadline(seconds: float | None):
             raise TimeLimit
 
     before = signal.signal(signal.SIGALRM, ring)
-    # Again every second: what is raised inside a destructor or a callback of the collector is lost.
+    # It rings again every second: an exception in a destructor or a callback of the garbage collector is lost.
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         try:
@@ -147,13 +147,13 @@ def deadline(seconds: float | None):
 
 @contextmanager
 def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
-    """Let Ctrl-C (a polite kill, a lost terminal) end the block soon even while a long kernel runs in the main thread.
+    """Lets Ctrl-C, SIGTERM or a lost terminal end the block soon, even while a long kernel runs in the main thread.
 
-    The main thread gets a KeyboardInterrupt, and so does who called: whatever else comes of it in the block, a
-    SystemError of compiled code above all, leaves the block as that. Where the main thread has not left the block
-    `PATIENCE_SECONDS` later (without `leave`: has not heard of it, as in a kernel it cannot), a watching thread calls
-    `before_exit` and ends the process with code 130. That thread sleeps in a read until a signal comes, and so disturbs
-    no measurement. Blocks may be nested. A signal that the process was started to ignore stays ignored.
+    The main thread gets a KeyboardInterrupt. The block also raises KeyboardInterrupt if that became another exception,
+    such as a SystemError of compiled code. If the main thread is still in the block after `PATIENCE_SECONDS`, another
+    thread calls `before_exit` and ends the process with code 130; with `leave=False`, only if the signal handler has
+    not run yet, as during a kernel. That other thread waits in a read until a signal arrives, so it disturbs no
+    measurement. Blocks may be nested. Signals that the process was started to ignore stay ignored.
     """
     numbers = [number for number in INTERRUPTS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
     if threading.current_thread() is not threading.main_thread() or not numbers:
@@ -196,7 +196,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
 
 
 def _interrupt(number: int, frame: FrameType | None):
-    """The handler of signals that interrupt: raises KeyboardInterrupt, a moment later where that would do harm."""
+    """Signal handler: raises KeyboardInterrupt, or postpones the signal if an exception would do harm in this frame."""
     global _postponed
     if _delicate(frame):
         _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
@@ -208,19 +208,18 @@ def _interrupt(number: int, frame: FrameType | None):
 
 
 def _send_again(number: int) -> None:
-    """Send the main thread a postponed signal, unless it was taken meanwhile: it is heard once."""
+    """Sends a postponed signal to the main thread, unless that has taken it meanwhile."""
     if _taken(threading.current_thread()):
         signal.pthread_kill(threading.main_thread().ident, number)
 
 
 def _take_postponed() -> bool:
-    """Whether a signal waits to be sent again; it will not be."""
-    timer = _postponed
-    return timer is not None and _taken(timer)
+    """Whether a signal was postponed; it is then not sent again."""
+    return (timer := _postponed) is not None and _taken(timer)
 
 
 def _taken(timer: threading.Timer | threading.Thread) -> bool:
-    """Whether the signal that this timer is to send was still waiting; whoever takes it first has it."""
+    """Whether the signal of this timer was still postponed, and takes it: only the first caller gets True."""
     global _postponed
     with _taking:
         waited = _postponed is timer
@@ -232,7 +231,7 @@ def _taken(timer: threading.Timer | threading.Thread) -> bool:
 
 
 def _raise_what_was_heard() -> None:
-    """Raise KeyboardInterrupt when an interrupt was heard of which nothing has come yet."""
+    """Raises KeyboardInterrupt if an interrupt arrived that has not been raised yet."""
     if _take_postponed() or _heard.is_set():
         _heard.set()
         raise KeyboardInterrupt

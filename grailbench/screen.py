@@ -1,7 +1,7 @@
-"""What people see on stdout: lines folded between words, and tables that fit the window.
+"""Output for people on stdout: lines that are folded between words, and tables that fit the window.
 
-A terminal has its width, or the one that COLUMNS says; a pipe or a file has all the width it needs, so that it loses
-no column. No word is ever broken: one that is longer than the window makes its line longer.
+The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. Words
+are never broken: a word that is longer than the window makes its line longer.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 _ANY_WIDTH = 10_000
-_LEAST_WIDTH = 20  #: a narrower window is written to as if it had this
+_LEAST_WIDTH = 20  #: the width that is assumed for narrower windows
 _EDGE = " "  #: left of a table
-_GAP, _LEAST_GAP = 3, 2  #: columns between those of a table, and of a narrow one
-_READABLE = 20  #: what a folded text keeps of its width, so that it is no tower of single words
+_GAP, _LEAST_GAP = 3, 2  #: spaces between columns of a table, and of a narrow table
+_READABLE = 20  #: the least width of a folded text
 
 
 def console() -> Console:
-    """A rich console on stdout, plain when that is no terminal or NO_COLOR is set; its width as said above."""
+    """A rich console on stdout; it has no colors if stdout is no terminal or NO_COLOR is set."""
     said = os.environ.get("COLUMNS", "")
     bounded = sys.stdout.isatty() or (said.isdigit() and int(said) > 0)
     width = shutil.get_terminal_size().columns if bounded else _ANY_WIDTH  # COLUMNS first, then the terminal
@@ -33,16 +33,16 @@ def console() -> Console:
 
 
 def put(parts: Iterable[Grid | str], to: Console | None = None) -> None:
-    """Print tables and lines of text."""
+    """Prints tables and lines of text."""
     to = to or console()
     for part in parts:
         if isinstance(part, str):
             part = Text("\n".join(line for each in part.split("\n") for line in fold(each, to.width)))
-        to.print(part, soft_wrap=True)  # a line that is longer than the window has one word
+        to.print(part, soft_wrap=True)  # only lines of one word are longer than the window
 
 
 def fold(text: str, width: int) -> list[str]:
-    """A line as lines of at most `width` columns, parted at spaces; all begin with the spaces that it begins with."""
+    """Splits a line at spaces into lines of at most `width` columns, all with the indentation of the first."""
     if cell_len(text) <= width:
         return [text]
     lines, indent = [], " " * (len(text) - len(text.lstrip()))
@@ -55,7 +55,7 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterator[str]:
-    """Lines 'key   value', the values below one another; a long value goes on below its beginning."""
+    """Lines 'key   value' with aligned values; a long value is folded and stays aligned."""
     pairs = list(pairs)
     left = 2 + max((cell_len(key) for key, _ in pairs), default=0)
     for key, value in pairs:
@@ -65,16 +65,16 @@ def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterato
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for people, as wide as its texts where the window has that width, else narrow.
+    """A table for people that fits the window.
 
-    A narrow table has folded headers and texts, and no empty column; where that does not do, the columns that say what
-    a line is about (the first `keys`) stand on lines of their own, and the others below them, in several tables if need
-    be.
+    If the window is too narrow for the texts, headers and texts are folded and empty columns are left out. If that is
+    not enough, the first `keys` columns, which say what a line is about, are printed as a line of their own with the
+    other columns below, in several tables if necessary.
 
-    title  printed above it; '' for none
-    lines  the cells; one is a text, or a `Text` with a style
+    title  printed above the table; '' for none
+    lines  the cells of each line: texts, or a `Text` with a style
     right  headers of right-aligned columns, whose cells are never folded
-    ends   numbers of the lines that a blank one follows
+    ends   indices of the lines that are followed by a blank line
     """
 
     title: str
@@ -102,7 +102,7 @@ class Grid:
 
     @cached_property
     def _sizes(self) -> list[tuple[int, int, int]]:
-        """What each column takes: nothing folded, its header folded, and the cells too if they are texts."""
+        """Three widths of each column: nothing folded, the header folded, and texts in cells folded too."""
         found = []
         for i, header in enumerate(self.headers):
             cells = [line[i] for line in self.lines]
@@ -113,7 +113,7 @@ class Grid:
         return found
 
     def _fit(self, columns: list[int], width: int, gap: int) -> list[int] | None:
-        """Widths of columns that fit side by side, with as little folding as that takes; None when they cannot."""
+        """Widths with which columns fit side by side, with as little folding as possible; None if they do not."""
         room = width - len(_EDGE) - gap * (len(columns) - 1)
         whole, bodies, least = ([self._sizes[i][way] for i in columns] for way in range(3))
         if sum(whole) <= room:
@@ -123,8 +123,8 @@ class Grid:
         return _between(least, bodies, room) if sum(least) <= room else None
 
     def _parts(self, columns: list[int], width: int) -> list[list[int]]:
-        """The columns in as few tables as fit, and those about as wide as one another; a first column without a header
-        is in each of them."""
+        """Distributes the columns to as few tables as possible, of similar widths; a first column without a header is
+        repeated in each."""
         first = [i for i in columns[:1] if not self.headers[i]]
 
         def parted(width: int) -> list[list[int]]:
@@ -142,7 +142,7 @@ class Grid:
         return fewest
 
     def _head(self, line: list[str | Text]) -> str:
-        """What a line is about: 'kegg, sequential, d 2'."""
+        """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
         named = zip(self.headers[: self.keys], map(str, line), strict=False)
         words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
         return ", ".join(word.strip() for word in words)
@@ -150,8 +150,8 @@ class Grid:
     def _drawn(
         self, columns: list[int], widths: list[int], gap: int, rule: str, heads: list[str] | None = None, width: int = 0
     ) -> Iterator[Text]:
-        """The lines of a table of some columns; `heads`: what stands above each line, folded to `width`, where it is
-        not what stands above the one before."""
+        """The printed lines of a table of some columns. If given, `heads` has a text for each line, which is printed
+        above it, folded to `width`, unless the line before has the same."""
         yield Text()
         if columns:
             heading = [self.headers[i] for i in columns]
@@ -168,7 +168,7 @@ class Grid:
     def _line(
         self, cells: list[str | Text], columns: list[int], widths: list[int], gap: int, style="", low=False
     ) -> Iterator[Text]:
-        """The lines of text of one line of cells; those of a folded header stand `low`, down at the rule."""
+        """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
         stacks = [fold(str(cell), width) for cell, width in zip(cells, widths, strict=True)]
         styles = [cell.style if isinstance(cell, Text) else style for cell in cells]
         tall = max(map(len, stacks), default=0)
@@ -189,7 +189,7 @@ def _longest_word(text: str) -> int:
 
 
 def _between(low: list[int], high: list[int], room: int) -> list[int]:
-    """Widths from `low` to `high` that fill the room, the narrowest widened first."""
+    """Widths between `low` and `high` with the sum `room`, the narrowest widened first."""
     widths = list(low)
     for _ in range(min(room, sum(high)) - sum(low)):
         at = min((i for i in range(len(widths)) if widths[i] < high[i]), key=widths.__getitem__)

@@ -1,7 +1,6 @@
-"""From a TOML file to a checked model: configs, gates, the registry of datasets.
+"""Reads TOML files (configs, gates, the registry of datasets) into checked pydantic models.
 
-Whatever is wrong with a file, its user is told once, by an InputError that names the file, the line where it is
-known, the key and the remedy.
+Every fault of a file becomes an InputError that names the file, the line if known, the key and the remedy.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ def read(
 ) -> Model:
     """The model that a TOML file describes.
 
-    prepare   called with the raw tables before they are checked; may change them
-    remedy    what errors advise
+    prepare   called with the tables before they are checked; it may change them
+    remedy    the remedy that errors name
 
-    Raises InputError if the file is missing, cannot be read or is no TOML, or if a key is unknown, missing or wrong.
+    Raises InputError if the file is missing, unreadable or not TOML, or if a key is unknown, missing or wrong.
     """
     text, raw = _load(path, remedy)
     if prepare is not None:
@@ -40,7 +39,7 @@ def read(
 
 
 def _load(path: Path, remedy: str | None) -> tuple[str, dict]:
-    """A TOML file's text and tables."""
+    """The text of a TOML file and its tables."""
     try:
         text = read_text(path)
         return text, tomllib.loads(text)
@@ -62,12 +61,12 @@ def check(
     named: Callable[[str], str] | None = None,
     remedy: str | None = None,
 ) -> Model:
-    """The model of some raw tables.
+    """The model of tables that were read already.
 
-    path, text   the file that they were read from, and its content
-    named        what messages call a key, where it came from no file
+    path, text   the file of the tables and its content
+    named        gives the name of a key in messages, for tables that come from no file
 
-    Raises InputError for the first key that is wrong, unknown keys before others.
+    Raises InputError for the first unknown key, or else for the first wrong one.
     """
     try:
         return model.model_validate(raw)
@@ -82,7 +81,7 @@ def check(
 
 
 def _place(raw: object, problem: dict) -> tuple[str | int, ...]:
-    """The keys and numbers of tables that lead to a fault: pydantic's place of it, up to the first value."""
+    """The keys and list indices that lead to a fault: the location that pydantic gives, up to the first value."""
     place = []
     for part in problem["loc"]:
         if isinstance(raw, dict) and (part in raw or problem["type"] == "missing"):
@@ -96,7 +95,7 @@ def _place(raw: object, problem: dict) -> tuple[str | int, ...]:
 
 
 def _in_words(place: tuple[str | int, ...]) -> str:
-    """'experiment 2, key 'dim''; 'key 'sets.large.across''; 'experiment 2' for a whole table."""
+    """A place in messages: "experiment 2, key 'dim'", "key 'sets.large.across'", or "experiment 2" for a table."""
     found, keys = [], []
     for part in place:
         if isinstance(part, int):
@@ -107,6 +106,7 @@ def _in_words(place: tuple[str | int, ...]) -> str:
 
 
 def _fault(model: type[BaseModel], problem: dict, place: tuple[str | int, ...]) -> str:
+    """What is wrong at a place, from an error of pydantic."""
     if problem["type"] == "extra_forbidden":
         name = str(place[-1])
         return f"unknown key, {did_you_mean(name, _within(model, place[:-1]).model_fields, most=1, show=repr)}"
@@ -127,6 +127,7 @@ def _within(model: type[BaseModel], place: tuple[str | int, ...]) -> type[BaseMo
 
 
 def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models in the type of a field."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
@@ -134,7 +135,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _line(text: str, place: tuple[str | int, ...]) -> int | None:
-    """The line (1-based) of the key at a place; of its table, where the key is missing; None where neither is found."""
+    """The line (1-based) of the key at a place, or of its table if the key is missing; None if neither is found."""
     best, line_of_best, table, seen = 0, None, (), {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := _TABLE.match(line):
@@ -158,5 +159,5 @@ def _line(text: str, place: tuple[str | int, ...]) -> int | None:
 
 
 def _parts(key: str) -> list[str]:
-    """The parts of a dotted key; a quoted part may hold dots."""
+    """The parts of a dotted key; quoted parts may contain dots."""
     return [part.strip("\"'") for part in re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s]+", key)]

@@ -1,6 +1,6 @@
-"""How numbers, sizes, counts of things, names and machines are put into words, once for the whole program.
+"""Text for numbers, sizes, counts of things, names and machines: one function for each form, for the whole program.
 
-Every function takes plain values and returns text; None is a value that is not known.
+Every function takes plain values and returns text. None stands for an unknown value.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 
-BLANK = "–"  #: what tables show where there is no value
+BLANK = "–"  #: what tables show for a missing value
 
 # ------------------------------------------------------------------ numbers
 
 
 def grouped(value: float | str | None, none: str = "") -> str:
-    """A whole number with its thousands grouped, '1,448', or another with two decimals, '0.45'; text as it is."""
+    """A whole number with grouped thousands, '1,448', any other with two decimals, '0.45'; text is not changed."""
     if value is None or isinstance(value, str):
         return none if value is None else value
     return f"{value:,}" if isinstance(value, Integral) else f"{value:,.2f}"
 
 
 def ms(value: float | None, none: str = BLANK) -> str:
-    """A time in ms with the thesis's two decimals, three where it would read 0.0x: '0.018', '16.30'."""
+    """A time in ms with two decimals, as in the thesis, and three below 0.1: '0.018', '16.30'."""
     if value is None:
         return none
     return f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}"
@@ -41,49 +41,53 @@ def short(value: float | None) -> str:
 
 
 def magnitude(value: float) -> int:
-    """The power of ten of a number's first digit, once it is rounded to three digits; the number is not 0."""
+    """The power of ten of the first digit of a number that is not 0, after rounding to three digits."""
     return int(f"{value:.2e}".partition("e")[2])
 
 
 def brief(value: float | None) -> str:
-    """Three significant digits at most, without zeros at the end, all digits from 100 on: '2', '0.018', '1,448'."""
+    """At most three significant digits, without trailing zeros, all digits from 100 on: '2', '0.018', '1,448'."""
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def steady(value: float) -> str:
-    """Three decimals below 1, two below 100, then none: the digits of a column of medians."""
+    """Three decimals below 1, two below 100, then none, for a column of medians: '0.018', '16.30', '1,448'."""
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
 
 
 # ------------------------------------------------------------------ ratios
+#
+# Four forms, equal from 0.1 to 9.9 apart from the sign of `times`:
+#   ratio       a column of measured beside printed or peers: always two decimals, '1448.20'
+#   multiple    a ranking, where ratios may be large: digits after the point drop as the ratio grows, '1,448'
+#   fine_ratio  a comparison with a gate: a third digit below 0.1, where two would hide a change, '0.0123'
+#   times       figures and HTML pages: with the sign and rounded as the page's script does, '1,448×'
 
 
 def ratio(value: float | None) -> str:
-    """Two decimals, two significant digits below 0.1."""
+    """Two decimals; below 0.1 two significant digits: '0.012', '1.43', '12.35'."""
     if value is None:
         return BLANK
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
 def fine_ratio(value: float) -> str:
-    """A ratio that a gate is held against: two decimals, three significant digits below 0.1 and from 100 on."""
+    """Two decimals; below 0.1 and from 100 on three significant digits: '0.0123', '1.43', '123'."""
     return f"{value:.3g}" if value < 0.1 or value >= 100 else f"{value:.2f}"
 
 
 def multiple(value: float) -> str:
-    """How many times the best: two to three digits, and all of those before the point: '1.43', '16.3', '1,448'."""
-    if value < 0.1:
-        return f"{value:.2g}"
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    """As `ratio` below 10, then one decimal, and none from 100 on: '1.43', '16.3', '1,448'."""
+    return ratio(value) if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def times(value: float | None) -> str:
-    """A ratio with its sign, two to three digits: '0.08×', '1.43×', '120×'; '' for None and NaN."""
+    """Two or three significant digits with the sign: '0.080×', '1.43×', '1,448×'; '' for None and NaN."""
     if value is None or value != value:
         return ""
-    value *= 1 + 1e-12  # ties are rounded up, as the page's script does
+    value *= 1 + 1e-12  # rounds ties up, as the page's script does
     if value >= 99.5:
         return f"{value:,.0f}×"
     if value >= 9.95:
@@ -94,8 +98,8 @@ def times(value: float | None) -> str:
 
 
 def estimate(value: float, plus: float | None) -> str:
-    """A value and what it may be off by, both to the first digit of the latter: '3.1 ± 0.2', '1,448 ± 30'; the value
-    alone, with three digits, where `plus` is None."""
+    """A value and its uncertainty `plus`, both rounded to the first digit of the latter: '3.1 ± 0.2', '1,448 ± 30'; the
+    value alone, with three digits, if `plus` is None."""
     if plus is None:
         return short(value)
     places = min(max(1 - magnitude(plus) - 1, 0), 2) if plus else 2
@@ -127,7 +131,7 @@ def gib(count: int, places: int = 2) -> str:
 
 
 def decimal_size(count: int) -> str:
-    """Bytes in millions or thousands of millions, as file sizes are sold: '1.2 GB', '3.0 MB'."""
+    """Bytes in decimal units: '1.2 GB', '3.0 MB'."""
     return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
@@ -141,12 +145,12 @@ def clock(seconds: float) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """So many of a thing: '1 cell', '3 cells', '1,448 cells'."""
+    """A number and a noun, in the plural unless the number is 1: '1 cell', '1,448 cells'."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def some(names: Iterable[object], most: int = 3, thing: str = "", between: str = ", ") -> str:
-    """The first of some names, and how many more there are: 'kegg, human, amaze and 14 more graphs'."""
+    """The first `most` names and how many more there are: 'kegg, human, amaze and 14 more graphs'."""
     found = list(map(str, names))
     more = len(found) - most
     rest = count(more, f"more {thing}") if thing else f"{more} more"
@@ -155,7 +159,7 @@ def some(names: Iterable[object], most: int = 3, thing: str = "", between: str =
 
 
 def first(names: Iterable[object], most: int) -> str:
-    """The first of some names, and dots where there are more: 'kegg, human, ...'."""
+    """The first `most` names, and dots if there are more: 'kegg, human, ...'."""
     found = list(map(str, names))
     return ", ".join([*found[:most], "..."] if len(found) > most else found)
 
@@ -167,12 +171,12 @@ def did_you_mean(
     most: int = 3,
     show: Callable[[str], str] = str,
 ) -> str:
-    """A remedy for a mistyped name: 'did you mean human or hmdb?'.
+    """Suggests what a mistyped name could be: 'did you mean human or hmdb?'.
 
-    known      the names that there are
-    otherwise  what is said when none of them is near; unless told, all of them: 'known: human, kegg'
-    most       how many are offered
-    show       `repr` where the names are quoted
+    known      the names that exist
+    otherwise  the text if none of them is similar; by default all of them: 'known: human, kegg'
+    most       the most names that are suggested
+    show       how a name is written, such as `repr` for quoted names
     """
     import difflib  # here, so that `grailbench --help` starts without it
 
@@ -183,7 +187,7 @@ def did_you_mean(
 
 
 def clip(text: str, most: int) -> str:
-    """A text of at most so many letters; '…' stands for what is cut off."""
+    """A text cut to at most `most` characters, the last of which is then '…'."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -191,14 +195,14 @@ def clip(text: str, most: int) -> str:
 
 
 def gpus(environment: Mapping) -> list[str]:
-    """The GPUs of an environment by name: 'NVIDIA H200', '4 x NVIDIA H200'."""
+    """The GPUs of an environment, one text for each model: 'NVIDIA H200', '4 x NVIDIA H200'."""
     names = [str(each.get("name")) for each in environment.get("gpus") or ()]
     return [name if names.count(name) == 1 else f"{names.count(name)} x {name}" for name in dict.fromkeys(names)]
 
 
 def machine(environment: Mapping, whole: bool = True) -> str:
-    """A run's environment in one line: processor, cores, GPUs, commit; if `whole`, memory, system, Python and numba
-    too."""
+    """The machine of a run in one line: processor, cores, GPUs, commit; if `whole`, also memory, system, Python and
+    numba."""
     packages = environment.get("packages") or {}
     memory = environment.get("memory_bytes")
     commit = environment.get("commit")

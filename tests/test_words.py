@@ -28,6 +28,13 @@ def test_numbers_in_words(form, value, text):
     assert form(value) == text
 
 
+@pytest.mark.parametrize("value", [0.1, 0.125, 1.0, 3.14159, 9.9])
+def test_forms_of_a_ratio_are_equal_where_words_says_so(value):
+    assert {words.ratio(value), words.fine_ratio(value), words.multiple(value), words.times(value)[:-1]} == {
+        words.ratio(value)
+    }
+
+
 def test_things_are_counted_and_some_of_them_named():
     assert [words.count(n, "cell") for n in (0, 1, 1448)] == ["0 cells", "1 cell", "1,448 cells"]
     assert words.some(["a", "b"], 2) == "a, b"

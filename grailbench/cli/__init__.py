@@ -1,1 +1,1 @@
-"""The command line: a file a command, no logic."""
+"""The command line: one file for each command, which parses options and leaves the work to other packages."""

@@ -1,4 +1,4 @@
-"""`grailbench ab`: two commits, interleaved, compared."""
+"""`grailbench ab`: measure two commits in turns and compare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grailbench compare`: a run against a baseline, with a gate."""
+"""`grailbench compare`: a run compared with a baseline, with limits from a gate."""
 
 from __future__ import annotations
 

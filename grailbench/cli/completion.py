@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 SHELLS = ("bash", "zsh", "fish")
-#: bash takes a colon for the end of a word, and names such as 'peer:pyreachability-grail' have one
+#: bash ends a word at a colon, but names such as 'peer:pyreachability-grail' contain one
 _COLONS = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
 
 

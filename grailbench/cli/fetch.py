@@ -1,4 +1,4 @@
-"""`grailbench fetch`: graphs into the cache, checked, and counted beside print."""
+"""`grailbench fetch`: download graphs, check them, and compare their counts with the published ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grailbench limits`: the machine's own ceilings."""
+"""`grailbench limits`: the measured limits of the machine."""
 
 from __future__ import annotations
 

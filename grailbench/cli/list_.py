@@ -1,4 +1,4 @@
-"""`grailbench list`: what there is to run, and what was run."""
+"""`grailbench list`: datasets, implementations, configs and runs."""
 
 from __future__ import annotations
 

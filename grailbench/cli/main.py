@@ -1,4 +1,4 @@
-"""The `grailbench` command: finds the commands, turns expected errors into one line and an exit code."""
+"""The `grailbench` command: loads its commands and turns expected errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -14,32 +14,19 @@ from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 from grailbench.guard import prompt_interrupts
 
-COMMANDS = {
-    "fetch": "fetch",
-    "import": "import_",
-    "export": "export",
-    "generate": "generate",
-    "list": "list_",
-    "info": "info",
-    "plan": "plan",
-    "run": "run",
-    "verify": "verify",
-    "limits": "limits",
-    "report": "report",
-    "plot": "plot",
-    "compare": "compare",
-    "ab": "ab",
-    "record": "record",
-    "completion": "completion",
-}
-
+#: in the order of `grailbench --help`
+COMMANDS = (
+    "fetch", "import", "export", "generate", "list", "info", "plan", "run", "verify", "limits", "report", "plot",
+    "compare", "ab", "record", "completion",
+)  # fmt: skip
+_MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise
 
 INTERRUPTED = 130
 KEPT = "interrupted: finished results are kept"
 
 
 class Commands(click.Group):
-    """Loads a command's module only when that command is asked for, so that `--help` starts fast."""
+    """Imports the module of a command when the command is used."""
 
     def list_commands(self, ctx):
         return list(COMMANDS)
@@ -47,7 +34,7 @@ class Commands(click.Group):
     def get_command(self, ctx, name):
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"grailbench.cli.{COMMANDS[name]}").command
+        return importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):
@@ -72,27 +59,27 @@ def cli():
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line; expected errors become one line on stderr and their exit code.
+    """Runs the command line and exits; an expected error becomes one line on stderr and its exit code.
 
-    A reader of stdout that leaves early changes nothing else; where stdout cannot be written (a full disk), the command
-    does its work, says so and exits with 2.
+    If the reader of stdout stops early (`| head`), the command goes on to its end. It also does so if stdout cannot be
+    written (a full disk), and then prints an error and exits with 2.
     """
     with streams.guarded() as outputs:
         try:
             code = _run(argv)
-        except KeyboardInterrupt:  # another, while the first was told
+        except KeyboardInterrupt:  # a second one, while the first was reported
             code = INTERRUPTED
         if (failure := outputs.failure) is not None:
             click.echo(f"error: the output cannot be written: {failure.strerror}", err=True)
             code = code or InputError.exit_code
-    # Where an interrupt passed through exec of a text (imports do that), 'python -m' ends by SIGINT whatever is caught
-    # later, until another exec went well.
+    # If an interrupt passed through an exec of a text, as in an import, 'python -m' ends by SIGINT although it was
+    # caught, unless another exec succeeds.
     exec("")
     sys.exit(code)
 
 
 def _run(argv: list[str] | None) -> int:
-    """The exit code of a command, whose error was printed."""
+    """Runs a command, prints its error if there is one, and returns the exit code."""
     try:
         with prompt_interrupts(_before_exit, leave=False):
             code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
@@ -115,15 +102,15 @@ def _run(argv: list[str] | None) -> int:
         click.echo(KEPT, err=True)
         return INTERRUPTED
     except Exception as error:
-        if kernelcache.forget(error):  # numba raises anything; an import that failed is made again
+        if kernelcache.forget(error):  # a damaged cache entry of numba may raise anything; a failed import is repeated
             return _run(argv)
         raise
     return code if isinstance(code, int) else 0
 
 
 def _in_words(error: click.ClickException) -> str:
-    """What click says of wrong usage: the usage, where to read more, and the error as all errors are written; of a
-    command without anything its help."""
+    """The message for wrong usage: the usage line, where to find help, and the error in the form of all our errors; for
+    a group without a command, its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message()
     lines = []

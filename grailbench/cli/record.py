@@ -1,4 +1,4 @@
-"""`grailbench record`: keep a run in the repository."""
+"""`grailbench record`: copy a run into the repository."""
 
 from __future__ import annotations
 

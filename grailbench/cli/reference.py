@@ -1,6 +1,6 @@
-"""The reference of the command line as Markdown, made from the commands themselves.
+"""The reference of the command line as Markdown, generated from the commands.
 
-`python -m grailbench.cli.reference > docs/cli.md` writes the page anew; a test holds that this changes nothing.
+`python -m grailbench.cli.reference > docs/cli.md` writes the page; a test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Made from the commands themselves by `python -m grailbench.cli.reference > docs/
 `-h`) shows the same. How they are used together is in the [guide](guide.md), what the words mean in the
 [glossary](glossary.md).
 """
-EXIT_CODES = "Exit codes:"  #: what stands above the list of them
+EXIT_CODES = "Exit codes:"  #: the heading of their list in help texts
 _NUMBERS = {"integer": "N", "integer range": "N", "float": "X", "float range": "X"}  # click's names of types
-_VERBATIM = "\b\n"  # what click prints as it stands begins with this
+_VERBATIM = "\b\n"  # the mark before paragraphs that click does not wrap
 
 
 def page() -> str:
-    """The whole page, with a line feed at its end."""
+    """The whole page, which ends with a newline."""
     commands = {name: cli.get_command(None, name) for name in COMMANDS}
     return "\n".join([HEAD, *_overview(commands), *(line for item in commands.items() for line in _section(*item))])
 
@@ -40,14 +40,9 @@ def _overview(commands: dict[str, click.Command]) -> Iterator[str]:
 
 
 def _section(name: str, command: click.Command) -> Iterator[str]:
-    yield f"## grailbench {name}"
-    yield ""
     arguments = " ".join(_argument(param) for param in command.params if isinstance(param, click.Argument))
-    yield f"`grailbench {name} [OPTIONS]{' ' * bool(arguments)}{arguments}`"
-    yield ""
-    yield from _help(command)
-    yield "| option | what it does |"
-    yield "| --- | --- |"
+    yield from (f"## grailbench {name}", "", f"`grailbench {name} [OPTIONS]{' ' * bool(arguments)}{arguments}`", "")
+    yield from (*_help(command), "| option | what it does |", "| --- | --- |")
     for param in command.params:
         if isinstance(param, click.Option):
             yield f"| {_flags(param)} | {_cell(_text(param))} |"
@@ -55,7 +50,7 @@ def _section(name: str, command: click.Command) -> Iterator[str]:
 
 
 def _help(command: click.Command) -> Iterator[str]:
-    """The paragraphs of a help text; those that click prints as they stand become lists of lines, or code."""
+    """The paragraphs of a help text; those that click does not wrap become a table of exit codes or code blocks."""
     for paragraph in re.split(r"\n{2,}", inspect.cleandoc(command.help or "")):
         if not paragraph.startswith(_VERBATIM):
             yield from (" ".join(paragraph.split("\n")), "")
@@ -67,18 +62,14 @@ def _help(command: click.Command) -> Iterator[str]:
         lines = inspect.cleandoc("\n" + "\n".join(rest)).split("\n")
         if first == EXIT_CODES:
             codes = [line.split(" ", 1) for line in lines]
-            yield from (
-                "| exit code | meaning |",
-                "| --- | --- |",
-                *(f"| {code} | {_cell(text)} |" for code, text in codes),
-                "",
-            )
+            rows = (f"| {code} | {_cell(text)} |" for code, text in codes)
+            yield from ("| exit code | meaning |", "| --- | --- |", *rows, "")
             continue
         yield from (first, "", "```sh" if first == "Examples:" else "```", *lines, "```", "")
 
 
 def _argument(param: click.Argument) -> str:
-    """An argument as a usage line has it."""
+    """An argument as in a usage line."""
     name = param.name.upper()
     if isinstance(param.type, click.Choice):
         name = "|".join(param.type.choices)
@@ -87,7 +78,7 @@ def _argument(param: click.Argument) -> str:
 
 
 def _flags(param: click.Option) -> str:
-    """The spellings of an option, and what it takes."""
+    """The spellings of an option and its value."""
     value = ""
     if not param.is_flag:
         choices = param.type.choices if isinstance(param.type, click.Choice) else ()
@@ -97,7 +88,7 @@ def _flags(param: click.Option) -> str:
 
 
 def _text(param: click.Option) -> str:
-    """An option's help, that it must be given, and its default where the text does not say it."""
+    """The help of an option, whether it is required, and its default if the help does not say it."""
     text = param.help or ""
     if param.required:
         text += " [required]"
@@ -113,7 +104,7 @@ def _summary(command: click.Command) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text for a cell of a table."""
+    """A text for a cell of a table: on one line, with escaped bars."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""`grailbench report`: what a run measured, and beside it what is printed."""
+"""`grailbench report`: what a run measured, beside the published numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grailbench run`: verify every cell, time it, keep the rows."""
+"""`grailbench run`: verify and time every cell, and store the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command's own stdout and stderr, which may be closed early, full, or unable to show a character."""
+"""stdout and stderr of the command, which may be closed early, full, or unable to encode a character."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 
 class _Descriptor(io.FileIO):
-    """A file descriptor for writing that takes everything: what its reader does not want is dropped, and after an error
-    everything is. `failure` is that error, unless the reader had left (`| head`)."""
+    """A file descriptor whose writes never raise. After an error all output is dropped; `failure` is the error, or None
+    if only the reader left early (`| head`)."""
 
     failure: OSError | None = None
     _lost = False
@@ -28,7 +28,7 @@ class _Descriptor(io.FileIO):
 
 
 class Outputs:
-    """What became of stdout: `failure` is the error that lost some of it, else None."""
+    """Tells what happened to stdout: `failure` is the error because of which output was lost, or None."""
 
     def __init__(self, stdout: _Descriptor | None):
         self._stdout = stdout
@@ -41,10 +41,10 @@ class Outputs:
 
 @contextmanager
 def guarded() -> Iterator[Outputs]:
-    """For the block, let no write to stdout or stderr raise: the work goes on to its end, whoever reads.
+    """In the block, writes to stdout and stderr do not raise, so that the work goes on to its end.
 
-    A character that the encoding lacks is replaced. Streams that are not the process's own (those of a test) stay as
-    they are, and a closed one is as if it were /dev/null.
+    Characters that cannot be encoded are replaced. A closed stream acts as /dev/null. Streams that are not those of
+    the process, as in tests, are not changed.
     """
     before = sys.stdout, sys.stderr
     sys.stdout, stdout = _wrapped(sys.stdout, sys.__stdout__)
@@ -58,7 +58,7 @@ def guarded() -> Iterator[Outputs]:
 
 
 def _wrapped(stream, own):
-    """The stream to write to, and the descriptor below it where it was made here."""
+    """Returns the stream to write to, and the descriptor below it if it was made here."""
     if stream is None:
         return open(os.devnull, "w"), None
     if stream is not own:
