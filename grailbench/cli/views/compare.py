@@ -1,4 +1,4 @@
-"""A comparison for the terminal, for a pull request, and for machines."""
+"""A comparison of two runs as tables for the terminal, as Markdown for a pull request, and as JSON records."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ONE_SIDE = "Cells that only one run has"
 _TIME_HEADS = [
     "Data set", "implementation", "phase", "unit", "base", "new", "new / base", "95 %", "of least", "gate", "verdict",
 ]  # fmt: skip
-_FEW = 10  #: lines of the table of cells that only one run has
+_FEW = 10  #: the most lines of the table of cells that only one run has
 _NUMBERS = ("cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost")
 
 Section = tuple[str, list[str], list[list[str]], list[str]]
 
 
 def verdict(found: Comparison) -> str:
-    """The outcome in a line."""
+    """The result of the comparison in one line."""
     if not found.compared:
         return "nothing comparable"
     number = len(found.of("regression"))
@@ -46,7 +46,7 @@ def verdict(found: Comparison) -> str:
 
 
 def header(found: Comparison) -> list[str]:
-    """What was compared with what, how, and how it came out."""
+    """Lines that say what was compared, how, and how many cells, counters and times differ."""
     lines = [
         f"base: {found.base.name} ({found.base.machine})",
         f"new: {found.new.name} ({found.new.machine})",
@@ -66,7 +66,7 @@ def header(found: Comparison) -> list[str]:
 
 
 def _shared(found: Comparison) -> Iterator[str]:
-    """How many cells both runs have, and each alone."""
+    """How many cells both runs have, and how many only one has."""
     yield f"{count(found.matched, 'cell')} in both"
     for side in ("base", "new"):
         if number := len(found.only(side)):
@@ -76,7 +76,7 @@ def _shared(found: Comparison) -> Iterator[str]:
 
 
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
-    """The runs whose machine had other work when they began, and how much."""
+    """The runs whose machine was busy when they began, and how busy."""
     for side, run in (("base", found.base), ("new", found.new)):
         if found.times and (load := busy(run.environment)):
             yield side, load
@@ -91,7 +91,7 @@ def _counted(found: Comparison) -> str:
 
 
 def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
-    """Title, headers, lines and notes of each table that has lines; `everything` adds the times that are the same."""
+    """Title, headers, lines and notes of each table with lines; `everything` adds times that are the same."""
     if found.cells:
         cells = sorted(found.cells, key=lambda each: _ORDER.index(each.verdict))
         lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
@@ -117,7 +117,7 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
 
 
 def _one_side(apart: list[CellChange], everything: bool) -> Section:
-    """A line a configuration with its number of cells and some of their graphs; `everything`: with all of them."""
+    """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
     groups: dict[tuple[str, str, str], list[CellChange]] = {}
     for each in apart:
         run = "new" if each.base == ABSENT else "base" if each.new == ABSENT else "both, other graphs"
@@ -135,7 +135,7 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:
-    """Without the modelled traffic of cells of which a counted counter differs: it follows from that."""
+    """The changes without modelled traffic, for cells where a counted counter differs: it follows from that."""
     counted = {(each.dataset, each.label) for each in changes if not _modelled(each.counter)}
     return [each for each in changes if not _modelled(each.counter) or (each.dataset, each.label) not in counted]
 
@@ -158,19 +158,11 @@ def _times(title: str, changes: list[TimeChange]) -> Section:
 
 
 def _time_line(each: TimeChange) -> list[str]:
+    interval = f"{fine_ratio(each.bounds.low)}..{fine_ratio(each.bounds.high)}"
     return [
-        each.dataset,
-        each.label,
-        each.phase,
-        each.unit,
-        _side(each.base),
-        _side(each.new),
-        fine_ratio(each.ratio),
-        f"{fine_ratio(each.bounds.low)}..{fine_ratio(each.bounds.high)}",
-        fine_ratio(each.least),
-        fine_ratio(each.allowed),
-        _WORDS[each.verdict] + ("~" if each.drifts else ""),
-    ]
+        each.dataset, each.label, each.phase, each.unit, _side(each.base), _side(each.new), fine_ratio(each.ratio),
+        interval, fine_ratio(each.least), fine_ratio(each.allowed), _WORDS[each.verdict] + ("~" if each.drifts else ""),
+    ]  # fmt: skip
 
 
 def _side(side: Side) -> str:
@@ -188,7 +180,7 @@ def _counter_line(each: CounterChange) -> list[str]:
 
 
 def put(found: Comparison, form: str = "table", everything: bool = False) -> None:
-    """Print a comparison on stdout in one of `FORMATS`."""
+    """Prints a comparison on stdout in one of `FORMATS`."""
     if form == "json":
         put_json(records(found))
     elif form == "markdown":
@@ -208,12 +200,12 @@ def show(found: Comparison, everything: bool = False) -> Iterator:
 
 
 def _right(heads: list[str]) -> frozenset[str]:
-    """Headers of right-aligned columns; base and new are words in the table of cells."""
+    """Headers of right-aligned columns; in the table of cells, base and new are words."""
     return frozenset(() if "reason" in heads else _NUMBERS)
 
 
 def markdown(found: Comparison) -> str:
-    """A comment for a pull request: the verdict; what was compared, what differs and all times are folded away."""
+    """A comment for a pull request: the verdict, with all details in sections that are folded away."""
     parts = [f"## grailbench: {verdict(found)}\n"]
     parts.append(_folded("What was compared", "".join(f"- {line}\n" for line in header(found))))
     tables = [_for_page(*each) for each in sections(found)]
@@ -226,12 +218,12 @@ def _folded(title: str, text: str) -> str:
 
 
 def _for_page(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
-    """A section, all columns but that of names aligned on the right."""
+    """A section as a table whose columns are right-aligned, except those of names."""
     return Table("", title, heads, lines, frozenset(heads[1:]) - {"Data set"}, notes=notes)
 
 
 def records(found: Comparison) -> Iterator[dict]:
-    """One record a change or compared time, the verdict last. An interval is a pair: low, high."""
+    """A record for each change and compared time, and the verdict last. An interval is a pair: low, high."""
     groups = {
         "cell": found.cells, "apart": found.apart, "counter": found.counters, "time": found.times,
         "left out": found.left_out,

@@ -1,4 +1,4 @@
-"""What `grailbench fetch` shows: bars while files come, then each set's table, measured beside printed."""
+"""What `grailbench fetch` shows: progress bars of downloads, then a table for each set, measured beside published."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from grailbench.errors import CheckFailed, InputError
 from grailbench.screen import Grid, console
 from grailbench.words import first, grouped
 
-_NAMED = 8  # of the graphs that could not be had, those named in one line
+_NAMED = 8  # the most names in the error for graphs that could not be fetched
 
 
 def rows(results: list[FetchResult]) -> list[dict]:
-    """One record a result: `library.describe`, with `status` and `reasons` of the fetch.
+    """A record for each result: that of `library.describe`, with `status` and `reasons` of the fetch.
 
-    A file that was fetched but cannot be read has the status 'damaged' and says why among the reasons.
+    A file that was fetched but cannot be read has the status 'damaged', and its reasons say why.
     """
     found = []
     for result in results:
@@ -37,7 +37,7 @@ def rows(results: list[FetchResult]) -> list[dict]:
 
 
 def verdict(found: list[dict]) -> None:
-    """Raise CheckFailed when a count differs from print, else InputError when a graph could not be had."""
+    """Raises CheckFailed if a count differs from the published one, else InputError if a graph is missing."""
     wrong = [row["name"] for row in found if row["matches"] is False]
     if wrong:
         raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
@@ -50,7 +50,7 @@ def verdict(found: list[dict]) -> None:
 
 
 def show(found: list[dict]) -> Iterator[Grid | str]:
-    """A table a set for what is held, and below it what needs saying."""
+    """A table for each set with its graphs that are in the cache, and remarks below it."""
     held = [row for row in found if row["status"] in ("held", "fetched")]
     for name in dict.fromkeys(row["set"] for row in held):
         of_set = [row for row in held if row["set"] == name]
@@ -60,7 +60,7 @@ def show(found: list[dict]) -> Iterator[Grid | str]:
 
 
 def complaints(found: list[dict]) -> list[str]:
-    """Lines on what could not be had; graphs that failed for the same reasons share them."""
+    """Lines that say why graphs could not be fetched; graphs with the same reasons share them."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in found:
         if row["status"] in ("missing", "damaged"):
@@ -72,32 +72,30 @@ def complaints(found: list[dict]) -> list[str]:
     return lines
 
 
-_COLUMNS = (  # heading, measured, printed beside it
-    ("Vertices", "vertices", "published_vertices"),
-    ("Edges", "edges", "published_edges"),
-    ("Degree", "degree", "published_degree"),
-    ("Levels", "levels", None),
-    ("Roots", "roots", None),
-    ("Sinks", "sinks", None),
-    ("Max in", "max_in_degree", None),
-    ("Max out", "max_out_degree", None),
-)
+#: header -> key of the measured value in a record; the published value beside it is in 'published_' + key
+COLUMNS = {
+    "Vertices": "vertices", "Edges": "edges", "Degree": "degree", "Levels": "levels", "Roots": "roots",
+    "Sinks": "sinks", "Max in": "max_in_degree", "Max out": "max_out_degree",
+}  # fmt: skip
+_PUBLISHED = ("vertices", "edges", "degree")
 
 
 def _table(of_set: list[dict]) -> Grid:
     number = next((row["table"] for row in of_set if row["table"]), None)
     title = f"Table {number}, " if number else ""
     printed = any(row["published_vertices"] for row in of_set)
-    numbers = [part for heading, _, beside in _COLUMNS for part in (heading, "printed" if beside and printed else "")]
-    numbers = [heading for heading in numbers if heading]
+    numbers = []
+    for header, key in COLUMNS.items():
+        numbers += [header, "printed"] if printed and key in _PUBLISHED else [header]
     lines = []
     for row in of_set:
         cells: list[str | Text] = [row["name"]]
-        for _, key, beside in _COLUMNS:
+        for key in COLUMNS.values():
             cells.append(grouped(row[key], "-"))
-            if beside and printed:
-                differs = key != "degree" and row[beside] not in (None, row[key])
-                cells.append(Text(grouped(row[beside], "-"), style="bold red" if differs else "dim"))
+            if printed and key in _PUBLISHED:
+                published = row[f"published_{key}"]
+                differs = key != "degree" and published not in (None, row[key])
+                cells.append(Text(grouped(published, "-"), style="bold red" if differs else "dim"))
         lines.append([*cells, _mark(row["matches"]), "verified" if row["verified"] else row["checked"]])
     heads = ["Graph", *numbers, "", "Checksum"]
     return Grid(f"{title}{of_set[0]['set']}, with the super-root", heads, lines, frozenset(numbers))
@@ -109,8 +107,7 @@ def _mark(matches: bool | None) -> Text:
 
 
 def _remarks(of_set: list[dict]) -> list[str]:
-    doubled = [f"{row['name']} {row['edges'] - row['distinct_edges']}" for row in of_set]
-    doubled = [text for text in doubled if not text.endswith(" 0")]
+    doubled = [f"{row['name']} {more}" for row in of_set if (more := row["edges"] - row["distinct_edges"])]
     lines = [f"duplicate edges, counted here as in print: {', '.join(doubled)}"] if doubled else []
     for row in of_set:
         name = row["name"]
@@ -127,9 +124,9 @@ def _remarks(of_set: list[dict]) -> list[str]:
 
 
 class Bars:
-    """A bar a transfer, on the terminal behind `screen`; nothing where that is no terminal.
+    """A progress bar for each download on the terminal of `screen`; none if that is not a terminal.
 
-    As a context it draws; called with a file's name it makes that file's `Progress`.
+    Used as a context manager it draws the bars. Called with the name of a file it returns the file's `Progress`.
     """
 
     def __init__(self, screen: Console):

@@ -10,7 +10,7 @@ LISTED = "Look-alikes, counted as in print: those of the thesis with the super-r
 
 
 def account(record: dict) -> list[Grid | str]:
-    """A generated graph, and its differences as a table where it has any."""
+    """A generated graph, and a table of its differences from the wanted numbers if there are any."""
     counts, seconds = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges", record["seconds"]
     if not record["differences"]:
         return [f"{counts}, {seconds:.2f} s", record["path"]]
@@ -23,7 +23,7 @@ def account(record: dict) -> list[Grid | str]:
 
 
 def _super_root(record: dict) -> list[str]:
-    """A line on what the vertices and edges of the differences have that those of the file lack, if anything."""
+    """A line which says that the table counts the super-root and its edges, if it does."""
     counted = {row["quantity"]: row["generated"] for row in record["differences"]}
     vertices, edges = counted["vertices"] - record["vertices"], counted["edges"] - record["edges"]
     if not vertices:

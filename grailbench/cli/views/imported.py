@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from grailbench.cli.views.datasets import COLUMNS
 from grailbench.datasets.imported import ImportResult
 from grailbench.screen import Grid
 from grailbench.words import count, grouped
 
 
 def show(result: ImportResult) -> Iterator[Grid | str]:
-    """What was read and what it became, for the screen."""
+    """What was read, what it became, and what to do next."""
     row = result.record()
-    line = [grouped(row[key]) for key in _COLUMNS.values()]
-    yield Grid(f"{result.name}, with the super-root", list(_COLUMNS), [line], frozenset(_COLUMNS), keys=0)
+    line = [grouped(row[key]) for key in COLUMNS.values()]
+    yield Grid(f"{result.name}, with the super-root", list(COLUMNS), [line], frozenset(COLUMNS), keys=0)
     yield (
         f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
         f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"
@@ -27,15 +28,3 @@ def show(result: ImportResult) -> Iterator[Grid | str]:
         f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
     )
     yield f"next: grailbench run --dataset {result.name}"
-
-
-_COLUMNS = {
-    "Vertices": "vertices",
-    "Edges": "edges",
-    "Degree": "degree",
-    "Levels": "levels",
-    "Roots": "roots",
-    "Sinks": "sinks",
-    "Max in": "max_in_degree",
-    "Max out": "max_out_degree",
-}

@@ -1,10 +1,10 @@
-"""What there is: datasets, implementations, configs, runs and the machine, as plain records and as tables."""
+"""Datasets, implementations, configs, runs and the machine, as records and as tables."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,16 @@ from grailbench.words import BLANK, gib
 
 
 def records(kind: str) -> Iterator[dict]:
-    """The records of a kind: 'datasets', 'implementations', 'configs' or 'runs'; each a dictionary of plain
-    values."""
+    """The records of a kind ('datasets', 'implementations', 'configs', 'runs'), as dictionaries of plain values."""
     return _KINDS[kind]()
 
 
 def datasets() -> Iterator[dict]:
-    """Every graph of the registry, then those generated or imported here.
+    """Every graph of the registry, then those that were generated or imported here.
 
-    Keys: name, set, vertices, edges (with the super-root; None when the graph is not in the cache),
-    published_vertices, published_edges (with the super-root; None when not printed so), matches (None when
-    either side is missing), verified, table, title, reason (why a graph in the cache cannot be opened).
+    Keys: name, set, vertices, edges (with the super-root; None if the graph is not in the cache),
+    published_vertices, published_edges (with the super-root; None if not published so), matches (None if measured
+    or published counts are missing), verified, table, title, reason (why a graph in the cache cannot be opened).
     """
     from grailbench.datasets.locate import stored_here
     from grailbench.datasets.registry import registry
@@ -43,7 +42,7 @@ _DATASET_KEYS = ("name", "set", "vertices", "edges", "published_vertices", "publ
 
 
 def _dataset(dataset) -> dict:
-    """What `describe` says of a dataset, and why it could not, if it could not."""
+    """The record of `describe` for a dataset; if the dataset cannot be opened, its `reason` says why."""
     from grailbench.datasets.library import describe
 
     try:
@@ -75,19 +74,16 @@ def _made(name: str) -> dict:
 
 
 def implementations() -> Iterator[dict]:
-    """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (the parameters it
-    obeys)."""
+    """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (those it obeys)."""
     from grailbench.contract import PROBLEMS
     from grailbench.contract import implementations as registered
 
-    for name, found in ((name, found) for problem in PROBLEMS for name, found in registered(problem).items()):
-        yield {
-            "problem": found.problem,
-            "name": name,
-            "needs": list(found.needs),
-            "source": found.source,
-            "axes": sorted(found.axes),
-        }
+    for problem in PROBLEMS:
+        for name, found in registered(problem).items():
+            yield {
+                "problem": problem, "name": name, "needs": list(found.needs), "source": found.source,
+                "axes": sorted(found.axes),
+            }  # fmt: skip
 
 
 def configs() -> Iterator[dict]:
@@ -105,7 +101,7 @@ def configs() -> Iterator[dict]:
 
 
 def runs() -> Iterator[dict]:
-    """Every run in the default folder, latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
+    """Every run in the default folder, the latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
     from grailbench.runs import folder as results
 
     for folder in reversed(results.runs()):
@@ -133,12 +129,7 @@ def _run(folder: Path) -> dict:
     }
 
 
-_KINDS: dict[str, Callable[[], Iterator[dict]]] = {
-    "datasets": datasets,
-    "implementations": implementations,
-    "configs": configs,
-    "runs": runs,
-}
+_KINDS = {"datasets": datasets, "implementations": implementations, "configs": configs, "runs": runs}
 _COLUMNS = {
     "datasets": ("name", "set", "table", "vertices", "published_vertices", "edges", "published_edges",
                  "matches", "verified"),
@@ -150,7 +141,7 @@ _NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "exper
 
 
 def show(kind: str) -> Iterator:
-    """One table with its notes, or a line that says there is nothing."""
+    """A table with notes, or a line which says that there are none."""
     found = list(records(kind))
     if not found:
         yield f"{kind}: none"
@@ -164,10 +155,9 @@ def show(kind: str) -> Iterator:
 
 
 def info(name: str) -> list[dict]:
-    """All that is known of one name: 'machine', else a dataset, implementations (a name may stand for one of each
-    problem) and a config, else a run.
+    """A record for each thing of that name: the machine; or datasets, implementations and configs; or else a run.
 
-    A record for each thing so named; its `kind` says what it is. Raises InputError when nothing has that name.
+    Its `kind` says what it is. Raises InputError if there is nothing of that name.
     """
     if name == "machine":
         from grailbench.runs.environment import environment
@@ -183,8 +173,8 @@ def info(name: str) -> list[dict]:
 
 
 def _explained(problem: str, name: str) -> dict:
-    """What an implementation says of itself: `what` it is in a line, its `steps` a sentence each, what it `cost`s in
-    time and memory, and the work `counters` that it may fill."""
+    """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
+    memory, and the work `counters` that it may fill."""
     from grailbench.contract import implementation
 
     found = implementation(name, problem)
@@ -194,8 +184,8 @@ def _explained(problem: str, name: str) -> dict:
 
 
 def _dataset_info(name: str) -> dict | None:
-    """The record of a dataset by name or alias, or of a generated or imported graph; None when none is named so. What
-    would have to be generated first has its number of vertices only."""
+    """The record of a dataset by name or alias, or of a generated or imported graph; None if there is none. A graph
+    that is not generated yet has its number of vertices only."""
     from grailbench.datasets.library import open_graph
     from grailbench.datasets.locate import look_up
 
@@ -215,8 +205,8 @@ def _dataset_info(name: str) -> dict | None:
 
 
 def _made_info(name: str) -> dict:
-    """`file_vertices` and `file_edges` are those of the raw graph, which closures and traversals take; `ids`, `weights`
-    and `notes` say in words which ids its file has, what weights shortest paths take, and what else the import did."""
+    """The record of a generated or imported graph with more keys: `file_vertices` and `file_edges` of the raw graph,
+    which closures and traversals take; in words, the `ids` of its file, its `weights`, and `notes` of the import."""
     from grailbench.datasets.library import open_graph, open_raw
     from grailbench.graph.profile import characteristics
 
@@ -240,7 +230,7 @@ def _run_info(name: str) -> dict:
 
 
 def sheet(record: dict, width: int) -> Iterator[str]:
-    """A record as aligned lines of `width` columns for people, nested records indented, absent values left out."""
+    """A record as aligned lines of `width` columns: nested records are indented, missing values left out."""
     return paired(_lines(record), width)
 
 
@@ -254,10 +244,7 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
             yield from _lines(value, indent + "  ")
         elif isinstance(value, list) and isinstance(value[0], dict):
             for item in value:
-                yield (
-                    label,
-                    ", ".join(f"{k.replace('_', ' ')} {_text(v)}" for k, v in item.items() if v is not None),
-                )
+                yield label, ", ".join(f"{k.replace('_', ' ')} {_text(v)}" for k, v in item.items() if v is not None)
                 label = ""
         elif isinstance(value, list) and len(value) > 1 and len(_text(value)) > _LONG and _are_texts(value):
             for item in value:
@@ -267,16 +254,16 @@ def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
             yield label, gib(value, 1) if key.endswith("_bytes") else _text(value)
 
 
-_LONG = 80  # a list of texts longer than this takes a line an item
+_LONG = 80  # a list of longer texts is printed with one item a line
 
 
 def _are_texts(values: list) -> bool:
-    """Whether there are sentences or addresses among them, not words alone."""
+    """Whether a list has sentences or addresses, not just words."""
     return any(isinstance(value, str) and re.search(r"[\s/]", value) for value in values)
 
 
 def _text(value: Any) -> str:
-    """A value as people read it."""
+    """A value for people."""
     if value is None:
         return BLANK
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The machine's ceilings as tables for people."""
+"""The measured limits of the machine as tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from grailbench.limits.ceilings import PARTS
 from grailbench.report.table import Table, numbers
 from grailbench.words import brief, size
 
-_NOISY = 1.5  # most over least, from which a figure is marked
+_NOISY = 1.5  # values whose most is more than this times their least are marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}
 
 
 def tables(document: dict) -> list[Table]:
-    """A table a part of `ceilings.measure`'s document."""
+    """A table for each part of the document of `ceilings.measure`."""
     return [_table(document, part) for part in PARTS if part in document]
 
 

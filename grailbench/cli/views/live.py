@@ -1,6 +1,6 @@
-"""What a terminal shows while a run goes: current cell, stage, trial, time left, best so far.
+"""The live view of a run in a terminal: current cell, stage, trial, time left, and the fastest cell so far.
 
-A view knows only what it is told between trials, and computes nothing while something is timed.
+It is updated between trials only and computes nothing while something is timed.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.runs.rows import cell_of, ends_trial, sampled
 from grailbench.words import brief, clock
 
-FIRST, TRIAL = "first", "trial"  #: kinds of steps: to verify and warm up, and to time
-DRAW_SECONDS = 0.1  #: at least between two drawings ...
-LONG_SECONDS = 0.5  #: ... but for a cell whose last step took so long, which is drawn before it begins anew
+FIRST, TRIAL = "first", "trial"  #: kinds of steps: verifying and warming up, and timing
+DRAW_SECONDS = 0.1  #: the least time between two drawings
+LONG_SECONDS = 0.5  #: if the last step of a cell took so long, its next step is always drawn
 
 
 class View:
-    """The state of a run, as lines of text. `now` is a clock in seconds."""
+    """The state of a run as lines of text. `now` is a clock in seconds."""
 
     def __init__(self, plan: Plan, steps: int, now=monotonic):
         self._now = now
         self.steps, self.done = steps, 0
-        timing = steps != len(plan.cells)  # one step a cell: each is only verified
-        self._left = {
-            cell_of(c.columns()): {FIRST: 1 + timing * c.warmup, TRIAL: timing * c.trials} for c in plan.cells
-        }
-        self._graph = {cell_of(c.columns()): c.dataset for c in plan.cells}
-        self._spent: dict[tuple[str, str], list[float]] = {}  # by cell and kind of step
-        self._took: dict[str, float] = {}  # the last step of a cell
+        timing = steps != len(plan.cells)  # with one step a cell, cells are only verified
+        keyed = {cell_of(cell.columns()): cell for cell in plan.cells}
+        self._left = {key: {FIRST: 1 + timing * c.warmup, TRIAL: timing * c.trials} for key, c in keyed.items()}
+        self._graph = {key: cell.dataset for key, cell in keyed.items()}
+        self._spent: dict[tuple[str, str], list[float]] = {}  # seconds of steps, by cell and kind
+        self._took: dict[str, float] = {}  # seconds of the last step of a cell
         self._best: dict[tuple, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -42,7 +41,7 @@ class View:
         self.doing = ""
 
     def step(self, cell: Cell, doing: str, steps: int) -> None:
-        """`steps` steps of a cell are done; 0 says that one begins."""
+        """Records that so many steps of a cell are done; 0 means that a step begins."""
         key, moment = cell_of(cell.columns()), self._now()
         self.cell, self.doing = cell, doing
         self._names[key] = cell.label()
@@ -56,7 +55,7 @@ class View:
         self._since = moment
 
     def rows(self, rows: list[dict]) -> None:
-        """The rows of a trial, or the one that ends a cell without times."""
+        """Takes the rows of a trial, or the one row of a cell that ended without times."""
         for row in rows:
             key = cell_of(row)
             if row["phase"] is None:
@@ -73,7 +72,7 @@ class View:
                     self._best[place] = (row["ms"], name, row["phase"])
 
     def _finish(self, key: str, kind: str, steps: int) -> None:
-        """Take steps off what is left of a cell, of another kind where that one has not so many."""
+        """Subtracts steps from those left of a cell: of this kind, and then of the other if there are too few."""
         self.done += steps
         left = self._left.get(key, {})
         for each in sorted(left, key=lambda name: name != kind):
@@ -83,14 +82,14 @@ class View:
 
     @property
     def slow(self) -> bool:
-        """True when the last step of the current cell was a long one."""
+        """True if the last step of the current cell took `LONG_SECONDS` or more."""
         return self.cell is not None and self._took.get(cell_of(self.cell.columns()), 0.0) >= LONG_SECONDS
 
     def seconds_left(self) -> float | None:
-        """What the steps left will take, those of each kind at the cell's own pace, else its graph's, else that of all.
+        """The expected time of the steps that are left, from the mean of such steps of the cell, its graph or the run.
 
-        None until that says something: a first trial has ended, or where there are no trials, a second cell is
-        verified. What comes before trials compiles kernels and checks answers, and is no measure of them.
+        None before the first trial has ended or, in a run without trials, before a second cell is verified. Times of
+        verifying do not predict those of trials, as verifying compiles kernels and checks answers.
         """
         total = 0.0
         for kind in (FIRST, TRIAL):
@@ -110,14 +109,11 @@ class View:
         return total
 
     def lines(self) -> list[str]:
-        """Cell, stage and last times, best so far on this graph and these queries."""
+        """The cell, its stage and last times, and the fastest cell so far on this graph and these queries."""
         if self.cell is None:
             return []
         last = self._last.get(cell_of(self.cell.columns()))
-        found = [
-            f"{self.cell.dataset}: {self.cell.label()}",
-            f"{self.doing}; last {last}" if last else self.doing,
-        ]
+        found = [f"{self.cell.dataset}: {self.cell.label()}", f"{self.doing}; last {last}" if last else self.doing]
         best = self._best.get((self.cell.dataset, self.cell.queries.name, self.cell.problem))
         if best is not None:
             found.append(f"best {best[2]} so far on {self.cell.dataset}: {brief(best[0])} ms, {best[1]}")
@@ -125,14 +121,12 @@ class View:
 
 
 def duration(seconds: float | None) -> str:
-    """'about 0:01:05 left', '' when unknown."""
-    if seconds is None:
-        return ""
-    return f"about {clock(seconds)} left"
+    """'about 0:01:05 left'; '' if unknown."""
+    return "" if seconds is None else f"about {clock(seconds)} left"
 
 
 class LiveView:
-    """A view drawn at the foot of a terminal, only when told to."""
+    """A view at the bottom of a terminal, which is drawn only by calls of `step` and `draw`."""
 
     def __init__(self, console: Console, plan: Plan, steps: int):
         self.view = View(plan, steps)
@@ -146,20 +140,20 @@ class LiveView:
         self._live.start()
 
     def step(self, cell: Cell, doing: str, steps: int) -> None:
-        """Tell the view, and draw it when that is due."""
+        """Updates the view, and draws it unless it was drawn a moment ago."""
         self.view.step(cell, doing, steps)
         if monotonic() - self._drawn > DRAW_SECONDS or (steps == 0 and self.view.slow):
             self.draw()
 
     def draw(self) -> None:
-        """Draw now."""
+        """Draws the view now."""
         left = duration(self.view.seconds_left())
         self._bar.update(self._task, completed=min(self.view.done, self.view.steps), left=left)
         self._live.refresh()
         self._drawn = monotonic()
 
     def stop(self) -> None:
-        """Take the view away; what was printed above it stays."""
+        """Removes the view; the lines that were printed above it stay."""
         self._live.stop()
 
     def _picture(self) -> Group:

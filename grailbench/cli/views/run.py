@@ -1,11 +1,10 @@
-"""How a run goes, told on stderr: a live view in a terminal, plain lines elsewhere; and its summary.
+"""The progress of a run on stderr, as a live view in a terminal and as lines elsewhere; and the summary of a run.
 
-Nothing here runs while something is timed: the view has no thread of its own and is drawn between trials.
+Nothing here runs while something is timed: there is no thread, and the live view is drawn between trials.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from time import monotonic
@@ -15,6 +14,7 @@ from rich.markup import escape
 
 from grailbench import paths
 from grailbench.bench.plan import Cell, Plan
+from grailbench.cli.views import put_json
 from grailbench.cli.views.live import LiveView
 from grailbench.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report import answer
@@ -31,7 +31,7 @@ from grailbench.words import count, grouped, steady
 
 
 class RunView:
-    """A `Watcher` for people; with `as_json` each row is printed on stdout as soon as it is on disk."""
+    """A `Watcher` that prints progress; if `as_json`, also each row on stdout as soon as it is on disk."""
 
     def __init__(self, as_json: bool = False, console: Console | None = None):
         self.console = console or Console(stderr=True, highlight=False)
@@ -47,7 +47,7 @@ class RunView:
             self.live.stop()
 
     def note(self, text: str) -> None:
-        """A line of its own, folded between words in a terminal."""
+        """Prints a line, folded between words in a terminal."""
         for line in fold(text, self.console.width) if self.console.is_terminal else [text]:
             self.console.print(escape(line), soft_wrap=True)
 
@@ -83,13 +83,11 @@ class RunView:
         if self.live is not None:
             self.live.view.rows(rows)
         if self.as_json:
-            for row in rows:
-                sys.stdout.write(json.dumps(row) + "\n")
-            sys.stdout.flush()
+            put_json(rows)
 
 
 def plan_table(plan: Plan, missing: list[str]) -> Grid:
-    """The cells of a plan; graphs that are not in the cache are marked."""
+    """The cells of a plan as a table, with notes such as which graphs must be fetched."""
     absent, cores = set(missing), usable_cores()
     title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
     columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))
@@ -113,8 +111,8 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
 
 
 def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid | str]:
-    """A table a problem, one line a cell in the plan's order: median times in ms, rate, positive count, how it was
-    checked, status; below it, each once, why cells have no times."""
+    """A table for each problem, with a line for each cell in the plan's order: median times in ms, rate, number of
+    positive answers, how they were checked, status. Below it are the reasons why cells have no times."""
     found = _in_order(plan, cells(rows))
     names = list(dict.fromkeys(cell.problem for cell in found))
     several = names not in ([USUAL], [])
@@ -126,13 +124,13 @@ def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Gr
 
 
 def answered(rows: list[dict]) -> list[str]:
-    """Who is fastest, in sentences; nothing for a run that has nothing to compare."""
+    """Sentences that say which configuration is fastest; none if there is nothing to compare."""
     lines = answer.sentences(cells(rows))
     return [f"{answer.TITLE}:", *lines, ""] if lines else []
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
-    """Cells as the plan has them; those that only an earlier sitting had come last."""
+    """Cells in the order of the plan; cells of an earlier sitting that the plan lacks come last."""
     planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
     places = {key: at for at, key in enumerate(planned)}
     return sorted(found, key=lambda cell: places.get(cell.key, len(places)))
@@ -161,14 +159,14 @@ def _summary(solved: Problem, found: list[Measured], timing: bool, named: bool) 
 
 
 def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
-    """Whether a summary has a column of an axis: always, or where a value does not go without saying."""
+    """Whether a summary has a column for an axis: if the axis always has one, or if labels would name a value."""
     if axis.summary:
         return solved.name == USUAL or any(cell.shown(axis) not in (None, "") for cell in found)
     return any(cell.axes[axis.name] not in axis.unsaid for cell in found)
 
 
 def _median(cell: Measured, phase: str) -> str:
-    """Median ms of a phase; '' where it has no time."""
+    """Median ms of a phase; '' if it has no times."""
     return "" if (found := cell.stats(phase)) is None else steady(found.median)
 
 
