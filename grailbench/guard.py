@@ -58,9 +58,7 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
             return Outcome("ok", value=work())
     except TimeLimit:
         return Outcome("timeout", _LATE)
-    except TooLittleMemory as error:
-        return Outcome("out of memory", str(error))
-    except MemoryError as error:
+    except (TooLittleMemory, MemoryError) as error:
         return Outcome("out of memory", str(error) or "an allocation failed")
     except MachineLacks as error:
         return Outcome("skipped", str(error))

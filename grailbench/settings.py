@@ -32,17 +32,9 @@ def read(
 
     Raises InputError if the file is missing, unreadable or not TOML, or if a key is unknown, missing or wrong.
     """
-    text, raw = _load(path, remedy)
-    if prepare is not None:
-        prepare(raw)
-    return check(model, raw, path, text, remedy=remedy)
-
-
-def _load(path: Path, remedy: str | None) -> tuple[str, dict]:
-    """The text of a TOML file and its tables."""
     try:
         text = read_text(path)
-        return text, tomllib.loads(text)
+        raw = tomllib.loads(text)
     except FileNotFoundError:
         raise InputError("there is no such file", path=path, remedy=remedy) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -51,6 +43,9 @@ def _load(path: Path, remedy: str | None) -> tuple[str, dict]:
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else None
         raise InputError(f"not TOML: {error}", path=path, line=line, remedy=remedy) from None
+    if prepare is not None:
+        prepare(raw)
+    return check(model, raw, path, text, remedy=remedy)
 
 
 def check(

@@ -59,11 +59,11 @@ def steady(value: float) -> str:
 
 # ------------------------------------------------------------------ ratios
 #
-# Four forms, equal from 0.1 to 9.9 apart from the sign of `times`:
+# Four forms, equal from 0.1 to 9.9, except that `times` adds a sign and rounds ties up:
 #   ratio       a column of measured beside printed or peers: always two decimals, '1448.20'
 #   multiple    a ranking, where ratios may be large: digits after the point drop as the ratio grows, '1,448'
 #   fine_ratio  a comparison with a gate: a third digit below 0.1, where two would hide a change, '0.0123'
-#   times       figures and HTML pages: with the sign and rounded as the page's script does, '1,448×'
+#   times       figures and HTML pages, where the page's script writes the same: '1,448×'
 
 
 def ratio(value: float | None) -> str:

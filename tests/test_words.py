@@ -28,7 +28,7 @@ def test_numbers_in_words(form, value, text):
     assert form(value) == text
 
 
-@pytest.mark.parametrize("value", [0.1, 0.125, 1.0, 3.14159, 9.9])
+@pytest.mark.parametrize("value", [0.1, 0.12, 1.0, 3.14159, 9.9])
 def test_forms_of_a_ratio_are_equal_where_words_says_so(value):
     assert {words.ratio(value), words.fine_ratio(value), words.multiple(value), words.times(value)[:-1]} == {
         words.ratio(value)

@@ -234,16 +234,8 @@ def records(found: Comparison) -> Iterator[dict]:
     for each in found.means:
         yield {"kind": "mean", "label": each.label, "phase": each.phase, **each.mean._asdict(), "sampled": each.sampled}
     yield {
-        "kind": "verdict",
-        "base": str(found.base.folder),
-        "new": str(found.new.folder),
-        "how": found.how,
-        "matched": found.matched,
-        "only_base": len(found.only("base")),
-        "only_new": len(found.only("new")),
-        "counters": found.counted,
-        "times": len(found.times),
-        "regressions": len(found.of("regression")),
-        "exit_code": found.exit_code,
-        "verdict": verdict(found),
-    }
+        "kind": "verdict", "base": str(found.base.folder), "new": str(found.new.folder), "how": found.how,
+        "matched": found.matched, "only_base": len(found.only("base")), "only_new": len(found.only("new")),
+        "counters": found.counted, "times": len(found.times), "regressions": len(found.of("regression")),
+        "exit_code": found.exit_code, "verdict": verdict(found),
+    }  # fmt: skip

@@ -156,16 +156,18 @@ class _Bar(Progress):
 
     @total.setter
     def total(self, value: int | None) -> None:
+        self._change(total=value or None)
+
+    def _change(self, **fields) -> None:
+        """Changes fields of the bar, unless it is closed."""
         if self._task in self._bars.task_ids:
-            self._bars.update(self._task, total=value or None)
+            self._bars.update(self._task, **fields)
 
     def update(self, count: int) -> None:
-        if self._task in self._bars.task_ids:
-            self._bars.advance(self._task, count)
+        self._change(advance=count)
 
     def reset(self) -> None:
-        if self._task in self._bars.task_ids:
-            self._bars.update(self._task, completed=0)
+        self._change(completed=0)
 
     def close(self) -> None:
         if self._task in self._bars.task_ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,10 @@ def _dataset(dataset) -> dict:
     except GrailbenchError as error:
         printed = dataset.printed(super_root=True)
         return dict.fromkeys(_DATASET_KEYS) | {
-            "name": dataset.name,
-            "set": dataset.set,
-            "published_vertices": printed and printed.vertices,
-            "published_edges": printed and printed.edges,
-            "table": dataset.table,
-            "title": dataset.title,
+            "name": dataset.name, "set": dataset.set, "table": dataset.table, "title": dataset.title,
+            "published_vertices": printed and printed.vertices, "published_edges": printed and printed.edges,
             "reason": str(error),
-        }
+        }  # fmt: skip
 
 
 def _made(name: str) -> dict:
@@ -92,12 +89,8 @@ def configs() -> Iterator[dict]:
 
     for name in shipped_configs():
         config = load_config(name)
-        yield {
-            "name": name,
-            "description": config.description,
-            "experiments": len(config.experiment),
-            "path": str(paths.configs_dir() / f"{name}.toml"),
-        }
+        counts = {"description": config.description, "experiments": len(config.experiment)}
+        yield {"name": name, **counts, "path": str(paths.configs_dir() / f"{name}.toml")}
 
 
 def runs() -> Iterator[dict]:
@@ -118,15 +111,9 @@ def _run(folder: Path) -> dict:
     run = load(folder)
     statuses = [cell.status for cell in run.cells]
     return {
-        "name": run.name,
-        "rows": len(run.rows),
-        "cells": len(statuses),
-        "statuses": {status: statuses.count(status) for status in dict.fromkeys(statuses)},
-        "cpu": run.environment.get("cpu"),
-        "path": str(folder),
-        "reason": None,
-        "environment": run.environment,
-    }
+        "name": run.name, "rows": len(run.rows), "cells": len(statuses), "statuses": dict(Counter(statuses)),
+        "cpu": run.environment.get("cpu"), "path": str(folder), "reason": None, "environment": run.environment,
+    }  # fmt: skip
 
 
 _KINDS = {"datasets": datasets, "implementations": implementations, "configs": configs, "runs": runs}
@@ -197,11 +184,8 @@ def _dataset_info(name: str) -> dict | None:
         return {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False}
     record = _dataset(dataset)
     held = record["reason"] is None and record["vertices"] is not None
-    return record | {
-        "ids": open_graph(dataset.name).ids.describe() if held else None,
-        "aliases": list(dataset.aliases),
-        "sources": list(dataset.sources),
-    }
+    ids = open_graph(dataset.name).ids.describe() if held else None
+    return record | {"ids": ids, "aliases": list(dataset.aliases), "sources": list(dataset.sources)}
 
 
 def _made_info(name: str) -> dict:
@@ -222,10 +206,8 @@ def _run_info(name: str) -> dict:
     try:
         folder = results.find_run(name)
     except InputError as error:
-        raise InputError(
-            f"nothing is named {name!r}",
-            remedy="'grailbench list' shows datasets, implementations, configs and runs",
-        ) from error
+        remedy = "'grailbench list' shows datasets, implementations, configs and runs"
+        raise InputError(f"nothing is named {name!r}", remedy=remedy) from error
     return {"kind": "run", **_run(folder)}
 
 
