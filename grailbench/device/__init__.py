@@ -1,22 +1,22 @@
-"""The one door to CUDA: nothing outside this package imports a CUDA module.
+"""Everything that uses CUDA directly: no other package imports a CUDA module.
 
-Importing the package itself imports none either, so `simulate` can still choose. The modules:
+Importing this package imports no CUDA module either, so that `simulate` can be called first. The modules:
 
-    gateway    the import, `cuda`, `simulated`, `require`      describe   what the device is, how much memory is free
-    launch     cooperative launches that fit, for kernels      timers     device milliseconds
-               with barriers of the whole grid                 csr        a DAG's adjacency on the device
+    gateway    the import of CUDA, `simulated`, `require`      describe   properties and free memory of the device
+    launch     cooperative launches for kernels with           timers     times on the device in milliseconds
+               barriers of the whole grid                      csr        a DAG's adjacency on the device
     scan       prefix sums (Kogge-Stone)                       frontier   the frontier of the Enterprise BFS
-    shuffle    values that the lanes of a warp exchange        queues     kernels that take its queues, in three widths
-    warp_group, block_group  a warp, or a block, that works    schedule   frontiers kept and replayed
-               on one thing, with the same functions           leveled    a DAG by levels on the device
-    several    a thread for each of several GPUs               arrays     pitched, mapped and managed memory
-    simulator  repairs to numba's simulator                    memory     how much is held, at most
-    installed  the GPUs of the machine, without CUDA
+    shuffle    exchange of values between lanes of a warp      queues     kernels that process its queues
+    warp_group, block_group  the same functions for groups     schedule   stored frontiers for replay
+               of threads: a warp, or a block                  leveled    a DAG by levels on the device
+    several    a host thread for each of several GPUs          arrays     pitched, mapped and managed memory
+    simulator  repairs of numba's simulator                    memory     device memory in use, now and at most
+    installed  the GPUs of the machine, without CUDA           floyd_warshall  all pairs in tiles
 
-Kernels say `from grailbench.device.gateway import cuda` at the top of their file; whoever calls them imports that
-file inside the function that needs it, after `gateway.require()`. A machine without CUDA never gets that far.
+Files with kernels import `cuda` from `grailbench.device.gateway` at the top. Functions that call kernels import these
+files locally, after `gateway.require()`, so that machines without CUDA never import them.
 
-The simulator is that of numba-cuda where it is installed, else the one that numba carries: the base install has it.
+The simulator is that of numba-cuda if it is installed, else that of numba, which the base install includes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from grailbench.device import simulator
 
 
 def simulate() -> None:
-    """Run kernels in numba's simulator: Python threads on the host, for answers and never for times.
+    """Runs all kernels of this process in numba's simulator, with Python threads on the host; times are meaningless.
 
-    It cannot be undone in this process. Raises RuntimeError when the real CUDA module is already loaded.
+    This cannot be undone. Raises RuntimeError if the real CUDA module is already loaded.
     """
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # numba-cuda reads it when numba.cuda is first imported
     if "numba.cuda" in sys.modules:
@@ -45,6 +45,6 @@ def simulate() -> None:
 
 
 def simulating() -> bool:
-    """Whether kernels of this process run, or will run, in the simulator; loads no CUDA module."""
+    """Whether kernels of this process run, or will run, in the simulator. It imports no CUDA module."""
     gateway = sys.modules.get("grailbench.device.gateway")
     return gateway.simulated if gateway is not None else simulator.asked_for()

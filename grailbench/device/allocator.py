@@ -1,4 +1,4 @@
-"""A memory manager for numba that counts (`device.memory` reads it), and says what did not fit."""
+"""A memory manager for numba that counts allocations (see `device.memory`) and explains those that fail."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ managers: list = []  #: the counting manager of each device that this process us
 
 
 def install(cuda) -> None:
-    """Let `cuda`, numba's CUDA module, allocate through a counting manager. Before the first context is made."""
+    """Makes numba's CUDA module `cuda` allocate by a counting manager; to be called before a context exists."""
     if os.environ.get("NUMBA_CUDA_MEMORY_MANAGER", "default") != "default":
         return  # the user's choice
     driver = cuda.cudadrv.driver
 
     class Counting(driver.NumbaCUDAMemoryManager):
-        """numba's own manager, with a high-water mark in `most`, bytes."""
+        """numba's own manager with a maximum of the memory in use, `most`, in bytes."""
 
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
             self.most = 0
-            if self.context is not None:  # numba tries a manager out on none
+            if self.context is not None:  # numba also creates a manager without a context, as a test
                 managers.append(self)
 
         def held(self) -> int:
-            """Bytes of device memory in use, or dropped and not freed yet."""
-            taken = list(self.allocations.values())  # a copy: a garbage collection takes from it at any time
+            """Bytes of device memory in use, including dropped arrays that are not freed yet."""
+            taken = list(self.allocations.values())  # a copy, because a garbage collection can change it at any time
             used = sum(each.size for each in taken if isinstance(each, driver.AutoFreePointer))
             return used + int(self.deallocations._size)
 

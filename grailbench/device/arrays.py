@@ -1,4 +1,4 @@
-"""Arrays that are not what `cuda.to_device` gives: rows with a pitch, mapped memory of the host, a library's arrays."""
+"""Special arrays for kernels: rows with a pitch, mapped memory of the host, and arrays of CuPy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks
 
-_ALIGNMENT = 512  # bytes: what cudaMallocPitch aligns rows to
+_ALIGNMENT = 512  # bytes, the alignment of rows by cudaMallocPitch
 
 
 class Pitched:
-    """Rows of a host matrix on the device, each starting at a multiple of 512 bytes (cudaMallocPitch, cudaMemcpy2D).
+    """A matrix on the device whose rows start at multiples of 512 bytes (cudaMallocPitch, cudaMemcpy2D).
 
-    `array` is the device array [rows, pitch]; columns from `columns` on are padding and hold nothing.
+    `array` is the device array [rows, pitch]; columns from `columns` on are undefined padding.
     """
 
     def __init__(self, rows: int, columns: int, dtype):
@@ -23,16 +23,16 @@ class Pitched:
 
     @staticmethod
     def pitch_of(columns: int, dtype) -> int:
-        """Elements from one row's start to the next one's."""
+        """The number of elements from the start of one row to that of the next."""
         size = np.dtype(dtype).itemsize
         return -(-columns * size // _ALIGNMENT) * _ALIGNMENT // size
 
     def upload(self, host: np.ndarray) -> None:
-        """Copy [rows, columns] in; has waited when it returns."""
+        """Copies a host array [rows, columns] to the device and waits for it."""
         self._copy(host, to_device=True)
 
     def download(self, host: np.ndarray) -> None:
-        """Copy out to [rows, columns]; has waited when it returns."""
+        """Copies the matrix to a host array [rows, columns] and waits for it."""
         self._copy(host, to_device=False)
 
     def _copy(self, host: np.ndarray, to_device: bool) -> None:
@@ -67,16 +67,16 @@ class Pitched:
 
 
 class Mapped:
-    """Pinned memory of the host that kernels read and write in place; `host` and `array` are the same elements."""
+    """Pinned host memory that kernels access directly; `host` and `array` share the same elements."""
 
     def __init__(self, size: int, dtype):
-        # The simulator's kernels take arrays of the host as they are.
+        # In the simulator, kernels accept arrays of the host.
         self.array = np.empty(size, dtype) if simulated else cuda.mapped_array(size, dtype)
-        self.host = np.asarray(self.array)  # slices of numba's own subclass would not know their memory
+        self.host = np.asarray(self.array)  # slices of numba's own subclass lose the reference to the memory
 
 
 def require_library() -> None:
-    """Raise MachineLacks unless CuPy, which owns `Managed` arrays, is here; the simulator does without."""
+    """Raises MachineLacks if CuPy, which `Managed` needs outside of the simulator, is not installed."""
     if simulated:
         return
     try:
@@ -86,10 +86,7 @@ def require_library() -> None:
 
 
 class Managed:
-    """A host array on the device, allocated, copied and freed by CuPy; `array` is what kernels take.
-
-    In the simulator numba's own arrays stand in.
-    """
+    """A device array that CuPy allocates, copies and frees; kernels take `array`. The simulator uses numba's arrays."""
 
     def __init__(self, shape, dtype):
         require_library()
@@ -102,14 +99,14 @@ class Managed:
             self.array = cuda.as_cuda_array(self._owned)
 
     def upload(self, host: np.ndarray) -> None:
-        """Copy in; has waited when it returns."""
+        """Copies a host array to the device and waits for it."""
         if simulated:
             self._owned.copy_to_device(host)
         else:
             self._owned.set(host)
 
     def download(self, host: np.ndarray) -> None:
-        """Copy out; has waited when it returns."""
+        """Copies to a host array and waits for it."""
         if simulated:
             self._owned.copy_to_host(host)
         else:

@@ -1,4 +1,4 @@
-"""A whole block of `WIDTH` threads as a group that works on one thing: the functions of `warp_group`, for a block."""
+"""The functions of `warp_group` for a group of threads that is a whole block of `WIDTH` threads."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from numba import int32, int64
 from grailbench.device import warp_group
 from grailbench.device.gateway import cuda, simulated
 
-WIDTH = 8 if simulated else 256  #: threads of a group, and so of its block
+WIDTH = 8 if simulated else 256  #: threads of a group, which is a block
 _WARPS = WIDTH // warp_group.WIDTH
 
 
 @cuda.jit(device=True)
 def lane():
-    """This thread's number in its group."""
+    """The index of this thread in its group."""
     return cuda.threadIdx.x
 
 
 @cuda.jit(device=True)
 def sync():
-    """Wait for the group; after it every lane sees what the others wrote before."""
+    """Waits for all threads of the group; after it, each sees what the others wrote before."""
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
 def broadcast(value, source):
-    """The integer of lane `source`, which is the same in all lanes."""
+    """The value (an integer) of lane `source`; all lanes must pass the same `source`."""
     cell = cuda.shared.array(1, int64)
     if cuda.threadIdx.x == source:
         cell[0] = value
@@ -47,7 +47,7 @@ else:
 
     @cuda.jit(device=True)
     def inclusive_sum(value):
-        """The sum of the values of the lanes up to and including this one, and the sum of all."""
+        """The sum of the values of all lanes up to and including this one, and the sum over all lanes."""
         totals = cuda.shared.array(_WARPS, int64)
         mine = cuda.threadIdx.x // 32
         upto, total = warp_group.inclusive_sum(value)
@@ -64,7 +64,7 @@ else:
 
     @cuda.jit(device=True)
     def exclusive_count(condition):
-        """For how many lanes before this one the condition holds, and for how many in all."""
+        """The number of lanes before this one for which the condition holds, and the number of all such lanes."""
         totals = cuda.shared.array(_WARPS, int32)
         mine = cuda.threadIdx.x // 32
         within, total = warp_group.exclusive_count(condition)
@@ -81,5 +81,5 @@ else:
 
     @cuda.jit(device=True)
     def any_lane(condition):
-        """Whether the condition holds in some lane."""
+        """Whether the condition holds in at least one lane."""
         return cuda.syncthreads_or(np.int32(condition)) != 0

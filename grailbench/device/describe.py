@@ -1,4 +1,4 @@
-"""What the device is, and whether it has the memory that is asked for."""
+"""Describes the device and checks whether it has enough memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grailbench.words import gib
 
 @dataclass(frozen=True)
 class Device:
-    """The device that kernels run on; sizes in bytes, `driver` the CUDA version that the driver offers."""
+    """The device that runs kernels. Sizes are in bytes; `driver` is the CUDA version that the driver supports."""
 
     name: str
     compute_capability: str
@@ -26,7 +26,7 @@ class Device:
 
 
 def describe() -> Device:
-    """The current device as it is now. Raises MachineLacks when there is none."""
+    """Describes the current device in its present state. Raises MachineLacks if there is none."""
     require()
     free, total = memory()
     if simulated:
@@ -46,7 +46,7 @@ def describe() -> Device:
 
 
 def front_end() -> str:
-    """Name and version of the package whose CUDA module is in use."""
+    """The name and version of the package that provides the CUDA module."""
     try:
         return f"numba-cuda {version('numba-cuda')}"
     except PackageNotFoundError:
@@ -54,22 +54,22 @@ def front_end() -> str:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes free and bytes in all on the device; in the simulator those of the host."""
+    """The free and the total memory of the device in bytes; in the simulator that of the host."""
     if simulated:
         import psutil
 
         host = psutil.virtual_memory()
         return host.available, host.total
     context = cuda.current_context()
-    pending = getattr(context.memory_manager, "deallocations", None)  # a plugged-in manager may have none
+    pending = getattr(context.memory_manager, "deallocations", None)  # an external memory manager may not have it
     if pending is not None:
-        pending.clear()  # numba frees late: arrays already dropped would count as used
+        pending.clear()  # numba delays freeing, so dropped arrays would count as used
     free, total = context.get_memory_info()
     return int(free), int(total)
 
 
 def require_memory(needed: int, what: str, remedy: str = "take a smaller graph, or a GPU with more") -> None:
-    """Raise TooLittleMemory unless `needed` bytes are free on the device; `what` needs them, for the message."""
+    """Raises TooLittleMemory unless `needed` bytes are free on the device; `what` names what needs them."""
     free, total = memory()
     if needed > free:
         raise TooLittleMemory(

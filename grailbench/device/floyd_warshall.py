@@ -1,8 +1,8 @@
-"""Floyd and Warshall's algorithm on a matrix of all pairs in tiles (Katz and Kider 2008), over any semiring.
+"""The Floyd-Warshall algorithm on a matrix of all pairs, in tiles (Katz and Kider 2008), over any semiring.
 
-`join(found, first, second)` is the device function that says what an entry is worth: for distances the lesser of what
-was `found` so far and the sum of the other two, for closures `found`, or both of the others. A pivot's row and column
-do not change in its own step, since no path gets better by a cycle: so the threads of a step need no order among them.
+The device function `join(found, first, second)` computes a new entry: for distances min(found, first + second), for
+closures found | (first & second). The row and column of a pivot do not change in its own step, because a cycle never
+improves a path, so the threads of a step need not be synchronised.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from grailbench.device.gateway import cuda
 
 @cache
 def _tile_kernels(join, tile: int):
-    """The three phases of step t: kernels of (matrix, t), int32[N, N], N a multiple of the tile's side, in blocks of
-    tile x tile threads."""
+    """The kernels of the three phases of step t. They take (matrix, t) with matrix int32[N, N], N a multiple of the
+    tile's side, in blocks of tile x tile threads."""
 
     @cuda.jit(cache=True)
     def diagonal(matrix, t):
-        """Phase 1: the tile on the diagonal by itself; one block."""
+        """Phase 1: updates the tile on the diagonal; one block."""
         own = cuda.shared.array((tile, tile), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
         i, j = t * tile + y, t * tile + x
@@ -37,7 +37,7 @@ def _tile_kernels(join, tile: int):
 
     @cuda.jit(cache=True)
     def cross(matrix, t):
-        """Phase 2: the tiles of the pivots' rows (blockIdx.y 0) and columns (1), by that on the diagonal."""
+        """Phase 2: updates the tiles in the rows (blockIdx.y 0) and columns (1) of the pivots by the diagonal tile."""
         pivots = cuda.shared.array((tile, tile), int32)
         own = cuda.shared.array((tile, tile), int32)
         x, y, other = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.x
@@ -58,7 +58,7 @@ def _tile_kernels(join, tile: int):
 
     @cuda.jit(cache=True)
     def rest(matrix, t):
-        """Phase 3: every other tile, by its tiles of the pivots' column and row; nothing waits inside."""
+        """Phase 3: updates every other tile by the tiles in the pivots' column and row; no barriers in its loop."""
         column = cuda.shared.array((tile, tile), int32)
         row = cuda.shared.array((tile, tile), int32)
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -77,7 +77,7 @@ def _tile_kernels(join, tile: int):
 
 
 def run_tiles(join, matrix, tile: int) -> int:
-    """All steps on int32[N, N], N a multiple of the tile's side; does not wait. Returns the launches."""
+    """Launches all steps on int32[N, N], N a multiple of the tile's side. Does not wait. Returns how many launches."""
     diagonal, cross, rest = _tile_kernels(join, tile)
     tiles, block = matrix.shape[0] // tile, (tile, tile)
     for t in range(tiles):

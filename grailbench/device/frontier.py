@@ -1,8 +1,8 @@
 """The frontier of the Enterprise BFS (Liu and Huang 2015) as the thesis uses it (section 3.4).
 
-A status array says which vertices are in the next frontier. Threads scan it into bins of their own, three each; three
-prefix sums over the sizes of the bins say where each bin goes in the queues of vertices of few, medium and many
-neighbours. Those are then consumed by a thread, a warp and a block a vertex.
+A status array marks the vertices of the next frontier. Each thread scans a part of it and sorts the vertices into three
+bins, for few, medium and many neighbours. Prefix sums over the sizes of the bins give the place of each bin in one of
+three queues, which are then processed by one thread, one warp and one block for each vertex.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.queues import Trio
 from grailbench.device.scan import MOST, Scan
 
-WARP = 32  #: threads whose barrier is that of a warp
+WARP = 32  #: threads of a warp
 
 
 @dataclass(frozen=True)
 class Enterprise:
-    """Sizes of launches and queues; the defaults are the thesis's.
+    """Sizes of launches and queues; the defaults are those of the thesis.
 
-    blocks, threads  of the kernel that fills the bins, and the most of those that consume the queues
-    lanes            threads that share a vertex of the medium queue
-    small, large     fewer neighbours than `small`: small queue; more than `large`: large queue
+    blocks, threads  of the kernel that fills the bins, and at most of the kernels that process the queues
+    lanes            threads for each vertex of the medium queue
+    small, large     vertices with fewer than `small` neighbours go to the small queue, with more than `large` to the
+                     large queue
     """
 
     blocks: int = 256
@@ -44,21 +45,21 @@ class Enterprise:
             )
 
 
-#: A simulated thread is a Python thread: few of them
+#: small, because each simulated thread is a Python thread
 SIMULATED = Enterprise(blocks=2, threads=4, lanes=2, small=3, large=6)
 
 
 def usual() -> Enterprise:
-    """The thesis's sizes on a GPU, few and small blocks in the simulator."""
+    """The sizes of the thesis on a GPU, and few and small blocks in the simulator."""
     return SIMULATED if simulated else Enterprise()
 
 
 @cuda.jit(cache=True)
 def _fill_bins(status, kept, cards, rule, bins, counts):
-    """Each thread scans every gridsize-th element of the status array, and bins what is set.
+    """Each thread scans every gridsize-th element of the status array and puts the marked vertices into its bins.
 
-    status: uintX[n]; kept: as status, gets what was found where rule keeps; cards: int32[n]; rule: (small, large,
-    clear, keep); bins int32[3, threads of the grid, capacity]; counts int32[3, threads of the grid].
+    status: uintX[n]; kept: as status, receives the marks if `keep`; cards: int32[n]; rule: (small, large, clear,
+    keep); bins: int32[3, threads of the grid, capacity]; counts: int32[3, threads of the grid].
     """
     small, large, clear, keep = rule
     thread = cuda.grid(1)
@@ -87,7 +88,7 @@ def _fill_bins(status, kept, cards, rule, bins, counts):
 
 @cuda.jit(cache=True)
 def _copy_bins(bins, counts, within, totals, queues, sizes):
-    """Each thread copies its bin of queue blockIdx.y to its place; sizes int32[3]. Same blocks as the scan."""
+    """Each thread copies its bin for queue blockIdx.y to its place; sizes: int32[3]. Blocks are as in the scan."""
     row, thread = cuda.blockIdx.y, cuda.grid(1)
     count = counts[row, thread]
     first = within[row, thread] - count
@@ -100,9 +101,9 @@ def _copy_bins(bins, counts, within, totals, queues, sizes):
 
 
 class Frontier:
-    """Bins and queues for a graph of n vertices, and how many launches and levels they saw.
+    """The bins and queues for a graph of n vertices, and counters of launches and generated frontiers.
 
-    Bins are as long as a thread can need (the thesis: 512 elements whatever the graph).
+    Bins are long enough for all vertices that a thread scans (in the thesis: always 512 elements).
     """
 
     def __init__(self, vertices: int, shape: Enterprise):
@@ -123,12 +124,12 @@ class Frontier:
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise) -> int:
-        """Device bytes that a frontier takes."""
+        """The size of a frontier on the device in bytes."""
         threads = _blocks(shape, vertices) * shape.threads
         return 4 * 3 * (vertices + threads + vertices + 2 * threads)
 
     def generate(self, status, cards, clear: bool = True, kept=None) -> int:
-        """Sort what the status array holds into queues by `cards`; returns the number of vertices. Waits."""
+        """Sorts the marked vertices into queues by `cards` and waits. Returns the number of vertices."""
         shape = self.shape
         rule = (shape.small, shape.large, clear, kept is not None)
         threads = shape.threads
@@ -144,16 +145,16 @@ class Frontier:
         return sum(self.sizes)
 
     def levels(self, status, cards) -> Iterator[None]:
-        """Frontier after frontier, ready to be consumed, until one is empty."""
+        """Generates one frontier after another until one is empty; each is to be consumed before the next."""
         while self.generate(status, cards):
             yield
 
     def load(self, queues: tuple, sizes: tuple) -> None:
-        """Take queues of three sizes that were generated earlier."""
+        """Uses three queues that were generated earlier, with their sizes."""
         self.queues, self.sizes = queues, sizes
 
     def consume(self, kernels: Trio, *args) -> None:
-        """Launch the kernel of each queue that holds something; does not wait."""
+        """Launches the kernel of each queue that is not empty, without waiting."""
         shape = self.shape
         teams = 1 if simulated else shape.threads // shape.lanes
         few, medium, many = self.sizes
@@ -166,7 +167,7 @@ class Frontier:
         self.launches += (few > 0) + (medium > 0) + (many > 0)
 
     def consume_by_threads(self, kernel, *args) -> None:
-        """Launch one kernel with a thread a vertex on every queue that holds something; does not wait."""
+        """Launches one kernel with one thread for each vertex on every queue that is not empty, without waiting."""
         for queue, size in zip(self.queues, self.sizes, strict=True):
             if size:
                 threads = self.shape.threads

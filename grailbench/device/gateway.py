@@ -1,7 +1,7 @@
-"""The only import of numba's CUDA module, and what is missing when it cannot be used.
+"""Imports numba's CUDA module, and explains what is missing if it cannot be used.
 
-Works with the numba-cuda package (the `gpu` extra) and with the deprecated copy that numba still carries; where
-both are installed numba-cuda takes the name `numba.cuda` over.
+It works with the package numba-cuda (the `gpu` extra) and with the deprecated CUDA target of numba; if both are
+installed, `numba.cuda` is numba-cuda.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _lacks(reason: str) -> MachineLacks:
 
 
 def _first_line(error) -> str:
-    """The line of a CUDA error that says something."""
+    """The first informative line of a CUDA error."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line.strip(":") and not line.startswith("Error at driver init")]
     return said[0].rstrip(".:") if said else type(error).__name__
@@ -37,7 +37,7 @@ except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda bes
         raise MachineLacks(f"numba's simulator is not here: {_first_line(error)} (pip install numba-cuda)") from error
     raise _lacks(_first_line(error)) from error
 
-#: True when kernels run in numba's simulator: answers mean something, times do not
+#: whether kernels run in numba's simulator, where answers are right but times are meaningless
 simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
@@ -46,16 +46,17 @@ else:
 
 
 def of_cpu(function):
-    """A function compiled for the CPU as one for kernels to call, inlined.
+    """Makes an inlined device function of a function that is compiled for the CPU.
 
-    numba takes the CPU's as it is too, but names it by a number drawn anew in each process: kernels that close over it
-    would never be found on disk. In the simulator it is the Python function, which can read a simulated array.
+    numba also accepts the CPU function itself, but names it by a number that changes with each process, so kernels that
+    use it would never be found in numba's disk cache. The simulator gets the Python function, which can read its
+    arrays.
     """
     return function.py_func if simulated else cuda.jit(device=True, inline=True)(function.py_func)
 
 
 def require() -> None:
-    """Return when kernels can run, on a GPU or in the simulator; else raise MachineLacks saying what is missing."""
+    """Raises MachineLacks, which names what is missing, unless kernels can run on a GPU or in the simulator."""
     if simulated:
         return
     _prepare()
@@ -70,7 +71,7 @@ def require() -> None:
 
 @functools.cache
 def _prepare() -> None:
-    """What a process that runs kernels wants and one that only imports them does not, once."""
+    """Settings for a process that runs kernels, and not for one that only imports them; made once."""
     allocator.install(cuda)
-    # One block on purpose (a whole small graph in one launch) is no mistake to be warned of.
+    # Some kernels use a single block on purpose, for a small graph in one launch.
     warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")

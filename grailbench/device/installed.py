@@ -1,4 +1,4 @@
-"""The GPUs of this machine, asked of the driver: no CUDA module is loaded, and none is needed."""
+"""Lists the GPUs of this machine by the driver, without any CUDA module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _COMMAND_SECONDS = 5
 
 
 def gpus() -> list[dict]:
-    """Name, memory in bytes and driver of each NVIDIA GPU, by nvidia-ml-py or nvidia-smi; [] when none."""
+    """Name, memory in bytes and driver of each NVIDIA GPU, by nvidia-ml-py or nvidia-smi; [] if there is none."""
     try:
         import pynvml
     except ImportError:

@@ -1,8 +1,8 @@
-"""Cooperative launches: as many blocks as can be on the device at once, as large as the kernel's registers allow.
+"""Launches of kernels: cooperative launches with the largest possible grid, and launches with little overhead.
 
-A kernel with barriers of the whole grid takes the grid once, `grid = cuda.cg.this_grid()`, and calls `grid.sync()`
-in its loops; numba then launches it cooperatively. Taking the grid anew for each makes a barrier 1.4
-to 2.3 times as dear (docs/notebook.md). All threads must arrive at every one.
+A kernel with barriers of the whole grid calls `grid = cuda.cg.this_grid()` once and `grid.sync()` in its loops; numba
+then launches it cooperatively. Calling `this_grid` for each barrier makes barriers 1.4 to 2.3 times as slow
+(docs/notebook.md). All threads must reach every barrier.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks, TooLittleMemory
 
-SIMULATED_THREADS = 32  # each is a Python thread, and a warp is enough to run every path
+SIMULATED_THREADS = 32  # few, because each is a Python thread; a warp is enough to run every code path
 _LEAST_THREADS = 32
 
 
 def kernel_of(registers: int | None = None, kept: bool = True):
-    """`cuda.jit`, with a bound on the registers a thread where one is given (the simulator knows none), and `kept`
-    compiled on disk.
+    """`cuda.jit` with a limit of registers for each thread (None: no limit), cached on disk if `kept`.
 
-    What is kept is found again by its code and what it closes over, the bound not included: of two bounds keep one.
+    The disk cache identifies a kernel by its code and its closure, but not by the limit: of the same code with two
+    limits, only one kernel may be kept. The simulator ignores the limit.
     """
     bound = {} if simulated or registers is None else {"max_registers": registers}
     return cuda.jit(cache=kept, **bound)
@@ -32,14 +32,14 @@ def kernel_of(registers: int | None = None, kept: bool = True):
 
 @dataclass(frozen=True)
 class Shape:
-    """Blocks of a grid and threads of a block."""
+    """The number of blocks of a grid and of threads of a block."""
 
     blocks: int
     threads: int
 
 
 def most_shared_bytes() -> int:
-    """Bytes of shared memory that a block may take, static and dynamic; in the simulator as many as on an H200."""
+    """The most bytes of static and dynamic shared memory of a block; in the simulator those of an H200."""
     return 227 * 1024 if simulated else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 
@@ -47,10 +47,10 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
     """The largest cooperative grid of `kernel` for arguments of these types.
 
     `threads` (a power of two) is halved until a block fits the compiled kernel's registers and shared memory.
-    `per_multiprocessor` bounds the blocks of one multiprocessor; None takes all that fit. In the simulator it is one
-    block of at most `SIMULATED_THREADS`, because its blocks cannot wait for each other.
+    `per_multiprocessor` limits the blocks of a multiprocessor; None takes all that fit. The simulator gets one block
+    of at most `SIMULATED_THREADS`, because its blocks cannot wait for each other.
 
-    Raises MachineLacks when not even a block of one warp fits.
+    Raises MachineLacks if not even a block of one warp fits.
     """
     if simulated:
         return Shape(1, min(threads, SIMULATED_THREADS))
@@ -70,7 +70,7 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
 
 
 def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
-    """Launch `kernel(*args)` in the shape that `cooperative_shape` finds, and return that shape; does not wait."""
+    """Launches `kernel(*args)` with the shape from `cooperative_shape`, without waiting, and returns the shape."""
     shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
     kernel[shape.blocks, shape.threads](*args)
     return shape
@@ -78,11 +78,11 @@ def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiproces
 
 @cuda.jit
 def _untyped():
-    """Never launched: what asks numba for types."""
+    """Is never launched; only its `typeof_pyval` is used."""
 
 
 class _Typed:
-    """A NamedTuple with its numba type; no tuple itself, for of tuples numba wants to know the type anew."""
+    """A NamedTuple with its numba type. It is not a tuple itself, because numba would determine the type again."""
 
     def __init__(self, bundle: tuple):
         self._bundle, self._numba_type_ = bundle, _untyped.typeof_pyval(bundle)
@@ -98,20 +98,20 @@ class _Typed:
 
 
 def typed(bundle: tuple):
-    """A NamedTuple of device arrays and scalars, with its numba type beside it, for launches that are not `Prepared`.
+    """A NamedTuple of device arrays and scalars that stores its numba type, for launches that are not `Prepared`.
 
-    At every launch numba finds out anew what a tuple of device arrays is, in Python, 15 us; whatever has a
-    `_numba_type_` it takes at its word. Arrays may change in content. The simulator takes the tuple as it is.
+    Otherwise numba determines the type of such a tuple at every launch in Python, which takes 15 us; it accepts the
+    type in `_numba_type_`. The content of the arrays may change. In the simulator the tuple is returned unchanged.
     """
     return bundle if simulated else _Typed(bundle)
 
 
 class Prepared:
-    """A launch whose arguments are fixed: what Python does for each is done once.
+    """A launch with fixed arguments, which are processed only once; `launch()` launches it.
 
-    numba packs every array argument anew, 3 to 4 us each, which is more than a small kernel runs. Arrays may change
-    in content, not in place. Also the way to more than 48 KiB of dynamic shared memory (`shared_bytes` a block).
-    In the simulator it is an ordinary launch.
+    numba processes every array argument at every launch, which takes 3 to 4 us each, longer than a small kernel runs.
+    The content of arrays may change, but not their addresses. This also permits more than 48 KiB of dynamic shared
+    memory (`shared_bytes` a block). In the simulator it is an ordinary launch.
     """
 
     def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0):
@@ -129,7 +129,7 @@ class Prepared:
         self._places = (ctypes.c_void_p * len(self._cells))(*(ctypes.addressof(cell) for cell in self._cells))
         handle = int(compiled._codelibrary.get_cufunc().handle)
         doing = _launching(kernel.py_func.__name__, shape, shared_bytes)
-        if shared_bytes:  # the 48 KiB that need no leave are for static and dynamic memory together
+        if shared_bytes:  # the limit of 48 KiB without this is for static and dynamic memory together
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
             check(set_to, doing)
@@ -141,10 +141,10 @@ class Prepared:
 
 
 def prepared_copy(to, source) -> Callable[[], None]:
-    """What copies all bytes of `source` to `to` when called, and waits: one lies on the device, the other is pinned.
+    """A function that copies all bytes of `source` to `to` and waits. One is on the device, the other is pinned.
 
-    Both contiguous, of the same number of bytes. numba looks at its arguments anew at each copy, longer than a small
-    one takes.
+    Both must be contiguous and of the same size. numba processes the arguments at each copy, which takes longer than a
+    small copy itself.
     """
     inward = isinstance(source, np.ndarray)
     if simulated:
@@ -161,7 +161,7 @@ def prepared_copy(to, source) -> Callable[[], None]:
     return lambda: check(call(*fixed), doing)
 
 
-#: results of the driver that say what the device cannot do, and not that a kernel went wrong
+#: errors of the driver that concern the abilities of the device and not a fault of a kernel
 _BEYOND = (
     "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
@@ -175,8 +175,8 @@ def _launching(kernel: str, shape: Shape, shared_bytes: int) -> str:
 
 
 def check(result: tuple, doing: str) -> None:
-    """Raise TooLittleMemory or MachineLacks when the device refused what was asked, RuntimeError for any other fault:
-    that may be one of an earlier kernel, which the driver tells late."""
+    """Raises TooLittleMemory or MachineLacks if the device refused a request, and RuntimeError for any other error,
+    which an earlier kernel may have caused, because the driver reports errors late."""
     if not int(result[0]):
         return
     fault = result[0].name

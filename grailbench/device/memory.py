@@ -1,9 +1,8 @@
-"""How much of the device's memory our arrays take, at any time and at most: every allocation is counted here.
+"""The device memory that arrays take, now and at most.
 
-The counting manager stands in for numba's own (its plug-in interface for memory managers), so no allocation through
-`gateway.cuda` passes it by, whoever makes it. It counts what is taken from the driver and not given back: arrays in
-use, and those dropped that numba has not freed yet. Kernels' code, the context and the memory of other libraries are
-not in it. Where NUMBA_CUDA_MEMORY_MANAGER names another manager nothing is counted.
+A counting memory manager (`allocator`) replaces that of numba, so every allocation through `gateway.cuda` is counted:
+arrays in use, and dropped arrays that numba has not freed yet. Code of kernels, the context and memory of other
+libraries are not included. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
 """
 
 from __future__ import annotations
@@ -12,24 +11,26 @@ from grailbench.device.allocator import managers
 
 
 def held() -> int | None:
-    """Bytes taken now of all devices in use; None where nothing is counted (no device in use, the simulator, another
-    manager). No context is made to find out."""
+    """Bytes in use on all devices; None if nothing is counted (no device in use, the simulator, another manager).
+
+    It does not create a context.
+    """
     return sum(manager.held() for manager in managers) if managers else None
 
 
 def peak() -> int | None:
-    """Bytes taken at most since `restart`, or since the process began: the sum over the devices of what each had."""
+    """The greatest number of bytes in use since `restart` or the start of the process, summed over the devices."""
     return sum(manager.most for manager in managers) if managers else None
 
 
 def restart() -> None:
-    """Free what was dropped, and let the high-water mark begin at what is held then."""
+    """Frees dropped arrays and sets the maximum to what is in use then."""
     release()
     for manager in managers:
         manager.most = manager.held()
 
 
 def release() -> None:
-    """Free what was dropped: numba keeps some of it for a while."""
+    """Frees dropped arrays, some of which numba keeps for a while."""
     for manager in managers:
         manager.deallocations.clear()

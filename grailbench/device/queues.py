@@ -1,8 +1,8 @@
-"""Kernels that take the vertices of the Enterprise BFS's queues: a thread, a warp or a block a vertex.
+"""Kernels that process the queues of the Enterprise BFS with one thread, one warp or one block for each vertex.
 
-A step of an algorithm is a `Trio` of them. Most steps do something for every edge of a vertex (`by_edges`) or sum over
-its edges (`by_sums`); what exactly is said by device functions, so that the three ways to share out the work are
-written once.
+A step of an algorithm is a `Trio` of kernels. Most steps do something for every edge of a vertex (`by_edges`) or
+compute sums over its edges (`by_sums`). Device functions define what is done, so the distribution of the work among
+threads is implemented only once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from grailbench.device.scan import MOST
 
 
 class Trio(NamedTuple):
-    """Three kernels of one step: for a thread, a warp and a block a vertex. Each takes (queue, size, *args).
+    """Three kernels of one step, with a thread, a warp and a block for each vertex; all take (queue, size, *args).
 
-    In the last two a row of the block is a team that shares a vertex: lane threadIdx.x of blockDim.x, team number
-    threadIdx.y of blockDim.y in its block.
+    In the last two, a row of the block is a team that processes a vertex together: threadIdx.x of blockDim.x is the
+    lane, and threadIdx.y of blockDim.y is the number of the team in its block.
     """
 
     thread: object
@@ -36,8 +36,8 @@ def _block_barrier():
 
 
 def trio(thread, make_team) -> Trio:
-    """A trio whose team kernels are `make_team(barrier)`, with a barrier for a warp and one for a block."""
-    # The simulator has no warps: there a team of the medium queue is a whole block.
+    """A trio whose team kernels are `make_team(barrier)`, with the barrier of a warp and with that of a block."""
+    # The simulator has no warps; there a team of the medium queue is a whole block.
     return Trio(thread, make_team(_block_barrier if simulated else _warp_barrier), make_team(_block_barrier))
 
 
@@ -54,11 +54,12 @@ def _every_vertex(v, lane, state, shared):
 def by_edges(visit, begin=_every_vertex, prepare=_nothing_shared) -> Trio:
     """A trio that visits every edge of every vertex in a queue. Its kernels take (queue, size, rows, state, level).
 
-    rows is a `csr.Rows`, state a NamedTuple or tuple of device arrays and scalars. Three device functions say what is
-    done: `prepare(state, level)` is called once by every thread of a block, all of them together, and returns what the
-    others get as `shared`, the level if nothing else; `begin(v, lane, state, shared)` by every lane for vertex v, and
-    returns whether to visit the edges and what `visit` gets as `own`; `visit((v, c, k, place), own, state, shared)` by
-    one lane for the edge to c, number k of all and `place` of v's.
+    rows is a `csr.Rows`; state is a NamedTuple or tuple of device arrays and scalars. Three device functions define
+    what is done. `prepare(state, level)` is called once by all threads of a block together, and returns the argument
+    `shared` of the other two (by default the level). `begin(v, lane, state, shared)` is called by every lane for
+    vertex v, and returns whether to visit its edges and the argument `own` of `visit`. `visit((v, c, k, place), own,
+    state, shared)` is called by one lane for the edge from v to c, where k is the index among all edges and `place` is
+    that in the row of v.
     """
 
     @cuda.jit(cache=True)
@@ -89,13 +90,13 @@ def by_edges(visit, begin=_every_vertex, prepare=_nothing_shared) -> Trio:
 
 
 def by_sums(term, place, finish, plus, dtype) -> Trio:
-    """A trio of prefix sums over the edges of every vertex in a queue (algorithms 4 and 10). Its kernels take (queue,
-    size, rows, state).
+    """A trio of prefix sums over the edges of every vertex in a queue (thesis, algorithms 4 and 10).
 
-    rows and state are as in `by_edges`. Four device functions say what is summed: `term(v, c, state)` is the term of
-    the edge from v to c; `plus(a, b, state)` adds; `place(k, first, before, value, c, state)` is called for edge k of
-    the row that begins at `first`, with the sum before it and its term; `finish(v, total, state)` once a vertex.
-    dtype is numpy's, that of the sums. A team takes its width of edges at a time.
+    Its kernels take (queue, size, rows, state), with rows and state as in `by_edges`. Four device functions define the
+    sums: `term(v, c, state)` returns the term of the edge from v to c; `plus(a, b, state)` adds; `place(k, first,
+    before, value, c, state)` is called for edge k of the row that begins at `first`, with the sum before it and its
+    term; `finish(v, total, state)` is called once for each vertex. dtype is the numpy type of the sums. A team
+    processes as many edges at a time as it has lanes.
     """
 
     @cuda.jit(cache=True)

@@ -1,6 +1,6 @@
-"""Prefix sums after Kogge and Stone (thesis, algorithm 4), several rows at once.
+"""Prefix sums by Kogge and Stone (thesis, algorithm 4) of several rows at once.
 
-Algorithm 4 as printed has a barrier inside `if threadIdx.x >= stride`; here every thread arrives at it.
+The printed algorithm 4 has a barrier inside `if threadIdx.x >= stride`; here all threads reach the barrier.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from numba import int32
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.shuffle import STEPS, WARP, shuffle_up
 
-MOST = 1024  #: threads in the largest block
+MOST = 1024  #: threads of the largest block
 
 
 @cuda.jit(cache=True)
 def scan_blocks(source, target, totals):
-    """Inclusive sums within each block, and each block's total.
+    """Computes inclusive sums within each block, and the total of each block.
 
     source, target: int32[rows, size]; totals: int32[rows, blocks]. Grid (blocks, rows), blocks * threads >= size.
     """
@@ -40,7 +40,7 @@ def scan_blocks(source, target, totals):
 class Scan:
     """Inclusive prefix sums of `rows` rows of `size` int32, in two launches.
 
-    After `run`, element i of row r is `within[r, i]` plus, beyond the first block, `totals[r, i // threads - 1]`.
+    After `run`, sum i of row r is `within[r, i]`, plus `totals[r, i // threads - 1]` unless i is in the first block.
     """
 
     launches = 2
@@ -56,16 +56,17 @@ class Scan:
         self._wide = 1 << (self.blocks - 1).bit_length()
 
     def run(self, source) -> None:
-        """Scan int32[rows, size]; does not wait."""
+        """Computes the sums of int32[rows, size] without waiting."""
         scan_blocks[(self.blocks, self.rows), self.threads](source, self.within, self.sums)
         scan_blocks[(1, self.rows), self._wide](self.sums, self.totals, self._total)
 
 
 @cuda.jit(device=True)
 def exclusive_sum(value, partial):
-    """The sum of `value` over the threads before this one in its block, and over all. All threads arrive.
+    """The sum of `value` over the threads before this one in its block, and over all threads of the block.
 
-    partial: int64[>= warps] in shared memory, free again after the next barrier. The block has one dimension.
+    All threads must call it. partial: int64[>= warps] in shared memory, which can be reused after the next barrier.
+    The block must have one dimension.
     """
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     lane, warp, warps = thread % WARP, thread // WARP, threads // WARP

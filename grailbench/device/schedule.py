@@ -1,4 +1,4 @@
-"""Frontiers of a BFS that are kept, so that BFS which take the same course need not find them again."""
+"""Stores the frontiers of a BFS for later traversals that visit the same vertices in the same levels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grailbench.device.gateway import cuda
 
 @cuda.jit(cache=True)
 def _keep(few, medium, many, sizes, kept, at):
-    """Lay three queues one behind the other: kept int32[n] from `at`; sizes are the lengths of the queues."""
+    """Copies three queues one after another to kept (int32[n]) from `at` on; sizes: the lengths of the queues."""
     for i in range(cuda.grid(1), sizes[0] + sizes[1] + sizes[2], cuda.gridsize(1)):
         if i < sizes[0]:
             kept[at + i] = few[i]
@@ -23,9 +23,9 @@ def _keep(few, medium, many, sizes, kept, at):
 
 
 class Schedule:
-    """The frontiers of one BFS that visits each vertex once: found by the first that asks, replayed for all others.
+    """The frontiers of a BFS that visits each vertex once; the first traversal finds them, and later ones replay them.
 
-    A replay leaves the status array as its kernels set it, which is not clear.
+    A replay does not clear the status array.
     """
 
     def __init__(self, frontier: Frontier, vertices: int):
@@ -34,12 +34,12 @@ class Schedule:
 
     @staticmethod
     def bytes(vertices: int) -> int:
-        """Device bytes that a schedule takes."""
+        """The size of a schedule on the device in bytes."""
         return 4 * vertices
 
     @property
     def depth(self) -> int:
-        """Number of frontiers, once they are known."""
+        """The number of frontiers; 0 before the first traversal."""
         return len(self._levels or ())
 
     def levels(self, status, cards) -> Iterator[None]:

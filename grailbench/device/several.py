@@ -1,4 +1,4 @@
-"""Several GPUs of one host: a thread for each, which has that device current and keeps it."""
+"""Several GPUs of one host, with one host thread for each, whose current device it is."""
 
 from __future__ import annotations
 
@@ -13,39 +13,41 @@ from grailbench.errors import MachineLacks
 
 
 def count() -> int:
-    """GPUs that this process may use; the simulator has as many as are asked for."""
+    """The number of GPUs that this process may use; unlimited in the simulator."""
     return 2**16 if simulated else len(cuda.gpus)
 
 
 @cache
 def _keep_code() -> None:
-    """Leave it to the end of the process to unload kernels.
+    """Prevents numba from unloading kernels at exit.
 
-    numba loads a kernel once, whatever the number of devices, and unloads it at exit once for each of them, of which
-    the second frees what is free already: the process aborts after all its work.
+    numba loads a kernel once for all devices but unloads it once for each of them, so the second time frees memory that
+    is already free, and the process aborts at exit.
     """
     atexit.register(lambda: keep_loaded(manager.context for manager in managers))
 
 
 def keep_loaded(contexts) -> None:
-    """Let no module of these contexts be unloaded when Python ends."""
+    """Prevents the modules of these contexts from being unloaded when Python exits."""
     for context in contexts:
         for module in list(context.modules.values()):
             module._finalizer.detach()
 
 
 class PeerArray:
-    """An array on the device that is current now, for other devices to copy."""
+    """An array on the device that is current now, which can be copied to other devices."""
 
     def __init__(self, array):
         self._array, self._context = array, None
         if not simulated:
-            cuda.synchronize()  # what fills it
+            cuda.synchronize()  # waits for the kernels that fill the array
             self._context = _current()
 
     def copy_to(self, array) -> None:
-        """Copy all bytes to an array of the device that is current then, straight between the two; `array` is of the
-        same size. Does not wait: keep this until that device has."""
+        """Copies all bytes directly to `array`, an array of the same size on the device that is current then.
+
+        Does not wait; this object must be kept until that device has finished the copy.
+        """
         if simulated:
             array.copy_to_device(self._array)
             return
@@ -65,13 +67,13 @@ def _current():
 
 
 class DeviceThreads:
-    """A thread for each of N devices, the first of the host.
+    """A host thread for each of the first `devices` devices of the host.
 
-    In the simulator there is one device and no thread: what is submitted has run when `submit` returns.
+    In the simulator there are no threads: submitted work runs before `submit` returns.
     """
 
     def __init__(self, devices: int):
-        """Raises MachineLacks when the host has fewer."""
+        """Raises MachineLacks if the host has fewer devices."""
         if devices > count():
             raise MachineLacks(f"{devices} GPUs are asked for, this host has {count()} (--devices)")
         self.devices = devices
@@ -82,7 +84,7 @@ class DeviceThreads:
             _keep_code()
 
     def submit(self, device: int, work, *args) -> Future:
-        """Call `work(*args)` with that device current."""
+        """Calls `work(*args)` in the thread of that device."""
         if not simulated:
             return self._threads[device].submit(work, *args)
         done: Future = Future()

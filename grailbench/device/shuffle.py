@@ -1,6 +1,6 @@
-"""Values that the lanes of a warp exchange, and what stands for it in the simulator, where a warp is one thread.
+"""Exchange of values between the lanes of a warp; in the simulator a warp is a single thread.
 
-All lanes of the warp must arrive at every one of these.
+All lanes of the warp must call each of these functions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ALL = np.uint32(0xFFFFFFFF)
 
 if simulated:
     WARP = 1  #: lanes of a warp
-    STEPS = 0  #: halvings of a warp
+    STEPS = 0  #: the binary logarithm of WARP
 
     @cuda.jit(device=True)
     def broadcast_first(value):
@@ -22,12 +22,12 @@ if simulated:
 
     @cuda.jit(device=True)
     def shuffle_down(value, distance):
-        """The value of the lane whose number is greater by `distance`; of this lane where there is none."""
+        """The value of the lane whose index is greater by `distance`, or of this lane if there is none."""
         return value
 
     @cuda.jit(device=True)
     def shuffle_up(value, distance):
-        """The value of the lane whose number is less by `distance`; of this lane where there is none."""
+        """The value of the lane whose index is less by `distance`, or of this lane if there is none."""
         return value
 
     @cuda.jit(device=True)
@@ -46,12 +46,12 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def shuffle_down(value, distance):
-        """The value of the lane whose number is greater by `distance`; of this lane where there is none."""
+        """The value of the lane whose index is greater by `distance`, or of this lane if there is none."""
         return cuda.shfl_down_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)
     def shuffle_up(value, distance):
-        """The value of the lane whose number is less by `distance`; of this lane where there is none."""
+        """The value of the lane whose index is less by `distance`, or of this lane if there is none."""
         return cuda.shfl_up_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)

@@ -1,9 +1,9 @@
-"""What numba's simulator needs to be sound and quick enough for tests.
+"""Repairs of numba's simulator, which make it correct and fast enough for tests.
 
-As it comes, the thread that launches spins while a block's threads run, so that every barrier waits for Python to
-switch threads (5 ms), and two threads that first ask for the same shared array at once get one each. The simulator that
-numba itself carries, the only one where numba-cuda is not installed, also gives a module its real `cuda` back when the
-first thread returns from a device function of it, while others are still inside.
+Originally, the launching thread waits actively while the threads of a block run, so that every barrier takes a thread
+switch of Python (5 ms); and two threads that request the same shared array at the same time can get different arrays.
+The simulator of numba itself (used without numba-cuda) also restores the real `cuda` in a module when the first thread
+returns from one of its device functions, while other threads are still in it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from importlib import import_module
 
 
 class _Block:
-    """The barrier of one simulated block: whoever still runs must arrive."""
+    """The barrier of a simulated block, which waits for all threads that have not ended."""
 
     def __init__(self, threads: int):
         self._running, self._waiting, self._round = threads, 0, 0
         self._changed = threading.Condition()
 
     def wait(self) -> None:
-        """Arrive, and go on when every running thread has."""
+        """Waits until every running thread has called this."""
         with self._changed:
             mine = self._round
             self._waiting += 1
@@ -32,7 +32,7 @@ class _Block:
                     self._changed.wait()
 
     def leave(self) -> None:
-        """A thread has ended."""
+        """Is called when a thread ends."""
         with self._changed:
             self._running -= 1
             self._release()
@@ -47,13 +47,12 @@ class _Block:
 
 
 class _Swap:
-    """Puts the simulated `cuda` into a module from the first thread that enters a function of it to the last that
-    leaves."""
+    """Replaces `cuda` in a module by the simulated one while at least one thread executes a function of the module."""
 
     def __init__(self, real):
         self._real = real
         self._lock = threading.Lock()
-        self._inside: dict[int, int] = {}  # id of a module's globals -> threads
+        self._inside: dict[int, int] = {}  # id of a module's globals -> number of threads
         self._names: dict[int, list[str]] = {}
 
     @contextmanager
@@ -75,12 +74,12 @@ class _Swap:
 
 
 def asked_for() -> bool:
-    """Whether `device.simulate`, or the user, has set numba's NUMBA_ENABLE_CUDASIM."""
+    """Whether numba's NUMBA_ENABLE_CUDASIM is set, by `device.simulate` or by the user."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def repair(package: str) -> None:
-    """Put quicker and sounder parts into the simulator whose package is called `package`."""
+    """Repairs the simulator in the package with the name `package`."""
     kernel, api = import_module(f"{package}.kernel"), import_module(f"{package}.kernelapi")
     lock = threading.Lock()
     make = api.FakeCUDAShared.array
@@ -117,7 +116,7 @@ def repair(package: str) -> None:
             if place not in self._allocations:
                 known = set(self._allocations)
                 made = make(self, shape, dtype)
-                for other in set(self._allocations) - known:  # under the line of this function
+                for other in set(self._allocations) - known:  # recorded for the line of the call above
                     del self._allocations[other]
                 self._allocations[place] = made
             return self._allocations[place]

@@ -1,6 +1,6 @@
-"""Device milliseconds, by events on the default stream.
+"""Measures times on the device in milliseconds, by events on the default stream.
 
-In the simulator there are no events: host time stands in so that the same code runs, and `meaningful` is False.
+The simulator has no events; there the time of the host is used, and `meaningful` is False.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from time import perf_counter_ns
 
 from grailbench.device.gateway import cuda, simulated
 
-#: False in the simulator: its times say nothing and are never recorded
+#: False in the simulator, whose times are meaningless and never recorded
 meaningful: bool = not simulated
 
 
 class _HostEvent:
-    """The simulator's stand-in for an event: all work is done when a launch returns."""
+    """Replaces an event in the simulator, where a launch returns only when its work is done."""
 
     def record(self) -> None:
         self.ns = perf_counter_ns()
@@ -28,10 +28,10 @@ class _HostEvent:
 
 
 class Span:
-    """The device time between entering and leaving a `with`; may be used again, the last time counts.
+    """Measures the time on the device of a `with` block. It can be used again and then has the last time.
 
-    Entering and leaving do not wait for the device. The time starts when the work queued before has ended, so it
-    includes what the host is late in queueing: a launch takes Python longer than a tiny kernel takes the device.
+    It does not wait for the device. The time starts when all work queued before has ended, and includes the time in
+    which the device waits for the host: launching a tiny kernel takes longer than running it.
     """
 
     def __init__(self):
@@ -47,25 +47,25 @@ class Span:
 
     @property
     def ms(self) -> float:
-        """Milliseconds; waits until the device has got there."""
+        """The time in milliseconds; waits until the device has finished the block."""
         self._stop.synchronize()
         return self._start.elapsed_time(self._stop)
 
 
 class Phases:
-    """Named spans of one trial, read together at its end, so that timing a phase makes nobody wait."""
+    """The named spans of a trial, which are read together at its end, so that no phase waits for the device."""
 
     def __init__(self):
         self._spans: list[tuple[str, Span]] = []
 
     def phase(self, name: str) -> Span:
-        """A span called `name`, to be entered by the caller; a name used twice adds up in `hand_over`."""
+        """A new span for a phase, to be used in a `with`. The times of spans with equal names are added."""
         span = Span()
         self._spans.append((name, span))
         return span
 
     def hand_over(self, record: Callable[[str, float], None]) -> None:
-        """Call `record(name, ms)` for each span in order (`PhaseTimer.record`); waits for the device."""
+        """Calls `record(name, ms)` (`PhaseTimer.record`) for each span in order; waits for the device."""
         for name, span in self._spans:
             record(name, span.ms)
         self._spans.clear()

@@ -1,9 +1,9 @@
-"""A warp as a group of threads that work on one thing; in the simulator the group is a whole block of four threads.
+"""Functions for a warp as a group of threads that work together; in the simulator a group is a block of four threads.
 
-Unlike `shuffle`, whose simulated warp is one thread, this runs every exchange between lanes in the simulator too. All
-lanes of a group must arrive at every one of these. Blocks are a multiple of `WIDTH` threads in one dimension; in the
-simulator exactly `WIDTH`, except where a kernel uses `lane` alone. `block_group` offers the same for whole blocks, so a
-kernel can be written for either. In the simulator both are blocks, and the code here serves `block_group` too.
+Unlike with `shuffle`, whose simulated warp is one thread, every exchange between lanes also runs in the simulator. All
+lanes of a group must call each of these functions. Blocks must have one dimension and a multiple of `WIDTH` threads;
+in the simulator exactly `WIDTH`, unless a kernel uses only `lane`. `block_group` has the same functions for whole
+blocks, so that a kernel can be written for either; in the simulator it shares some of the code here.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if simulated:
 
     @cuda.jit(device=True)
     def lane():
-        """This thread's number in its group."""
+        """The index of this thread in its group."""
         return cuda.threadIdx.x % WIDTH
 
     @cuda.jit(device=True)
     def sync():
-        """Wait for the group; after it every lane sees what the others wrote before."""
+        """Waits for all threads of the group; after it, each sees what the others wrote before."""
         cuda.syncthreads()
 
     @cuda.jit(device=True)
     def broadcast(value, source):
-        """The integer of lane `source`."""
+        """The value (an integer) of lane `source`."""
         values = cuda.shared.array(WIDTH, int64)
         values[cuda.threadIdx.x] = value
         cuda.syncthreads()
@@ -38,7 +38,7 @@ if simulated:
 
     @cuda.jit(device=True)
     def inclusive_sum(value):
-        """The sum of the values of the lanes up to and including this one, and the sum of all."""
+        """The sum of the values of all lanes up to and including this one, and the sum over all lanes."""
         terms = cuda.shared.array(cuda.blockDim.x, int64)
         terms[cuda.threadIdx.x] = value
         cuda.syncthreads()
@@ -48,13 +48,13 @@ if simulated:
 
     @cuda.jit(device=True)
     def exclusive_count(condition):
-        """For how many lanes before this one the condition holds, and for how many in all."""
+        """The number of lanes before this one for which the condition holds, and the number of all such lanes."""
         upto, total = inclusive_sum(1 if condition else 0)
         return upto - (1 if condition else 0), total
 
     @cuda.jit(device=True)
     def any_lane(condition):
-        """Whether the condition holds in some lane."""
+        """Whether the condition holds in at least one lane."""
         return inclusive_sum(1 if condition else 0)[1] > 0
 
 else:
@@ -63,22 +63,22 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def lane():
-        """This thread's number in its group."""
+        """The index of this thread in its group."""
         return cuda.threadIdx.x & 31
 
     @cuda.jit(device=True, inline=True)
     def sync():
-        """Wait for the group; after it every lane sees what the others wrote before."""
+        """Waits for all threads of the group; after it, each sees what the others wrote before."""
         cuda.syncwarp()
 
     @cuda.jit(device=True, inline=True)
     def broadcast(value, source):
-        """The integer of lane `source`."""
+        """The value (an integer) of lane `source`."""
         return cuda.shfl_sync(_ALL, value, source)
 
     @cuda.jit(device=True, inline=True)
     def inclusive_sum(value):
-        """The sum of the values of the lanes up to and including this one, and the sum of all."""
+        """The sum of the values of all lanes up to and including this one, and the sum over all lanes."""
         place = cuda.threadIdx.x & 31
         distance = 1
         while distance < 32:
@@ -90,12 +90,12 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def exclusive_count(condition):
-        """For how many lanes before this one the condition holds, and for how many in all."""
+        """The number of lanes before this one for which the condition holds, and the number of all such lanes."""
         votes = np.uint32(cuda.ballot_sync(_ALL, condition))
         before = np.uint32((1 << (cuda.threadIdx.x & 31)) - 1)
         return np.int32(cuda.popc(np.uint32(votes & before))), np.int32(cuda.popc(votes))
 
     @cuda.jit(device=True, inline=True)
     def any_lane(condition):
-        """Whether the condition holds in some lane."""
+        """Whether the condition holds in at least one lane."""
         return cuda.any_sync(_ALL, condition)
