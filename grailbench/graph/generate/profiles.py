@@ -20,7 +20,7 @@ from grailbench.graph.csr import Dag
 
 EXACT_KINDS = 1000  # if there are more kinds, degrees are grouped by powers of two;
 MOST_KINDS = 2200  # if there are more than this after that, by higher powers, and then by height
-HUBS = 16  # the vertices with the so many largest in- and out-degrees are never grouped
+HUBS = 16  # the vertices with the 16 largest in-degrees or out-degrees are never grouped
 
 
 @dataclass(frozen=True)
