@@ -358,19 +358,10 @@ class _Clock:
         ratio, least = new.value / base.value, new.least / base.least
         apart = base.interval.disjoint(new.interval)
         return TimeChange(
-            dataset=cell.dataset,
-            label=cell.name,
-            phase=phase,
-            unit=base.unit,
-            base=base.side(),
-            new=new.side(),
-            ratio=ratio,
-            bounds=statistics.ratio_interval(new.draws, base.draws),
-            least=least,
-            allowed=most,
-            ms=ms,
+            dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
+            ratio=ratio, bounds=statistics.ratio_interval(new.draws, base.draws), least=least, allowed=most, ms=ms,
             verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, apart, most),
-        )
+        )  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
         """The reference's cells of the same graph and queries in both runs, or why there are none."""

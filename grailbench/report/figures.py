@@ -134,9 +134,8 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
         total = sum(part.ms for part in parts)
         for part in parts:
             share = part.ms / total if total else 0.0
-            out.append(
-                head | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms, "share": share}
-            )
+            named = {"under": part.under, "phase": part.phase, "segment": part.label}
+            out.append(head | named | {"ms": part.ms, "share": share})
         if not parts:
             out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
     return _frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
@@ -219,11 +218,8 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
         stats = cell.stats(phase) if cell.sound else None
         base = times.get((head["dataset"], cell.query_set))
         ratio = base / stats.median if base is not None and stats and stats.median > 0 else None
-        out.append(
-            head
-            | {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
-            | {"speedup": ratio}
-        )
+        compared = {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
+        out.append(head | compared | {"speedup": ratio})
     return _frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
 
 

@@ -157,9 +157,8 @@ def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
 
 def plain(frame: pandas.DataFrame) -> list[dict]:
     """The rows of a frame as dictionaries, with None for missing values."""
-    return [
-        {key: None if value != value else value for key, value in line.items()} for line in frame.to_dict("records")
-    ]
+    found = frame.to_dict("records")
+    return [{key: None if value != value else value for key, value in line.items()} for line in found]
 
 
 def _record(cell: Cell, phases: Iterable[str]) -> dict:

@@ -147,7 +147,7 @@ def table(name: str) -> Published:
         if len(line) != len(header):
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
-    errata, reasons = _errata().get(stem(name), ()), tuple(each for each in known_reasons() if each.table == stem(name))
+    errata, reasons = (tuple(e for e in known if e.table == stem(name)) for known in (_known_errata(), known_reasons()))
     return Published(name, _CAPTIONS[name], tuple(header[1:]), rows, errata, reasons)
 
 
@@ -158,12 +158,8 @@ def known_reasons() -> tuple[Reason, ...]:
 
 
 @cache
-def _errata() -> dict[str, tuple[Erratum, ...]]:
-    found: dict[str, tuple[Erratum, ...]] = {}
-    for line in _read(published_dir() / "errata.csv")[1:]:
-        erratum = Erratum(*line)
-        found[erratum.table] = (*found.get(erratum.table, ()), erratum)
-    return found
+def _known_errata() -> tuple[Erratum, ...]:
+    return tuple(Erratum(*line) for line in _read(published_dir() / "errata.csv")[1:])
 
 
 def _read(path) -> list[list[str]]:

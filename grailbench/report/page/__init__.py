@@ -53,11 +53,7 @@ def of_run(report: Report, file: str = "", reference: str | None = None, out: st
 
 
 def write(
-    report: Report,
-    path: Path,
-    reference: str | None = None,
-    phase: str = "query",
-    profile: Path | None = None,
+    report: Report, path: Path, reference: str | None = None, phase: str = "query", profile: Path | None = None
 ) -> Path:
     """Write the page to `path`, atomically. Returns the path.
 
@@ -71,12 +67,7 @@ def write(
     return save(path, page(report, reference, phase, profile).encode())
 
 
-def page(
-    report: Report,
-    reference: str | None = None,
-    phase: str = "query",
-    profile: Path | None = None,
-) -> str:
+def page(report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None) -> str:
     """The whole page as text. `profile` is a CSV of Nsight Compute.
 
     Raises InputError if the profile cannot be read, and for a reference that `figures.choose_reference` refuses.

@@ -169,11 +169,8 @@ def _summary(report: Report) -> Iterator[Block]:
         for each in figures.absent(figures.edges(figures.ordered(report.run.cells)), incomplete=True)
     ]
     if troubled:
-        title, headers = (
-            "Cells without times, with fewer than planned, or sampled",
-            ["graph", "configuration", "status"],
-        )
-        yield "table", Table("troubled", title, headers, troubled, notes=foot.lines())
+        title = "Cells without times, with fewer than planned, or sampled"
+        yield "table", Table("troubled", title, ["graph", "configuration", "status"], troubled, notes=foot.lines())
 
 
 def _phases(figure: Figure) -> list[Block]:
