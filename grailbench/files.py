@@ -69,12 +69,12 @@ class Source:
         """
         if not self._zipped:
             return self.raw
-        said = int.from_bytes(self.raw[-4:].tobytes(), "little")  # gzip ends with the length modulo 2^32
+        length = int.from_bytes(self.raw[-4:].tobytes(), "little")  # gzip ends with the length modulo 2^32
         try:
             with self._unzipping() as stream:
-                return self._filled(stream, min(said, 16 * self.raw.size))
+                return self._filled(stream, min(length, 16 * self.raw.size))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise self._torn(error) from None
+            raise self._damaged(error) from None
 
     def head(self, size: int) -> bytes:
         """At most `size` bytes from the beginning of `text`. Raises InputError if the data is damaged."""
@@ -84,7 +84,7 @@ class Source:
             with self._unzipping() as stream:
                 return stream.read1(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise self._torn(error) from None
+            raise self._damaged(error) from None
 
     @property
     def _zipped(self) -> bool:
@@ -93,7 +93,7 @@ class Source:
     def _unzipping(self) -> gzip.GzipFile:
         return gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw)))
 
-    def _torn(self, error: Exception) -> InputError:
+    def _damaged(self, error: Exception) -> InputError:
         return InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH)
 
     def _filled(self, stream, size: int) -> np.ndarray:

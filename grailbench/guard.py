@@ -48,7 +48,7 @@ def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
     """
     outcome = _outcome(work, seconds)
     if threading.current_thread() is threading.main_thread():
-        _raise_what_was_heard()
+        _raise_pending_interrupt()
     return outcome
 
 
@@ -65,9 +65,9 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
     except GrailbenchError as error:
         return Outcome("failed", str(error))
     except Exception as error:  # whatever an implementation raises, the run goes on and the row has the reason
-        if _came_of(error, KeyboardInterrupt):
+        if _caused_by(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
-        if _came_of(error, TimeLimit):
+        if _caused_by(error, TimeLimit):
             return Outcome("timeout", _LATE)
         if kernelcache.forget(error):
             return _outcome(work, seconds)
@@ -75,7 +75,7 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
         return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
 
 
-def _came_of(error: BaseException, kind: type[BaseException]) -> bool:
+def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
     """Whether an exception is of that kind or has one among its causes; compiled code that a signal interrupts may
     raise a SystemError instead."""
     seen: set[int] = set()
@@ -88,7 +88,7 @@ def _came_of(error: BaseException, kind: type[BaseException]) -> bool:
     return False
 
 
-def _delicate(frame: FrameType | None) -> bool:
+def _in_unboxing(frame: FrameType | None) -> bool:
     """Whether a signal handler that was called in this frame interrupts numba while it makes Python objects of results.
 
     numba then unpickles types and calls the classes of named tuples, and Python runs signal handlers meanwhile. An
@@ -122,7 +122,7 @@ def deadline(seconds: float | None):
 
     def ring(number, frame):
         nonlocal postponed
-        if armed and _delicate(frame):
+        if armed and _in_unboxing(frame):
             postponed = True
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, 1.0)
         elif armed:
@@ -174,9 +174,9 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
     watcher.start()
     try:
         yield
-        _raise_what_was_heard()
+        _raise_pending_interrupt()
     except Exception as error:
-        interrupted = _take_postponed() or _heard.is_set() or _came_of(error, KeyboardInterrupt)
+        interrupted = _take_postponed() or _heard.is_set() or _caused_by(error, KeyboardInterrupt)
         if not interrupted or getattr(error, "exit_code", None) == 130:
             raise
         raise KeyboardInterrupt from error
@@ -196,7 +196,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
 def _interrupt(number: int, frame: FrameType | None):
     """Signal handler: raises KeyboardInterrupt, or postpones the signal if an exception would do harm in this frame."""
     global _postponed
-    if _delicate(frame):
+    if _in_unboxing(frame):
         _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
         _postponed.daemon = True
         _postponed.start()
@@ -228,7 +228,7 @@ def _taken(timer: threading.Timer | threading.Thread) -> bool:
     return waited
 
 
-def _raise_what_was_heard() -> None:
+def _raise_pending_interrupt() -> None:
     """Raises KeyboardInterrupt if an interrupt arrived that has not been raised yet."""
     if _take_postponed() or _heard.is_set():
         _heard.set()

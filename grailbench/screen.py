@@ -26,8 +26,8 @@ _READABLE = 20  #: the least width of a folded text
 
 def console() -> Console:
     """A rich console on stdout; it has no colors if stdout is no terminal or NO_COLOR is set."""
-    said = os.environ.get("COLUMNS", "")
-    bounded = sys.stdout.isatty() or (said.isdigit() and int(said) > 0)
+    columns = os.environ.get("COLUMNS", "")
+    bounded = sys.stdout.isatty() or (columns.isdigit() and int(columns) > 0)
     width = shutil.get_terminal_size().columns if bounded else _ANY_WIDTH  # COLUMNS first, then the terminal
     return Console(file=sys.stdout, highlight=False, width=max(width, _LEAST_WIDTH))
 
@@ -90,13 +90,13 @@ class Grid:
         every = list(range(len(self.headers)))
         for line in fold(self.title, width) if self.title else ():
             yield Text(line, style="table.title")
-        told = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
-        for columns, gap in ((every, _GAP), (every, _LEAST_GAP), (told, _LEAST_GAP)):
+        filled = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
+        for columns, gap in ((every, _GAP), (every, _LEAST_GAP), (filled, _LEAST_GAP)):
             if (widths := self._fit(columns, width, gap)) is not None:
                 yield from self._drawn(columns, widths, gap, rule)
                 return
         heads = [self._head(line) for line in self.lines]
-        for columns in self._parts([i for i in told if i >= self.keys], width):
+        for columns in self._parts([i for i in filled if i >= self.keys], width):
             widths = self._fit(columns, width, _LEAST_GAP) or [self._sizes[i][2] for i in columns]
             yield from self._drawn(columns, widths, _LEAST_GAP, rule, heads, width)
 

@@ -33,8 +33,8 @@ class Named(click.ParamType):
         found: list[str] = []
         with suppress(GrailbenchError, OSError):
             found = [name for source in self.sources for name in source(ctx) if name.startswith(incomplete)]
-        had = ctx.params.get(param.name) or () if param.multiple or param.nargs == -1 else ()
-        items = [CompletionItem(name) for name in dict.fromkeys(found) if name not in had]
+        given = ctx.params.get(param.name) or () if param.multiple or param.nargs == -1 else ()
+        items = [CompletionItem(name) for name in dict.fromkeys(found) if name not in given]
         return items or ([CompletionItem(incomplete, type="file")] if self.file else [])
 
 
