@@ -34,11 +34,9 @@ class Closure(Problem):
     answer = "edges of the closure"
 
     def params(self, **axes) -> Params:
-        """Returns threads and seed, the only parameters of a closure."""
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
 
     def open(self, name: str):
-        """Returns the raw graph of that name."""
         from grailbench.datasets.library import open_raw
 
         return open_raw(name)
@@ -108,7 +106,6 @@ class Whole(Workload):
 
     @property
     def method(self) -> str:
-        """How closures are checked, in words."""
         return "scipy" if scipy_suffices(self._relation) else "oracle, rows of it by searches"
 
     def describe(self) -> str:

@@ -10,39 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 NAMES = (
-    "queries",
-    "label_vertices_expanded",
-    "label_edges_scanned",
-    "hub_edges_scanned",
-    "levels_compared",
-    "excluded_by_level",
-    "labels_tested",
-    "excluded_by_labels",
-    "accepted_by_tree",
-    "hubs_tested",
-    "excluded_by_hubs",
-    "accepted_by_hubs",
-    "searches",
-    "vertices_expanded",
-    "edges_scanned",
-)
+    "queries", "label_vertices_expanded", "label_edges_scanned", "hub_edges_scanned", "levels_compared",
+    "excluded_by_level", "labels_tested", "excluded_by_labels", "accepted_by_tree", "hubs_tested", "excluded_by_hubs",
+    "accepted_by_hubs", "searches", "vertices_expanded", "edges_scanned",
+)  # fmt: skip
 (
-    QUERIES,
-    LABEL_EXPANDED,
-    LABEL_SCANNED,
-    HUB_SCANNED,
-    LEVELS_COMPARED,
-    BY_LEVEL,
-    LABELS_TESTED,
-    BY_LABELS,
-    BY_TREE,
-    HUBS_TESTED,
-    BY_HUBS,
-    HUBS_ACCEPT,
-    SEARCHES,
-    EXPANDED,
-    SCANNED,
-) = range(len(NAMES))
+    QUERIES, LABEL_EXPANDED, LABEL_SCANNED, HUB_SCANNED, LEVELS_COMPARED,
+    BY_LEVEL, LABELS_TESTED, BY_LABELS, BY_TREE, HUBS_TESTED, BY_HUBS,
+    HUBS_ACCEPT, SEARCHES, EXPANDED, SCANNED,
+) = range(len(NAMES))  # fmt: skip
 
 
 def zeros() -> np.ndarray:
@@ -69,6 +45,7 @@ def with_traffic(
     """
     label_reads = 12 * (counts["label_edges_scanned"] + counts["hub_edges_scanned"])
     label_reads += 16 * counts["label_vertices_expanded"]
+    label_streamed = 4 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"]
     filtered = counts["labels_tested"] - counts["edges_scanned"] if table_bytes else 0
     tested = counts["labels_tested"] + filtered  # the filter reads two records, the search one
     query_reads = (
@@ -82,9 +59,8 @@ def with_traffic(
     return counts | {
         "label_bytes_read": label_reads,
         "label_bytes_written": 12 * counts["label_vertices_expanded"],
-        "label_bytes_streamed": 4 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"],
-        "label_pass_bytes": (4 * counts["label_edges_scanned"] + 16 * counts["label_vertices_expanded"])
-        // max(pairs, 1),
+        "label_bytes_streamed": label_streamed,
+        "label_pass_bytes": label_streamed // max(pairs, 1),
         "label_gathers": counts["label_edges_scanned"],
         "query_bytes_read": query_reads,
         "query_bytes_written": counts["queries"],

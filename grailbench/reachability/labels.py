@@ -123,5 +123,4 @@ class Labelled:
         return columns(self.labels)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """Returns what is wrong with the labels, or None (see `fault`)."""
         return fault(self.labels, dag.offsets, dag.children)

@@ -66,7 +66,6 @@ class Reachability(Problem):
         return Params(filters=() if filters in (None, "none") else tuple(filters.split(",")), **axes)
 
     def open(self, name: str) -> BenchGraph:
-        """Returns the graph of that name."""
         from grailbench.datasets.library import open_graph
 
         return open_graph(name)
@@ -105,13 +104,7 @@ class Reachability(Problem):
         return Attempt(answers, label_fault(index, data), int(index.index_bytes), dict(index.counters), memory)
 
     def trial(
-        self,
-        implementation: type[Implementation],
-        params: Params,
-        data: Dag,
-        asked: Pairs,
-        timer,
-        edges: Graph | None = None,
+        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, timer, edges=None
     ) -> Trial:
         """Builds the index and asks the batch; with `edges` also measures `ready`, from the raw edges alone."""
         with timer.phase("label"):

@@ -42,11 +42,9 @@ class _Traversal(Problem):
     weighted = True
 
     def params(self, **axes) -> Params:
-        """Returns threads and seed, the only parameters of a traversal."""
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
 
     def open(self, name: str):
-        """Returns the raw graph of that name."""
         from grailbench.datasets.library import open_raw
 
         return open_raw(name)
@@ -235,7 +233,6 @@ class Searches(Workload):
 
     @property
     def method(self) -> str:
-        """How distances are checked, in words."""
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
@@ -292,7 +289,6 @@ class AllPairs(Workload):
 
     @property
     def method(self) -> str:
-        """How distances are checked, in words."""
         return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:

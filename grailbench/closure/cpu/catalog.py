@@ -15,7 +15,6 @@ class _Floyd(Solver):
         self.held_bytes = self._matrix.nbytes
 
     def solve(self, timer: Timer) -> Closed:
-        """Closes a fresh copy of the input."""
         self._matrix[:] = self._given
         floyd.close(self._matrix)
         n = self._matrix.shape[0]
@@ -35,7 +34,6 @@ class Floyd(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Allocates a copy of the matrix."""
         return _Floyd(relation)
 
 
@@ -46,7 +44,6 @@ class _Warshall(Solver):
         self.held_bytes = self._bits.nbytes
 
     def solve(self, timer: Timer) -> Closed:
-        """Closes a fresh copy of the input."""
         self._bits[:] = self._given
         warshall.close(self._bits, self._workers)
         packed.clear_diagonal(self._bits)
@@ -68,7 +65,6 @@ class Warshall(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Allocates a copy of the bits."""
         return _Warshall(relation, params.workers)
 
 
@@ -77,7 +73,6 @@ class _Sweep(Solver):
         self._bits = relation.bits
 
     def solve(self, timer: Timer) -> Closed:
-        """Condenses, then sweeps."""
         with timer.phase("condense"):
             condensed = condense(self._bits)
         with timer.phase("sweep"):
@@ -102,5 +97,4 @@ class Sweep(Implementation):
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Makes the bits; there is nothing else to allocate."""
         return _Sweep(relation)

@@ -10,7 +10,6 @@ class _OnGpu(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()
@@ -26,99 +25,88 @@ class _OnGpu(Implementation):
 
 _REPORT = "Fenz et al. 2022, section"
 _CUBIC = "O(n^3), n launches; 4 n^2 bytes"
-_LAUNCHES = ("launches",)
 
-#: name, source, cost, counters, what it does, and how
-_LISTED = (
-    (
-        "matmul",
-        f"{_REPORT} 3.2",
-        "O(n^3) a product, about one for each edge of the longest shortest path",
-        (*_LAUNCHES, "products"),
-        "Powers of the matrix, with early stop (the report's kernel 1).",
-        "A, A^2, A^3, ... by logical products, or'ed together, until a power equals the one before.",
-    ),
-    (
-        "naive",
-        f"{_REPORT} 3.3",
-        _CUBIC,
-        _LAUNCHES,
-        "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
-        "In the launch of pivot k the thread of entry (i, j) sets it where (i, k) and (k, j) are set.",
-    ),
-    (
-        "pinned",
-        f"{_REPORT} 3.4",
-        _CUBIC,
-        _LAUNCHES,
-        "As naive, from and to pinned host memory (kernel 3).",
-        "Copies do not pass through a buffer of the driver.",
-    ),
-    (
-        "zero-copy",
-        f"{_REPORT} 3.5",
-        _CUBIC,
-        _LAUNCHES,
-        "As naive, on host memory that is mapped into the device (kernel 4).",
-        "Nothing is copied: the kernel reads and writes the host's memory over the bus.",
-    ),
-    (
-        "pitched",
-        f"{_REPORT} 3.6",
-        _CUBIC,
-        _LAUNCHES,
-        "As naive, on rows with a pitch (kernel 5).",
-        "Rows begin at multiples of 512 bytes and are copied as such.",
-    ),
-    (
-        "pitched-2d",
-        f"{_REPORT} 3.7",
-        _CUBIC,
-        _LAUNCHES,
-        "As pitched, with two-dimensional blocks (kernel 6).",
-        "A block is a square of entries instead of a part of a row.",
-    ),
-    (
-        "tiled",
-        f"{_REPORT} 3.8",
-        "O(n^3), 3 n / 16 launches; 4 n^2 bytes",
-        _LAUNCHES,
-        "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
-        "16 pivots at a time: the tile on the diagonal by itself, then those in its row and column, then all others, "
-        "each in shared memory.",
-    ),
-    (
-        "sssp-each",
-        f"{_REPORT} 3.10",
-        "O(n (n + m)), one launch per level of each search",
-        (),
-        "A search from every vertex (kernel 9).",
-        "Breadth first, one thread per vertex and one launch per level; each row is copied out after its search.",
-    ),
-    (
-        "warshall-bits-gpu",
-        "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
-        "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes",
-        (*_LAUNCHES, "steps"),
-        "Warshall on packed bits, 64 pivots a step, one cooperative launch.",
-        "Every block closes the pivots' rows and makes tables of the unions of each 4 pivots, for its own columns. "
-        "Then the rows are divided evenly, and each gets the union that is selected by one word of its bits. A barrier "
-        "ends the step.",
-    ),
-    (
-        "condense-bits-gpu",
-        "Purdom 1970; ours",
-        "O(n^2 / 64 + n) words on the host, O(n / 64) an edge between components on the device",
-        (*_LAUNCHES, "levels", "components", "component_edges"),
-        "Strong components on the host, bit sets by levels on the device.",
-        "The host condenses as `condense-bits` does; one cooperative launch then processes the components level by "
-        "level from the sinks up, one thread per word of a set.",
-    ),
+
+def _listed(name: str, source: str, what: str, steps: str, cost: str = _CUBIC, counts=("launches",)) -> None:
+    """Registers an implementation; its docstring is `what`, a blank line, and `steps`."""
+    body = {"name": name, "source": source, "cost": cost, "counts": counts}
+    body |= {"__doc__": f"{what}\n\n{steps}", "__module__": __name__}
+    register(type("".join(part.title() for part in name.split("-")), (_OnGpu,), body))
+
+
+_listed(
+    "matmul",
+    f"{_REPORT} 3.2",
+    "Powers of the matrix, with early stop (the report's kernel 1).",
+    "A, A^2, A^3, ... by logical products, or'ed together, until a power equals the one before.",
+    "O(n^3) a product, about one for each edge of the longest shortest path",
+    ("launches", "products"),
 )
-for _name, _source, _cost, _counts, _what, _steps in _LISTED:
-    _body = {"name": _name, "source": _source, "cost": _cost, "counts": _counts, "__module__": __name__}
-    _class = "".join(part.title() for part in _name.split("-"))
-    register(type(_class, (_OnGpu,), _body | {"__doc__": f"{_what}\n\n{_steps}"}))
+_listed(
+    "naive",
+    f"{_REPORT} 3.3",
+    "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
+    "In the launch of pivot k the thread of entry (i, j) sets it where (i, k) and (k, j) are set.",
+)
+_listed(
+    "pinned",
+    f"{_REPORT} 3.4",
+    "As naive, from and to pinned host memory (kernel 3).",
+    "Copies do not pass through a buffer of the driver.",
+)
+_listed(
+    "zero-copy",
+    f"{_REPORT} 3.5",
+    "As naive, on host memory that is mapped into the device (kernel 4).",
+    "Nothing is copied: the kernel reads and writes the host's memory over the bus.",
+)
+_listed(
+    "pitched",
+    f"{_REPORT} 3.6",
+    "As naive, on rows with a pitch (kernel 5).",
+    "Rows begin at multiples of 512 bytes and are copied as such.",
+)
+_listed(
+    "pitched-2d",
+    f"{_REPORT} 3.7",
+    "As pitched, with two-dimensional blocks (kernel 6).",
+    "A block is a square of entries instead of a part of a row.",
+)
+_listed(
+    "tiled",
+    f"{_REPORT} 3.8",
+    "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
+    "16 pivots at a time: the tile on the diagonal by itself, then those in its row and column, then all others, each "
+    "in shared memory.",
+    "O(n^3), 3 n / 16 launches; 4 n^2 bytes",
+)
+_listed(
+    "sssp-each",
+    f"{_REPORT} 3.10",
+    "A search from every vertex (kernel 9).",
+    "Breadth first, one thread per vertex and one launch per level; each row is copied out after its search.",
+    "O(n (n + m)), one launch per level of each search",
+    (),
+)
+_listed(
+    "warshall-bits-gpu",
+    "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
+    "Warshall on packed bits, 64 pivots a step, one cooperative launch.",
+    "Every block closes the pivots' rows and makes tables of the unions of each 4 pivots, for its own columns. Then "
+    "the rows are divided evenly, and each gets the union that is selected by one word of its bits. A barrier ends "
+    "the step.",
+    "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes",
+    ("launches", "steps"),
+)
+_listed(
+    "condense-bits-gpu",
+    "Purdom 1970; ours",
+    "Strong components on the host, bit sets by levels on the device.",
+    "The host condenses as `condense-bits` does; one cooperative launch then processes the components level by level "
+    "from the sinks up, one thread per word of a set.",
+    "O(n^2 / 64 + n) words on the host, O(n / 64) an edge between components on the device",
+    ("launches", "levels", "components", "component_edges"),
+)
 
 
 @register
@@ -136,7 +124,6 @@ class Managed(_OnGpu):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks without a GPU or CuPy."""
         super().require()
         from grailbench.device.arrays import require_library
 

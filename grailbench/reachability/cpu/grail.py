@@ -81,7 +81,6 @@ class GrailIndex(Labelled, Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Work counts so far by name, with their least traffic; empty unless built with `Params.count`."""
         if self.counts[0] is None:
             return {}
         work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)

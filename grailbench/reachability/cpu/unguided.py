@@ -33,12 +33,10 @@ class Unguided(Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Work counts so far by name, with their least traffic; empty unless built with `Params.count`."""
         return with_traffic(named(self.counts), 0, 0, 0, 0) if self.counts is not None else {}
 
     @property
     def index_bytes(self) -> int:
-        """0: there is no index."""
         return 0
 
 
@@ -57,7 +55,6 @@ class DepthFirst(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        """Allocates the visit stamps."""
         return Unguided(dag, params, breadth_first=False)
 
 
@@ -75,5 +72,4 @@ class BreadthFirst(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        """Allocates the visit stamps."""
         return Unguided(dag, params, breadth_first=True)

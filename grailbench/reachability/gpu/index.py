@@ -45,7 +45,6 @@ class GpuIndex(Labelled, Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Exact work counts so far, by name (docs/measuring.md); empty unless built with `Params.count`."""
         if self._counts is None:
             return {}
         return self._counts | {
@@ -71,7 +70,6 @@ class OnGpu(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()

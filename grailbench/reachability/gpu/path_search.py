@@ -127,15 +127,12 @@ class PathSearcher(Searcher):
 
     @staticmethod
     def kernels(dim: int, size: int) -> tuple[object, Trio]:
-        """Returns the kernels that start and explore a group."""
         return _kernels(dim)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int = GROUP) -> int:
-        """Returns the device bytes of a searcher that grow with the graph."""
         return Searcher.bytes(vertices, shape, size) + 8 * vertices
 
     def start(self, first: int, queries: tuple) -> None:
-        """Starts the group whose first query is number `first`."""
         _forget[self._grid](self.seen)
         super().start(first, queries)

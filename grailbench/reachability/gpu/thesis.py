@@ -9,7 +9,7 @@ from grailbench.reachability.index import Params, Timer, register
 
 class _Thesis(OnGpu):
     group: int
-    cost = "labels 5 passes over the edges per pair, one or more launches per level; a search all levels of its group"
+    cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
     counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
 
     @classmethod

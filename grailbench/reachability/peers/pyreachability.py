@@ -112,18 +112,13 @@ def _peer():
 
 
 for _method, _what in METHODS.items():
-    register(
-        type(
-            f"PyReachability_{_method.replace('-', '_')}",
-            (PyReachability,),
-            {
-                "name": f"peer:pyreachability-{_method}",
-                "method": _method,
-                "source": "PyReachability 0.2.0",
-                "axes": frozenset({"dim"} if _method == "grail" else ()),
-                "__doc__": f"PyReachability's `{_method}`. {_what}\n\n{_STEPS}",
-                "cost": "one thread; see the paper",
-                "__module__": __name__,
-            },
-        )
-    )
+    _body = {
+        "name": f"peer:pyreachability-{_method}",
+        "method": _method,
+        "source": "PyReachability 0.2.0",
+        "axes": frozenset({"dim"} if _method == "grail" else ()),
+        "cost": "one thread; see the paper",
+        "__doc__": f"PyReachability's `{_method}`. {_what}\n\n{_STEPS}",
+        "__module__": __name__,
+    }
+    register(type(f"PyReachability_{_method.replace('-', '_')}", (PyReachability,), _body))

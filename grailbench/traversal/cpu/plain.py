@@ -15,7 +15,6 @@ class _QueueBfs(Solver):
         self._queue = np.empty(network.vertices, np.int32)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Returns the levels of a search from `source`."""
         return _bfs(self.network.offsets, self.network.targets, source, self._queue)
 
 
@@ -52,7 +51,6 @@ class QueueBfs(Implementation):
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Allocates a queue."""
         return _QueueBfs(network)
 
 
@@ -66,7 +64,6 @@ class _Dijkstra(Solver):
         self._may_be_long = n * int(network.weights.max(initial=0)) >= int(FAR) // 2
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        """Returns the distances from `source`, or of all pairs."""
         from scipy.sparse.csgraph import dijkstra
 
         found = dijkstra(self._matrix, directed=True, indices=None if self._everywhere else source)
@@ -90,7 +87,6 @@ class Dijkstra(Implementation):
 
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Makes scipy's matrix of the network."""
         return _Dijkstra(network, everywhere=cls.problem == "apsp")
 
 

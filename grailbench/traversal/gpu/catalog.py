@@ -20,7 +20,6 @@ class _OnGpu(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()

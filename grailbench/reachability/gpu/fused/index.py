@@ -34,7 +34,6 @@ class FusedIndex(Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Exact work counts so far, by name (docs/measuring.md); empty unless built with `Params.count`."""
         if not self._count:
             return {}
         edges, scanned = self._graph.sources.shape[0], self._replicas.counted("scanned")
@@ -64,7 +63,6 @@ class FusedIndex(Index):
         return sum(each.lanes.nbytes + each.hubs.nbytes for each in self._replicas.records)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """Returns what is wrong with the labels, or None (see `check.fault`)."""
         from grailbench.reachability.gpu.fused.check import fault
 
         return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph)
@@ -93,7 +91,6 @@ class Fused(Implementation):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks without a GPU or simulator, the driver or the extra."""
         from grailbench.device.gateway import require
 
         require()
