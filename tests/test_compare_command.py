@@ -170,7 +170,7 @@ def measured(monkeypatch, graph, tmp_path):
 
     def measure(name, planted, trials=15):
         kind = type("Planted", (planted,), {"name": "planted"})
-        index.implementations()
+        contract.implementations()
         monkeypatch.setitem(contract._registry["reachability"], "planted", kind)
         block = {"datasets": [graph], "implementations": ["dfs", "planted"], "count": 5000, "trials": trials}
         plan = make_plan(Config.model_validate({"experiment": [block]}))
