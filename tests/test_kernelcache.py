@@ -124,8 +124,15 @@ print(guarded(lambda: doubled(21)))
 """
 
 
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2], lambda _: b"no"])
+@pytest.mark.parametrize(
+    ("ending", "damage"),
+    [
+        ("nbi", lambda content: b""),
+        ("nbc", lambda content: content[: len(content) // 2]),
+        ("nbi", lambda _: b"no"),
+        ("nbc", lambda _: b"no"),
+    ],
+)
 def test_a_damaged_entry_is_compiled_anew(tmp_path, monkeypatch, ending, damage):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     (tmp_path / "twice.py").write_text(_TWICE)

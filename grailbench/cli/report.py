@@ -85,7 +85,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --format latex --out paper
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report results/runs/2025-01-31-quickstart --out reports
-      grailbench report --into results/baselines/h200/README.md --check
+      grailbench report --into results/baselines/cpu-2core/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.cli.views import note
