@@ -1,5 +1,7 @@
 """A change in any module with kernels must leave the old compiled kernels behind."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -124,28 +126,29 @@ print(guarded(lambda: doubled(21)))
 """
 
 
-@pytest.mark.parametrize(
-    ("ending", "damage"),
-    [
-        ("nbi", lambda content: b""),
-        ("nbc", lambda content: content[: len(content) // 2]),
-        ("nbi", lambda _: b"no"),
-        ("nbc", lambda _: b"no"),
-    ],
-)
-def test_a_damaged_entry_is_compiled_anew(tmp_path, monkeypatch, ending, damage):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    (tmp_path / "twice.py").write_text(_TWICE)
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory):
+    """Path: a program whose kernel is in the folder `kernels` beside it."""
+    program = tmp_path_factory.mktemp("twice") / "twice.py"
+    program.write_text(_TWICE)
+    assert "status='ok'" in answer_of(program, program.parent / "kernels")
+    return program
 
-    def answer() -> str:
-        run = subprocess.run([sys.executable, tmp_path / "twice.py"], capture_output=True, text=True, check=False)
-        return run.stdout + run.stderr
 
-    assert "status='ok'" in answer()
-    (entry,) = (tmp_path / "kernels").rglob(f"*doubled*.{ending}")
+def answer_of(program, kernels) -> str:
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(kernels)}
+    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, env=env)
+    return run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2], lambda _: b"no"])
+def test_a_damaged_entry_is_compiled_anew(twice, tmp_path, ending, damage):
+    kernels = shutil.copytree(twice.parent / "kernels", tmp_path / "kernels")
+    (entry,) = kernels.rglob(f"*doubled*.{ending}")
     whole = entry.read_bytes()
     entry.write_bytes(damage(whole))
-    assert "status='ok', reason=None, value=42" in answer()
+    assert "status='ok', reason=None, value=42" in answer_of(twice, kernels)
     assert len(entry.read_bytes()) == len(whole)
 
 
