@@ -10,7 +10,7 @@ import sys
 import pytest
 from dags import same_dag, some_graph
 
-from grailbench.datasets.imported import import_graph
+from grailbench.datasets.imported import import_graph, named, stem
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
 
@@ -177,3 +177,54 @@ def test_deleted_cache_is_made_again_from_the_imported_edges(tmp_path, cache):
     shutil.rmtree(cache / "dags")
     (tmp_path / "mine.gra").unlink()
     assert same_dag(open_graph("mine").dag, result.dag)
+
+
+def test_a_file_that_is_named_becomes_a_graph_of_its_stem_once(tmp_path):
+    said = []
+    assert named(str(gra(tmp_path)), said.append) == named(str(gra(tmp_path)), said.append) == "mine"
+    assert named("mine", said.append) == "mine"
+    assert said == ["imported as mine"]
+
+
+def test_a_file_that_changed_is_read_again_unless_it_was_imported_in_a_way_of_its_own(tmp_path):
+    from grailbench.datasets.library import open_graph
+
+    said, path = [], gra(tmp_path)
+    named(str(path))
+    gra(tmp_path, text="2\n0: 1 #\n1: #\n")
+    assert named(str(path), said.append) == "mine"
+    assert open_graph("mine").vertices == 3
+    assert said == ["imported as mine again: it changed"]
+    (tmp_path / "sparse.edges").write_text("3 9\n")
+    import_graph(tmp_path / "sparse.edges", "sparse", renumber=True)
+    assert named(str(tmp_path / "sparse.edges")) == "sparse"
+    (tmp_path / "sparse.edges").write_text("3 9\n9 4\n")
+    with pytest.raises(InputError, match=r"imported before.*grailbench import .*sparse.edges --name NAME"):
+        named(str(tmp_path / "sparse.edges"))
+
+
+def test_two_files_of_one_stem_are_not_mixed_up(tmp_path):
+    named(str(gra(tmp_path)))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match=r"'mine' was imported before, from .*mine.gra .*--name NAME"):
+        named(str(gra(tmp_path / "other", text="1\n0: #\n")))
+
+
+def test_a_name_goes_before_a_file_and_an_unknown_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kegg").write_text("1\n0: #\n")
+    said = []
+    assert named("kegg", said.append) == "kegg"
+    assert said == ["kegg: the real graph kegg; ./kegg is the file"]
+    with pytest.raises(InputError, match="name of the dataset kegg"):
+        named("./kegg")
+    with pytest.raises(InputError, match="no graph is named 'keg'.*kegg"):
+        named("keg")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a/web-Google.txt.gz", "web-Google"), ("out.petster", "petster"), ("my graph.csv", "my-graph"), (".x.gra", "x")],
+)
+def test_stem_of_a_file(path, name):
+    assert stem(path) == name

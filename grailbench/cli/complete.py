@@ -89,6 +89,7 @@ def runs(ctx: click.Context) -> list[str]:
 
 _DATASETS = (known("datasets"), known("look_alikes"), stored)
 GRAPH = Named("graph", *_DATASETS)
+GRAPH_OR_FILE = Named("graph", *_DATASETS, file=True)
 FETCHED = Named("graph", known("datasets"))
 LOOK_ALIKE = Named("graph", known("look_alikes"), one_of("random", "citations"))
 SET = Named("set", known("sets"))

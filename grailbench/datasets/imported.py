@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ def import_graph(
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)
-    stored = paths.cache_dir() / "imported" / f"{name}.npz"
+    stored = _stored_at(name)
     with files.opened(path) as source:
         reading = read_source(source, format, vertices, renumber)
         read_as = {"source_sha256": source.sha256, "format": reading.format}
@@ -96,42 +97,100 @@ def import_graph(
     return ImportResult(name, stored, meta, reading, dag)
 
 
+def named(text: str, tell: Callable[[str], object] = lambda said: None) -> str:
+    """The name of the graph that a user means by a name, or by the path of a file or folder.
+
+    A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if
+    it was not before, or if it changed since. `tell` is called with a line on what was done, as 'imported as NAME'.
+
+    Raises InputError when there is neither a graph nor a file of that name, when the stem is not free, and when the
+    file is faulty.
+    """
+    from grailbench.datasets.locate import locate, look_up
+
+    if not os.path.exists(text):
+        return locate(text).name
+    if os.sep not in text and (found := look_up(text)) is not None:
+        tell(f"{text}: the {found.kind} graph {found.name}; ./{text} is the file")
+        return found.name
+    name, by_hand = stem(text), f"grailbench import {text} --name NAME"
+    if not (os.path.isfile(text) or os.path.isdir(text)):
+        raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
+    check_name(name, remedy=by_hand)
+    meta = _meta_of(_stored_at(name))
+    if meta is None:
+        import_graph(text, name)
+        tell(f"imported as {name}")
+    elif not _unchanged(text, meta):
+        if meta.get("source") != str(Path(text).resolve()) or meta.keys() & {*_READ_AS} - {"source_sha256", "format"}:
+            raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=by_hand)
+        if import_graph(text, name, meta["format"], replace=True).meta["sha256"] != meta["sha256"]:
+            tell(f"imported as {name} again: it changed")
+    return name
+
+
+def stem(path: str) -> str:
+    """The name under which a file or folder is imported: its own without the ending, with '-' for other signs."""
+    own = os.path.basename(os.path.abspath(path))
+    if not os.path.isdir(path):
+        konect = own.startswith("out.")
+        own = own.removesuffix(".gz")
+        own = own.removeprefix("out.") if konect else Path(own).stem
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", own).strip("._-")[:100]
+
+
+def _stored_at(name: str) -> Path:
+    return paths.cache_dir() / "imported" / f"{name}.npz"
+
+
+def _meta_of(stored: Path) -> dict | None:
+    """The metadata of an imported graph, or None if there is none or it is damaged."""
+    from grailbench.graph.store import Damaged, read_meta
+
+    try:
+        return read_meta(stored) if stored.exists() else None
+    except Damaged:
+        return None
+
+
+def _unchanged(path: str, meta: dict) -> bool:
+    """Whether a file has the content that was imported. Folders are read again to see."""
+    if os.path.isdir(path):
+        return False
+    with files.opened(path, pipes=False) as source:
+        return source.sha256 == meta["source_sha256"]
+
+
 def _described(reading: Reading) -> dict:
     """What was read, in words."""
     return {"ids": reading.ids.describe(), "weights": reading.weights, "notes": list(reading.notes)}
 
 
-def check_name(name: str, beside: str = "generated") -> None:
+def check_name(name: str, beside: str = "generated", remedy: str = "choose another --name") -> None:
     """Check the name of a user's graph.
 
     Raises InputError when the name is not valid, belongs to a dataset, is reserved for look-alikes, or is that of a
-    graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
+    graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph). `remedy` is
+    what the message tells to do about a name that is taken.
     """
     from grailbench.datasets.registry import find
 
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
     if (dataset := find(name)) is not None:
-        raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy="choose another --name")
+        raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy=remedy)
     if "-like" in name.casefold() or name == "random":
-        raise InputError(f"{name!r} is kept for generated graphs", remedy="choose another --name")
+        raise InputError(f"{name!r} is kept for generated graphs", remedy=remedy)
     if (paths.cache_dir() / beside / f"{name}.npz").exists():
         article = "an" if beside == "imported" else "a"
-        raise InputError(f"{article} {beside} graph is named {name!r}", remedy="choose another --name")
+        raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
 
 
 def _check_untaken(stored: Path, name: str, read_as: dict) -> None:
     """Raise InputError when a graph of this name was imported from another file or read in another way. A damaged one
     may be replaced."""
-    from grailbench.graph.store import Damaged, read_meta
-
-    if not stored.exists():
-        return
-    try:
-        meta = read_meta(stored)
-    except Damaged:
-        return
-    if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
+    meta = _meta_of(stored)
+    if meta is not None and {key: meta[key] for key in _READ_AS if key in meta} != read_as:
         raise InputError(
             f"{name!r} was imported before, from {meta.get('source')}", remedy="--replace, or another --name"
         )
