@@ -305,8 +305,8 @@ def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():
 def test_labels_and_vertices_are_each_others_inverse(labels, others):
     ids = ids_from(np.array(labels, np.int64))
     assert isinstance(ids, Listed) or labels == list(range(ids.first, ids.first + len(labels)))
-    said, array = ids.stored()
-    for mapping in (ids, from_stored(len(labels), json.loads(json.dumps(said)), array)):
+    said, arrays = ids.stored()
+    for mapping in (ids, from_stored(len(labels), json.loads(json.dumps(said)), arrays)):
         assert [mapping.label_of(v) for v in range(len(labels))] == labels
         assert mapping.labels_of(np.arange(len(labels))).tolist() == labels
         assert [mapping.vertex_of(str(label)) for label in labels] == list(range(len(labels)))
@@ -338,7 +338,7 @@ def test_what_is_no_id_is_out_of_range(label):
 )
 def test_what_describes_no_mapping_is_refused(said, labels):
     with pytest.raises(ValueError, match="ids"):
-        from_stored(2, said, labels)
+        from_stored(2, said, {} if labels is None else {"labels": labels})
 
 
 def test_the_sha256_of_a_graph_tells_ids_apart_and_is_the_old_one_without():

@@ -1,7 +1,7 @@
 """Converts between the vertex ids of a file and the vertices 0..n-1 that are used internally.
 
 Kernels use vertices only. Everything a user writes or reads (query files, messages, exported graphs) uses the ids of
-the file. A mapping is either `Counted` (n consecutive ids) or `Listed` (n different numbers).
+the file. A mapping is `Counted` (n consecutive numbers), `Listed` (n different numbers) or `Named` (n different texts).
 """
 
 from __future__ import annotations
@@ -9,23 +9,33 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.words import clip, count, did_you_mean
 
-_MOST_DIGITS = 18  # longer ids may not fit 64 bits
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+MOST_DIGITS = 18  #: longer numbers may not fit 64 bits
+_FEW = 1000  # so many names are found by the dictionary
+_ALIKE, _SEARCHED = 200, 64 << 20
 
 
 class Ids(ABC):
     """A mapping between the ids of a file and the vertices 0..`vertices` - 1.
 
-    digest  '' if every id equals its vertex, else hex digits that identify the mapping
+    digest   '' if every id equals its vertex, else hex digits that identify the mapping
+    numeric  whether the ids are numbers; otherwise they are text
     """
 
     vertices: int
     digest: str
+    numeric: bool = True
 
     @abstractmethod
     def label_of(self, vertex: int) -> int | str:
@@ -33,11 +43,26 @@ class Ids(ABC):
 
     @abstractmethod
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The ids, [k], of vertices int[k]. The vertices must be in range."""
+        """The ids, int64[k] or object[k] of str, of vertices int[k]. The vertices must be in range."""
 
     @abstractmethod
-    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        """The vertices, int64[k], of ids int64[k]; -1 where the file has no such id."""
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        """The vertices, int64[k], of k ids; -1 where the file has no such id.
+
+        `labels` is a list, an array or a column of pandas: of whole numbers, or for names of text.
+        """
+
+    def known_vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        """As `vertices_of`, but raises InputError for the first id that the file does not have."""
+        labels = np.atleast_1d(np.asarray(labels))
+        try:
+            found = self.vertices_of(labels)
+        except (ValueError, TypeError, OverflowError):
+            wanted = "whole numbers" if self.numeric else "names"
+            raise InputError(f"ids of type {labels.dtype}; the ids of this graph are {wanted}") from None
+        if (unknown := np.flatnonzero(found < 0)).size:
+            raise self.unknown(str(labels[unknown[0]]))
+        return found
 
     @abstractmethod
     def extent(self) -> str:
@@ -48,26 +73,44 @@ class Ids(ABC):
         """The range of the ids, and the vertices they are mapped to, in a few words."""
 
     @abstractmethod
-    def stored(self) -> tuple[dict, np.ndarray | None]:
-        """What `from_stored` needs to restore the mapping: a description for JSON, and int64[n] or None."""
+    def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """What `from_stored` needs to restore the mapping: a description for JSON, and arrays by name."""
 
+    @abstractmethod
     def is_label(self, text: str) -> bool:
-        """Whether a word can be an id, that is, consists of decimal digits."""
-        return text.isdigit() and text.isascii()
+        """Whether a word has the form of an id; the file need not have this id."""
 
+    @abstractmethod
+    def unknown(self, label: str) -> InputError:
+        """The error for an id that the file does not have."""
+
+    @abstractmethod
     def vertex_of(self, label: str) -> int:
         """The vertex of an id given as text. Raises InputError if the file has no such id."""
-        vertex = self._place(int(label)) if len(label) <= _MOST_DIGITS and self.is_label(label) else -1
+
+
+class Numbered(Ids):
+    """Ids that are numbers from 0 on."""
+
+    def is_label(self, text: str) -> bool:
+        """Whether a word consists of decimal digits."""
+        return text.isdigit() and text.isascii()
+
+    def unknown(self, label: str) -> InputError:
+        return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
+
+    def vertex_of(self, label: str) -> int:
+        vertex = self._place(int(label)) if len(label) <= MOST_DIGITS and self.is_label(label) else -1
         if vertex < 0:
-            raise InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
+            raise self.unknown(label)
         return vertex
 
     @abstractmethod
     def _place(self, number: int) -> int:
-        """The vertex of one id, or -1. It is called for every word of a query file, so it has to be fast."""
+        """The vertex of one id, or -1. It is called for single words of a query file, so it has to be fast."""
 
 
-class Counted(Ids):
+class Counted(Numbered):
     """The consecutive ids `first`, `first` + 1, ..., `first` + `vertices` - 1."""
 
     def __init__(self, vertices: int, first: int = 0):
@@ -80,8 +123,8 @@ class Counted(Ids):
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
         return vertices.astype(np.int64) + self.first
 
-    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        found = labels.astype(np.int64) - self.first
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        found = _whole(labels) - self.first
         found[(found < 0) | (found >= self.vertices)] = -1
         return found
 
@@ -100,11 +143,11 @@ class Counted(Ids):
         inside = f" (inside 0 to {last})" if self.first else ""
         return f"{self.first} to {self.first + last}, as in the file{inside}"
 
-    def stored(self) -> tuple[dict, np.ndarray | None]:
-        return {"kind": "counted", "first": self.first}, None
+    def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
+        return {"kind": "counted", "first": self.first}, {}
 
 
-class Listed(Ids):
+class Listed(Numbered):
     """Arbitrary different ids; `labels` (int64[n]) holds that of each vertex."""
 
     def __init__(self, labels: np.ndarray):
@@ -127,8 +170,8 @@ class Listed(Ids):
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
         return self.labels[vertices]
 
-    def vertices_of(self, labels: np.ndarray) -> np.ndarray:
-        labels = labels.astype(np.int64)
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        labels = _whole(labels)
         if self.vertices == 0:
             return np.full(labels.shape, -1, np.int64)
         place = np.searchsorted(self.labels, labels, sorter=self._order)
@@ -158,8 +201,182 @@ class Listed(Ids):
         """For example '3 ids from 956203 to 6009554, as in the file (inside 0 to 2)'."""
         return f"{self.extent()}, as in the file (inside 0 to {self.vertices - 1})" if self.vertices else "none"
 
-    def stored(self) -> tuple[dict, np.ndarray | None]:
-        return {"kind": "listed"}, self.labels
+    def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
+        return {"kind": "listed"}, {"labels": self.labels}
+
+
+class Named(Ids):
+    """Names: non-empty different texts.
+
+    They are kept as UTF-8, `content` (uint8) and the end of each name in it (`ends`, int64[n]), and decoded when they
+    are first asked for. If `repository` is given, the names are the hashes of its commits, and every revision that git
+    knows there (HEAD~3, a tag, a branch, a short hash) is an id as well.
+    """
+
+    numeric = False
+
+    def __init__(self, names: Iterable[str], repository: str | None = None):
+        """Raises InputError unless all names are non-empty text and different."""
+        whole = np.array([*names, None], object)[:-1]  # with None numpy makes no array of fixed-width text
+        if not all(isinstance(name, str) and name for name in whole):
+            wrong = next(at for at, name in enumerate(whole) if not (isinstance(name, str) and name))
+            raise InputError(f"the name of vertex {wrong} is {whole[wrong]!r}; a text that is not empty is expected")
+        encoded = [name.encode("utf-8", "surrogatepass") for name in whole]
+        self.content = np.frombuffer(b"".join(encoded), np.uint8)
+        self.ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+        self.repository, self.vertices = repository, whole.size
+        self.names = whole
+        if len(self._places) < whole.size:
+            twice = next(name for vertex, name in enumerate(whole) if self._places[name] != vertex)
+            raise InputError(f"two vertices are named {_quoted(twice)}")
+
+    @classmethod
+    def of_bytes(cls, content: np.ndarray, ends: np.ndarray, repository: str | None = None) -> Named:
+        """The mapping with these arrays (see the class). Raises ValueError if they hold an empty name or no UTF-8."""
+        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
+        if (ends <= starts).any() or content.size != (ends[-1] if ends.size else 0):
+            raise ValueError("its names do not fill their bytes")
+        if not (repository is None or isinstance(repository, str)):
+            raise ValueError("its repository is no text")
+        made = cls.__new__(cls)
+        made.content, made.ends, made.repository, made.vertices = content, ends, repository, int(ends.size)
+        return made
+
+    @cached_property
+    def names(self) -> np.ndarray:
+        """The name of each vertex, object[n] of str."""
+        raw, start, names = self.content.tobytes(), 0, np.empty(self.vertices, object)
+        for vertex, end in enumerate(self.ends.tolist()):
+            names[vertex] = raw[start:end].decode("utf-8", "surrogatepass")
+            start = end
+        return names
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return dict(zip(self.names, range(self.vertices), strict=True))
+
+    @cached_property
+    def _index(self):
+        """A pandas Index, which finds many names at a time twice as fast as the dictionary."""
+        import pandas as pd  # here, because a single name is found without it
+
+        return pd.Index(self.names, dtype=object)
+
+    @cached_property
+    def digest(self) -> str:
+        """The first 16 hex digits of the sha256 of the names."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.ends, "<i8"))
+        digest.update(self.content)
+        return digest.hexdigest()[:16]
+
+    def label_of(self, vertex: int) -> str:
+        if "names" in self.__dict__:
+            return self.names[vertex]
+        start = int(self.ends[vertex - 1]) if vertex else 0
+        return self.content[start : int(self.ends[vertex])].tobytes().decode("utf-8", "surrogatepass")
+
+    def labels_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self.names[vertices]
+
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        labels = np.asarray(labels, object)
+        if labels.size > _FEW:
+            found = self._index.get_indexer(labels.ravel()).astype(np.int64).reshape(labels.shape)
+        else:
+            found = np.fromiter(map(self._place, labels.flat), np.int64, labels.size).reshape(labels.shape)
+        if self.repository is not None and (found < 0).any():
+            missing = found < 0
+            found[missing] = self._commits([str(label) for label in labels[missing]])
+        return found
+
+    def _place(self, label: object) -> int:
+        return self._places.get(label, -1) if isinstance(label, str) else -1
+
+    def _commits(self, revisions: list[str]) -> list[int]:
+        """The vertex of each revision, or -1."""
+        from grailbench.graph.revisions import resolved
+
+        return [self._place(commit) for commit in resolved(self.repository, revisions)]
+
+    def is_label(self, text: str) -> bool:
+        """Whether a text is not empty."""
+        return bool(text)
+
+    def vertex_of(self, label: str) -> int:
+        vertex = self._place(label)
+        if vertex < 0 and self.repository is not None:
+            (vertex,) = self._commits([label])
+        if vertex < 0:
+            raise self.unknown(label)
+        return vertex
+
+    def unknown(self, label: str) -> InputError:
+        if self.repository is not None:
+            return InputError(
+                f"{_quoted(label)} is no commit of this graph",
+                remedy=f"a revision that git knows in {self.repository}; import the repository again for new commits",
+            )
+        near = {name.casefold(): name for name in self._alike(label)}
+        remedy = did_you_mean(label, near, f"it has {self.extent()}", show=lambda name: _quoted(near[name]))
+        return InputError(f"no vertex is named {_quoted(label)}", remedy=remedy)
+
+    def _alike(self, label: str) -> list[str]:
+        """At most `_ALIKE` names that share the most sequences of few bytes with a label, for a suggestion.
+
+        It takes a fraction of a second for a million names, since it searches at most `_SEARCHED` bytes of them.
+        """
+        wanted = np.frombuffer(label.casefold().encode("utf-8", "replace")[:200], np.uint8)
+        width = 3 if wanted.size > 5 else 2 if wanted.size > 2 else 1
+        ends = self.ends[self.ends <= _SEARCHED]
+        if not ends.size or not wanted.size:
+            return []
+        text = np.array(self.content[: ends[-1]])
+        text[(text >= ord("A")) & (text <= ord("Z"))] |= 32
+        hits = np.flatnonzero(np.isin(_sequences(text, width), _sequences(wanted, width)))
+        shared = np.bincount(np.searchsorted(ends, hits, side="right"), minlength=ends.size)
+        lengths = np.diff(ends, prepend=0)
+        score = shared / (lengths + wanted.size)
+        best = np.argsort(-score, kind="stable")[:_ALIKE]
+        return [self.label_of(int(vertex)) for vertex in best if score[vertex] > 0]
+
+    def extent(self) -> str:
+        """For example "3 names such as 'ann' and 'bob'"."""
+        if self.vertices == 0:
+            return "no vertices"
+        if self.repository is not None:
+            return count(self.vertices, "commit")
+        such = " and ".join(_quoted(self.label_of(vertex)) for vertex in range(min(2, self.vertices)))
+        return f"{count(self.vertices, 'name')} such as {such}"
+
+    def describe(self) -> str:
+        """For example "3 names such as 'ann' and 'bob', as in the file (inside 0 to 2)"."""
+        if self.vertices == 0:
+            return "none"
+        where = "as in the file" if self.repository is None else f"and every revision of {self.repository}"
+        return f"{self.extent()}, {where} (inside 0 to {self.vertices - 1})"
+
+    def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
+        said = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})
+        return said, {"name_bytes": self.content, "name_ends": self.ends}
+
+
+def _quoted(name: str) -> str:
+    """A name for a message: in quotes, cut, and without characters that cannot be printed."""
+    return repr(clip(name, 60)).encode("utf-8", "backslashreplace").decode()
+
+
+def _sequences(text: np.ndarray, width: int) -> np.ndarray:
+    """A number for each sequence of `width` (at most 3) bytes in a text, uint8[k]: int32[k - width + 1]."""
+    wide = text.astype(np.int32)
+    return sum(wide[at : wide.size - width + 1 + at] << 8 * at for at in range(width))
+
+
+def _whole(labels: ArrayLike) -> np.ndarray:
+    """Ids as int64[k], a copy. Raises ValueError or TypeError unless they are whole numbers or text of such."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind == "b" or (labels.dtype.kind == "f" and not (labels == np.floor(labels)).all()):
+        raise ValueError("not whole numbers")
+    return labels.astype(np.int64)
 
 
 def ids_from(labels: np.ndarray) -> Ids:
@@ -170,12 +387,20 @@ def ids_from(labels: np.ndarray) -> Ids:
     return Listed(labels)
 
 
-def from_stored(vertices: int, said: dict, labels: np.ndarray | None) -> Ids:
-    """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping."""
-    if said.get("kind") == "counted" and isinstance(said.get("first"), int) and said["first"] >= 0:
+def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids:
+    """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping.
+
+    Names are taken as they are: whether they differ was checked when they were stored.
+    """
+    kind, labels = said.get("kind"), arrays.get("labels")
+    if kind == "counted" and isinstance(said.get("first"), int) and said["first"] >= 0:
         return Counted(vertices, said["first"])
-    if said.get("kind") == "listed" and labels is not None:
+    if kind == "listed" and labels is not None:
         if labels.shape != (vertices,) or np.unique(labels).size != vertices or (vertices and labels.min() < 0):
             raise ValueError("its ids are not one for each vertex")
         return Listed(labels)
+    if kind == "named" and "name_bytes" in arrays and "name_ends" in arrays:
+        if arrays["name_ends"].shape != (vertices,):
+            raise ValueError("its names are not one for each vertex")
+        return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], said.get("repository"))
     raise ValueError("it says nothing that is known of its ids")

@@ -34,6 +34,7 @@ FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so t
 
 _META = "meta.json"
 _FROM_0 = {"kind": "counted", "first": 0}  # for graphs that were stored by versions that did not store the ids
+_LABELS = {"labels": np.int64, "name_bytes": np.uint8, "name_ends": np.int64}  # see `Ids.stored`
 _DAG_FIELDS = {
     "offsets": OFFSET,
     "children": VERTEX,
@@ -87,7 +88,7 @@ def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, 
         "numbering": numbering,
         "sha256": graph_sha256(graph, ids),
     }
-    arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, "labels": labels}
+    arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
     return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None})
 
 
@@ -111,10 +112,10 @@ def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
 def load_ids(path: str | os.PathLike) -> Ids:
     """The ids of a stored graph's vertices in the file it came from. Raises the same errors as `load_graph`."""
     path = Path(path)
-    meta, arrays = _read(path, "graph", {}, {"labels": np.int64})
+    meta, arrays = _read(path, "graph", {}, _LABELS)
     _require_ids(path, meta)
     try:
-        return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays.get("labels"))
+        return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
 

@@ -1,0 +1,62 @@
+"""Runs git: the commits of a repository, and the commits that revisions such as HEAD~3, tags or short hashes mean."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from grailbench.errors import InputError, MachineLacks
+
+# variables by which git would read another repository than the one that is named
+_ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"}
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder looks like a git repository, with a work tree or bare."""
+    return (folder / ".git").exists() or ((folder / "HEAD").is_file() and (folder / "objects").is_dir())
+
+
+def commits(folder: Path) -> bytes:
+    """A line for each commit that a branch or tag reaches: its hash and those of its parents.
+
+    Raises InputError if git refuses, and MachineLacks if there is no git.
+    """
+    return _git(folder, "rev-list", "--parents", "--all")
+
+
+def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
+    """The full hash of the commit that each revision means; None where git knows no such commit.
+
+    Raises InputError if the repository is gone, and MachineLacks if there is no git.
+    """
+    if not is_repository(Path(folder)):
+        raise InputError(
+            "the graph was imported from this git repository, which is no longer there",
+            path=folder,
+            remedy="full hashes of 40 digits need no repository",
+        )
+    asked = [f"{revision}^{{commit}}" for revision in revisions]
+    wrong = [any(character in "\n\0" for character in revision) for revision in revisions]
+    lines = "".join("\n" if bad else f"{word}\n" for word, bad in zip(asked, wrong, strict=True))
+    said = _git(Path(folder), "cat-file", "--batch-check=%(objectname)", text=lines.encode("utf-8", "replace"))
+    found = said.decode("utf-8", "replace").splitlines()
+    if len(found) != len(asked):
+        raise InputError(f"git answered {len(found)} of {len(asked)} revisions", path=folder)
+    return [None if " " in line else line for line in found]
+
+
+def _git(folder: Path, *words: str, text: bytes = b"") -> bytes:
+    """What git prints. Raises InputError if it fails, and MachineLacks if there is no git."""
+    inside = folder / ".git" if (folder / ".git").exists() else folder
+    environment = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    command = ["git", f"--git-dir={inside}", *words]
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, check=False, env=environment)
+    except FileNotFoundError:
+        raise MachineLacks("there is no program git, which reads repositories (install git)") from None
+    if done.returncode:
+        why = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        raise InputError(f"git {words[0]}: {why[-1][:200]}", path=folder)
+    return done.stdout

@@ -1,0 +1,153 @@
+"""Names as vertex ids: the mapping itself, its stored form, and suggestions for a mistyped one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import graph_of
+
+from grailbench.errors import InputError
+from grailbench.graph import ids as module
+from grailbench.graph import store
+from grailbench.graph.ids import Counted, Listed, Named, from_stored
+
+NAMES = st.lists(st.text(min_size=1, max_size=6), unique=True, max_size=30)
+
+
+@given(NAMES, st.lists(st.text(max_size=6), max_size=10))
+def test_names_and_vertices_are_each_others_inverse(names, others):
+    ids = Named(names)
+    said, arrays = ids.stored()
+    again = from_stored(len(names), json.loads(json.dumps(said)), arrays)
+    assert again.digest == ids.digest != ""
+    for mapping in (ids, again):
+        assert [mapping.label_of(v) for v in range(len(names))] == names
+        assert mapping.labels_of(np.arange(len(names))).tolist() == names
+        assert [mapping.vertex_of(name) for name in names] == list(range(len(names)))
+        asked = names + others
+        expected = [names.index(name) if name in names else -1 for name in asked]
+        for column in (asked, np.array(asked, object), pd.Series(asked, dtype=object), pd.Series(asked, dtype="str")):
+            assert mapping.vertices_of(column).tolist() == expected
+    for name in set(others) - set(names):
+        with pytest.raises(InputError, match="no vertex is named"):
+            ids.vertex_of(name)
+
+
+def test_a_surrogate_keeps_its_place_and_can_be_printed():
+    ids = Named(["a\ud800", "\udc00", "é"])
+    again = from_stored(3, *ids.stored())
+    assert again.names.tolist() == ["a\ud800", "\udc00", "é"]
+    (ids.describe() + str(ids.unknown("\ud800"))).encode()
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (["a", ""], "the name of vertex 1 is ''"),
+        (["a", 5], "the name of vertex 1 is 5"),
+        ([None], "the name of vertex 0 is None"),
+        (["a", "b", "a"], "two vertices are named 'a'"),
+    ],
+)
+def test_names_have_to_be_different_texts(names, why):
+    with pytest.raises(InputError, match=why):
+        Named(names)
+
+
+def test_many_names_are_found_as_single_ones_are(monkeypatch):
+    ids = Named([f"n{v}" for v in range(50)])
+    asked = np.array([["n7", "x"], ["n49", "n0"]], object)
+    few = ids.vertices_of(asked)
+    monkeypatch.setattr(module, "_FEW", 0)
+    assert ids.vertices_of(asked).tolist() == few.tolist() == [[7, -1], [49, 0]]
+    assert ids.vertices_of([7, None, "n1"]).tolist() == [-1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("alise", "'alice'"), ("ALICE", "'alice'"), ("go:0008151", "'GO:0008150'"), ("ab", "'abc'"), ("zoë", "'Zoë'")],
+)
+def test_the_nearest_names_are_suggested(typed, meant):
+    ids = Named(["alice", "bob", "GO:0008150", "abc", "Zoë"])
+    assert f"did you mean {meant}" in str(ids.unknown(typed))
+
+
+def test_without_a_near_name_two_are_shown_as_examples():
+    assert str(Named(["ann", "bob", "eve"]).unknown("qqq")) == (
+        "no vertex is named 'qqq' (it has 3 names such as 'ann' and 'bob')"
+    )
+    assert "it has no vertices" in str(Named([]).unknown("a"))
+    assert "it has" in str(Named(["ann"]).unknown(""))
+
+
+def test_a_suggestion_looks_at_few_of_many_names(monkeypatch):
+    compared = []
+    monkeypatch.setattr(module, "did_you_mean", lambda name, known, *_, **__: compared.append(len(known)) or "")
+    Named([f"vertex-{v}" for v in range(5000)]).unknown("vertex-x")
+    assert compared == [module._ALIKE]
+
+
+def test_the_first_unknown_id_is_named_whatever_the_ids_are():
+    assert Counted(3, 1).known_vertices_of([1, 3]).tolist() == [0, 2]
+    assert Listed(np.array([7, 3])).known_vertices_of(pd.Series([3, 7])).tolist() == [1, 0]
+    assert Named(["a", "b"]).known_vertices_of("b").tolist() == [1]
+    assert Counted(3).known_vertices_of(["2", "0"]).tolist() == [2, 0]
+    for ids, asked, why in (
+        (Counted(3, 1), [1, 4, 5], "vertex 4 is out of range: the graph has 1..3"),
+        (Listed(np.array([7, 3])), [5], "vertex 5 is out of range"),
+        (Named(["ann", "b"]), ["b", "anna"], "no vertex is named 'anna' .did you mean 'ann'"),
+        (Named(["1", "2"]), [1], "no vertex is named '1'"),
+        (Counted(3), ["a"], "the ids of this graph are whole numbers"),
+        (Counted(3), [0.5], "the ids of this graph are whole numbers"),
+        (Counted(3), [None], "the ids of this graph are whole numbers"),
+        (Counted(3), [True], "the ids of this graph are whole numbers"),
+        (Counted(3), [2**70], "the ids of this graph are whole numbers"),
+    ):
+        with pytest.raises(InputError, match=why):
+            ids.known_vertices_of(asked)
+
+
+# ---------------------------------------------------------------------------------------- stored
+
+
+def test_a_stored_graph_keeps_its_names(tmp_path):
+    ids = Named(["alice", "Zoë", "b c"])
+    path = tmp_path / "g.npz"
+    meta = store.save_graph(path, graph_of(3, [(0, 1)]), {}, ids)
+    again = store.load_ids(path)
+    assert (again.names.tolist(), again.digest) == (["alice", "Zoë", "b c"], ids.digest)
+    assert meta["sha256"] != store.save_graph(path, graph_of(3, [(0, 1)]), {}, Named(["alice", "Zoe", "b c"]))["sha256"]
+
+
+@pytest.mark.parametrize("array", ["name_bytes", "name_ends"])
+def test_changed_names_are_seen(tmp_path, array):
+    path = tmp_path / "g.npz"
+    store.save_graph(path, graph_of(2, [(0, 1)]), {}, Named(["alice", "bob"]))
+    with np.load(path) as whole:
+        wanted = whole[array].tobytes()
+    raw = bytearray(path.read_bytes())
+    raw[raw.find(wanted)] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(store.Damaged):
+        store.load_ids(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "ends"),
+    [
+        ({}, b"ab", [1]),
+        ({}, b"ab", [1, 1]),
+        ({}, b"ab", [1, 3]),
+        ({}, b"ab", [2, 1]),
+        ({"repository": 5}, b"ab", [1, 2]),
+    ],
+)
+def test_arrays_that_hold_no_names_are_refused(said, content, ends):
+    arrays = {"name_bytes": np.frombuffer(content, np.uint8), "name_ends": np.array(ends, np.int64)}
+    with pytest.raises(ValueError, match="its"):
+        from_stored(2, {"kind": "named", **said}, arrays)
