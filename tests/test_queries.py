@@ -14,7 +14,8 @@ from grailbench import memory
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.ids import Counted
 from grailbench.reachability import queries
-from grailbench.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set, read_query_file
+from grailbench.reachability.pairs import read_pairs
+from grailbench.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
 
@@ -152,7 +153,7 @@ def test_a_query_file_may_be_zipped_and_must_stay_what_it_was(tmp_path):
     path = tmp_path / "pairs.gz"
     path.write_bytes(gzip.compress(b"0 3 1\n3 0\n"))
     spec = QuerySpec.parse(str(path), 10, 1)
-    assert read_query_file(spec.path, Counted(5), spec.digest)[0].tolist() == [0, 3]
+    assert read_pairs(spec.path, Counted(5), spec.digest)[0].tolist() == [0, 3]
     path.write_bytes(b"3 0\n")
     with pytest.raises(InputError, match="the file changed since the run was planned"):
         query_set(spec, dag_of(*CYCLE_AND_TAIL), "8" * 64)
@@ -173,13 +174,13 @@ def test_a_query_file_is_held_against_the_memory(tmp_path, monkeypatch):
     os.truncate(tmp_path / "pairs", 4000)
     monkeypatch.setattr(memory, "available", lambda: 200_000)
     with pytest.raises(TooLittleMemory, match="pairs: its queries: about 0.2 MB of memory needed, 0.2 MB free"):
-        read_query_file(str(tmp_path / "pairs"), Counted(5))
+        read_pairs(str(tmp_path / "pairs"), Counted(5))
 
 
 def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_text("# mine\n0 3 1\n\n3 0\n% more\n2 1 0\n")
-    sources, targets, answers, lines = read_query_file(str(path), Counted(5))
+    sources, targets, answers, lines = read_pairs(str(path), Counted(5))
     assert sources.tolist() == [0, 3, 2]
     assert targets.tolist() == [3, 0, 1]
     assert answers.tolist() == [1, UNKNOWN, 0]
@@ -201,14 +202,14 @@ def test_bad_line_of_a_query_file_is_named(tmp_path, content, line, words):
     path = tmp_path / "pairs.txt"
     path.write_text(content)
     with pytest.raises(InputError, match=words) as caught:
-        read_query_file(str(path), Counted(5))
+        read_pairs(str(path), Counted(5))
     assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
 def test_empty_file_and_missing_file_are_named(tmp_path):
     (tmp_path / "none.txt").write_text("# nothing\n")
     with pytest.raises(InputError, match="holds no query"):
-        read_query_file(str(tmp_path / "none.txt"), Counted(5))
+        read_pairs(str(tmp_path / "none.txt"), Counted(5))
     with pytest.raises(InputError, match="no query set"):
         QuerySpec.parse(str(tmp_path / "missing.txt"), 10, 1)
 

@@ -25,7 +25,7 @@ from grailbench.graph.ids import Counted
 from grailbench.graph.readers import guess_format, read
 from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.weights import MOST_WEIGHT, of_values, weight_at
-from grailbench.reachability.queries import read_query_file
+from grailbench.reachability.pairs import read_pairs
 from grailbench.traversal.index import FAR
 
 FEW = settings(max_examples=20)
@@ -413,7 +413,7 @@ def test_a_byte_order_mark_leaves_lines_and_bytes_of_messages_as_they_are(tmp_pa
 def test_a_byte_order_mark_is_read_over_in_query_files(tmp_path):
     path = tmp_path / "q.txt"
     path.write_bytes("0 1 1\n".encode("utf-8-sig"))
-    assert read_query_file(str(path), Counted(2))[1].tolist() == [1]
+    assert read_pairs(str(path), Counted(2))[1].tolist() == [1]
     path.write_bytes("0 1 1\n".encode("utf-16"))
     with pytest.raises(InputError, match="UTF-16 text"):
-        read_query_file(str(path), Counted(2))
+        read_pairs(str(path), Counted(2))

@@ -81,6 +81,10 @@ class Ids(ABC):
         """Whether a word has the form of an id; the file need not have this id."""
 
     @abstractmethod
+    def has(self, text: str) -> bool:
+        """Whether the file itself has this id. Revisions other than full hashes count as absent."""
+
+    @abstractmethod
     def unknown(self, label: str) -> InputError:
         """The error for an id that the file does not have."""
 
@@ -96,14 +100,16 @@ class Numbered(Ids):
         """Whether a word consists of decimal digits."""
         return text.isdigit() and text.isascii()
 
+    def has(self, text: str) -> bool:
+        return len(text) <= MOST_DIGITS and self.is_label(text) and self._place(int(text)) >= 0
+
     def unknown(self, label: str) -> InputError:
         return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
 
     def vertex_of(self, label: str) -> int:
-        vertex = self._place(int(label)) if len(label) <= MOST_DIGITS and self.is_label(label) else -1
-        if vertex < 0:
+        if not self.has(label):
             raise self.unknown(label)
-        return vertex
+        return self._place(int(label))
 
     @abstractmethod
     def _place(self, number: int) -> int:
@@ -301,6 +307,9 @@ class Named(Ids):
     def is_label(self, text: str) -> bool:
         """Whether a text is not empty."""
         return bool(text)
+
+    def has(self, text: str) -> bool:
+        return text in self._places
 
     def vertex_of(self, label: str) -> int:
         vertex = self._place(label)

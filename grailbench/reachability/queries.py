@@ -6,7 +6,7 @@ balanced   half of the pairs reachable, half not, in random order. The source of
            components that a BFS from it finds. So sources that reach nothing are never drawn, and near targets are
            preferred where much is reachable. An unreachable pair is a uniform pair that a search of at most
            `SEARCHED` components proves unreachable. So sources that reach more are under-represented.
-a file     lines `u v` or `u v 0|1` (the expected answer), ids of the graph's file; '#' and '%' begin comments.
+a file     pairs in the ids of the graph's file, perhaps with the expected answers; see `pairs`.
 
 Every set is cached in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers and a sha256
 of all this, so that a second run neither draws nor asks the oracle again. Of a set of more than `MOST_STORED` queries
@@ -16,7 +16,6 @@ only the answers are cached: drawing the pairs again is faster than reading them
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 import os
@@ -32,21 +31,19 @@ from numba import njit
 from grailbench import memory, paths
 from grailbench.contract import Spec
 from grailbench.errors import InputError
-from grailbench.files import Bytes, opened
+from grailbench.files import opened
 from grailbench.graph import npy
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids
-from grailbench.graph.readers.text import refuse_wide
 from grailbench.graph.store import atomic_file
+from grailbench.reachability.pairs import UNKNOWN, read_pairs
 
 FORMAT_VERSION = 2
 NEAR = 4096
 SEARCHED = 10_000
 MOST_STORED = 2_000_000  #: most queries of a set whose pairs are cached
-UNKNOWN = -1
 _ROUNDS = 64
 _PAIRS = ("sources", "targets", "given")
-_NEWLINE, _BYTES_A_LINE = 10, 250  # memory per line while a query file is read
 
 _log = logging.getLogger(__name__)
 
@@ -191,7 +188,7 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Id
     meta, stored = _stored(spec, graph_sha256, originals)
     if spec.kind == "file":
         named = Counted(originals) if ids is None else ids()
-        sources, targets, given, lines = read_query_file(spec.path, named, spec.digest)
+        sources, targets, given, lines = read_pairs(spec.path, named, spec.digest, pipes=False)
     elif "sources" in stored:
         sources, targets, given = (stored[name] for name in _PAIRS)
     elif spec.kind == "random":
@@ -237,47 +234,6 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
         _log.warning("%s: damaged query set, made again (%s)", path, error)
         return {}, {}
     return meta, arrays
-
-
-def read_query_file(
-    path: str, ids: Ids, digest: str | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Reads lines `u v [0|1]` of ids of the graph's file, also compressed by gzip or with a byte order mark of UTF-8.
-
-    `digest` is the sha256 that the file had when the run was planned. Returns int32[k] sources and targets, int8[k]
-    given answers (UNKNOWN if none), int64[k] line numbers. Raises InputError naming the first bad line, or the file if
-    it holds no query or has changed; TooLittleMemory.
-    """
-    rows = []
-    try:
-        with opened(path, pipes=False) as source:
-            if digest not in (None, source.sha256):
-                raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
-            refuse_wide(source.head(2), path)
-            memory.require(_BYTES_A_LINE * np.count_nonzero(source.text == _NEWLINE), f"{path}: its queries")
-            stream = io.TextIOWrapper(io.BufferedReader(Bytes(source.text)), encoding="utf-8-sig")
-            for number, line in enumerate(stream, 1):
-                words = line.split()
-                if words and words[0][0] not in "#%":
-                    rows.append((*_query(words, ids, path, number), number))
-    except UnicodeDecodeError as error:
-        raise InputError(f"cannot be read: {error}", path=path) from None
-    if not rows:
-        raise InputError("holds no query", path=path, remedy="one `u v` or `u v 0|1` a line")
-    columns = np.array(rows, np.int64).T
-    return columns[0].astype(VERTEX), columns[1].astype(VERTEX), columns[2].astype(np.int8), columns[3]
-
-
-def _query(words: list[str], ids: Ids, path: str, number: int) -> tuple[int, int, int]:
-    if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
-        raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=number)
-    try:
-        u, v = ids.vertex_of(words[0]), ids.vertex_of(words[1])
-    except InputError as error:
-        raise InputError(str(error), path=path, line=number) from None
-    if len(words) == 3 and words[2] not in ("0", "1"):
-        raise InputError(f"answer {words[2][:60]!r}: 0 or 1 is expected", path=path, line=number)
-    return u, v, int(words[2]) if len(words) == 3 else UNKNOWN
 
 
 def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,222 @@
+"""Reads pairs of vertices from query files: lines of words or tables, in the ids of the graph's file.
+
+    # a comment; '%' begins one too
+    u v              a pair
+    u v 1            a pair and the expected answer, 0 or 1
+
+Words are separated by blanks. In a line with a tab only tabs separate, so that names may hold blanks. A file named
+.csv (also .csv.gz) is a table with commas, or semicolons if its first line has no comma; names may be in double quotes.
+It may begin with a header: one of `table.USUAL`, or any names before a column that is no answer. A line whose first
+word begins with '#' or '%' and is a name of the graph is a pair.
+
+Lines of numbers are parsed by a compiled function, 20 times as fast as the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from grailbench import memory
+from grailbench.errors import InputError
+from grailbench.files import opened
+from grailbench.graph.csr import VERTEX
+from grailbench.graph.ids import Ids
+from grailbench.graph.readers.table import decoded, rows, usual_columns
+from grailbench.graph.readers.text import HASH, NEWLINE, PERCENT, is_blank, is_space, number, refuse_wide, without_bom
+
+UNKNOWN = -1  #: the given answer of a pair without one
+_BYTES_A_LINE = 250  # memory per line while a file is read
+_LINE = "a line is 'u v' or 'u v 0|1'; in one with a tab only tabs separate"
+
+
+class Pairs(NamedTuple):
+    """k pairs of vertices: int32[k] sources and targets, int8[k] given answers (0, 1 or UNKNOWN), int64[k] lines."""
+
+    sources: np.ndarray
+    targets: np.ndarray
+    given: np.ndarray
+    lines: np.ndarray
+
+
+def read_pairs(path: str | os.PathLike, ids: Ids, digest: str | None = None, pipes: bool = True) -> Pairs:
+    """Reads the pairs of a file, which may be compressed by gzip; '-' is the standard input.
+
+    ids     the ids of the graph that the pairs are of
+    digest  the sha256 that the file has to have; None for any
+    pipes   whether a pipe or the standard input may be read
+
+    Raises InputError naming file and line for the first line that is no pair of the graph, and also if the file is
+    missing, holds no pair or has changed; TooLittleMemory.
+    """
+    with opened(path, pipes=pipes) as source:
+        shown = source.path if str(path) == "-" else path
+        if digest not in (None, source.sha256):
+            raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
+        refuse_wide(source.head(2), shown)
+        memory.require(_BYTES_A_LINE * np.count_nonzero(source.text == NEWLINE), f"{shown}: its queries")
+        text = without_bom(source.text, source.path)
+        if not text.size:
+            raise InputError("the file is empty", path=shown, remedy=_LINE)
+        table = _is_table(path, text)
+        found = None if table or not ids.numeric else _of_numbers(shown, text, ids)
+        if found is None:
+            content = decoded(shown, text)
+            cells = _cells(shown, content, ids) if table else _words(shown, content, ids)
+            found = _of_texts(shown, cells, ids)
+    if not found.sources.size:
+        raise InputError("holds no query", path=shown, remedy=_LINE)
+    return found
+
+
+def _is_table(path: str | os.PathLike, text: np.ndarray) -> bool:
+    """Whether the pairs are separated by commas: by the file's name; of the standard input by its first line."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    if str(path) != "-":
+        return suffixes[-1:] == [".csv"]
+    first = text[:4096].tobytes().partition(b"\n")[0]
+    return b"," in first and b"\t" not in first and len(first.split()) < 2
+
+
+# ---------------------------------------------------------------------------------------- lines of numbers
+
+
+def _of_numbers(path: str | os.PathLike, text: np.ndarray, ids: Ids) -> Pairs | None:
+    """The pairs of lines of numbers; None if a line is anything else, which the slower way reads or refuses."""
+    room = int(np.count_nonzero(text == NEWLINE)) + 1
+    labels, given, lines = np.empty((2, room), np.int64), np.empty(room, np.int8), np.empty(room, np.int64)
+    count = _parse(text, labels[0], labels[1], given, lines)
+    if count < 0:
+        return None
+    labels, lines = labels[:, :count], lines[:count]
+    ends = ids.vertices_of(labels)
+    _require(path, labels, ends, lines, ids)
+    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), given[:count], lines)
+
+
+def _require(path: str | os.PathLike, labels: np.ndarray, ends: np.ndarray, lines: np.ndarray, ids: Ids) -> None:
+    """Raises InputError for the first pair with an id that the graph does not have."""
+    if (ends < 0).any():
+        at = int(np.argmax((ends < 0).any(axis=0)))
+        end = int(np.argmax(ends[:, at] < 0))
+        raise InputError(str(ids.unknown(str(labels[end, at]))), path=path, line=int(lines[at]))
+
+
+@njit(cache=True)
+def _parse(text, sources, targets, given, lines):
+    """Parses lines `u v [0|1]` of numbers and comments; returns the number of pairs, or -1 at any other line.
+
+    text uint8[size]; sources, targets, lines int64 and given int8, as long as the lines of the text.
+    """
+    end, pos, line, count = text.size, 0, 1, 0
+    while True:
+        while pos < end and is_space(text[pos]):
+            line += text[pos] == NEWLINE
+            pos += 1
+        if pos == end:
+            return count
+        if text[pos] == HASH or text[pos] == PERCENT:
+            while pos < end and text[pos] != NEWLINE:
+                pos += 1
+            continue
+        answer = np.int64(UNKNOWN)
+        for column in range(3):
+            while pos < end and is_blank(text[pos]):
+                pos += 1
+            if column == 2 and (pos == end or text[pos] == NEWLINE):
+                break
+            start = pos
+            value, pos = number(text, pos)
+            if value < 0 or (pos < end and not is_space(text[pos])):
+                return -1
+            if column == 0:
+                sources[count] = value
+            elif column == 1:
+                targets[count] = value
+            elif value > 1 or pos - start > 1:
+                return -1
+            else:
+                answer = value
+        while pos < end and is_blank(text[pos]):
+            pos += 1
+        if pos < end and text[pos] != NEWLINE:
+            return -1
+        given[count], lines[count] = answer, line
+        count += 1
+
+
+# ---------------------------------------------------------------------------------------- any other line
+
+
+def _words(path: str | os.PathLike, text: str, ids: Ids) -> Iterator[tuple[int, list[str]]]:
+    """The line and the words of each line that is neither blank nor a comment."""
+    for line, said in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        words = [word.strip() for word in said.split("\t")] if "\t" in said.strip() else said.split()
+        if words and not _is_comment(words[0], ids):
+            yield line, words
+
+
+def _cells(path: str | os.PathLike, text: str, ids: Ids) -> Iterator[tuple[int, list[str]]]:
+    """The line and the cells of each row of a table, without comments and a header."""
+    delimiter = "," if "," in text.partition("\n")[0] else ";"
+    first = True
+    for line, cells in rows(path, text, delimiter):
+        if ids.numeric:
+            cells = [cell.strip() for cell in cells]
+        if _is_comment(cells[0], ids):
+            continue
+        if not (first and _is_header(cells, ids)):
+            yield line, cells[:2] if cells[2:] == [""] else cells
+        first = False
+
+
+def _is_comment(word: str, ids: Ids) -> bool:
+    return word[:1] in ("#", "%") and not ids.has(word)
+
+
+def _is_header(cells: list[str], ids: Ids) -> bool:
+    """Whether the first row of a table has the names of columns; see the module."""
+    if len(cells) not in (2, 3) or all(map(ids.has, cells[:2])):
+        return False
+    named = usual_columns(cells[:2]) == (0, 1) or cells[2:] not in ([], ["0"], ["1"], [""])
+    return named or not any(map(ids.is_label, cells[:2]))
+
+
+def _of_texts(path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
+    """The pairs of rows of two or three words each."""
+    sources, targets, given, lines = [], [], [], []
+    for line, words in found:
+        if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
+            raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=line, remedy=_LINE)
+        if len(words) == 3 and words[2] not in ("0", "1"):
+            raise InputError(
+                f"answer {words[2][:60]!r}: 0 or 1 is expected", path=path, line=line,
+                remedy=None if ids.numeric else "names that hold blanks are separated by tabs",
+            )  # fmt: skip
+        sources.append(words[0])
+        targets.append(words[1])
+        given.append(int(words[2]) if len(words) == 3 else UNKNOWN)
+        lines.append(line)
+    labels, numbers = np.array([sources, targets], object), np.array(lines, np.int64)
+    if ids.numeric:
+        ends = _single(path, labels, numbers, ids)
+    else:
+        ends = ids.vertices_of(labels)
+        _require(path, labels, ends, numbers, ids)
+    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), np.array(given, np.int8), numbers)
+
+
+def _single(path: str | os.PathLike, labels: np.ndarray, lines: np.ndarray, ids: Ids) -> np.ndarray:
+    """The vertices, int64[2, k], of ids given as words, of which one may be a number of too many digits."""
+    ends = np.empty(labels.shape, np.int64)
+    for at in range(lines.size):
+        try:
+            ends[:, at] = ids.vertex_of(labels[0, at]), ids.vertex_of(labels[1, at])
+        except InputError as error:
+            raise InputError(str(error), path=path, line=int(lines[at])) from None
+    return ends

@@ -1,0 +1,146 @@
+"""Query files and tables of pairs, in numbers and names."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grailbench.errors import GrailbenchError, InputError
+from grailbench.graph.ids import Counted, Listed, Named
+from grailbench.reachability import pairs
+from grailbench.reachability.pairs import UNKNOWN, read_pairs
+
+PEOPLE = Named(["alice", "bob", "New York", "#tag", "a,b", "source", 'say "hi"'])
+ON_DISK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def pairs_of(path, text, ids):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = read_pairs(str(path), ids)
+    rows = zip(ids.labels_of(found.sources), ids.labels_of(found.targets), found.given, found.lines, strict=True)
+    return [tuple(row) for row in rows]
+
+
+def test_words_and_tabs_separate_names(tmp_path):
+    text = "# people\nalice bob 1\nNew York\tbob\t0\r\n\n\talice\t\n#tag alice\n% x\n  bob   alice\n"
+    with pytest.raises(InputError, match=r"q, line 5: no query"):
+        pairs_of(tmp_path / "q", text, PEOPLE)
+    assert pairs_of(tmp_path / "q", text.replace("\talice\t", ""), PEOPLE) == [
+        ("alice", "bob", 1, 2), ("New York", "bob", 0, 3), ("#tag", "alice", UNKNOWN, 6), ("bob", "alice", UNKNOWN, 8)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("head", ["", "source,target\n", "FROM,to\n", "a thing,another,answer\n"])
+def test_a_table_may_have_a_header(tmp_path, head):
+    rows = '"a,b",alice,1\n"say ""hi""",bob,0\n#tag,source,\n'
+    line = head.count("\n")
+    assert pairs_of(tmp_path / "q.csv", head + rows, PEOPLE) == [
+        ("a,b", "alice", 1, line + 1), ('say "hi"', "bob", 0, line + 2), ("#tag", "source", UNKNOWN, line + 3)
+    ]  # fmt: skip
+
+
+def test_a_header_that_is_a_pair_is_one(tmp_path):
+    ids = Named(["source", "target"])
+    assert pairs_of(tmp_path / "q.csv", "source,target\n", ids) == [("source", "target", UNKNOWN, 1)]
+
+
+def test_tables_of_numbers(tmp_path):
+    rows = [(7, 3, 1, 2), (3, 3, UNKNOWN, 3)]
+    ids = Listed(np.array([7, 3]))
+    assert pairs_of(tmp_path / "q.csv", "id,other\n7, 3,1\n3,3\n", ids) == rows
+    assert pairs_of(tmp_path / "q.csv.gz", gzip.compress(b"x;y\n7;3;1\n3;3\n"), ids) == rows
+
+
+@ON_DISK
+@given(
+    st.lists(st.text(min_size=1, max_size=4), unique=True, min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(["", "0", "1"])), min_size=1, max_size=6),
+)
+def test_any_names_come_back_from_a_table(tmp_path, names, asked):
+    names = [name.encode("utf-8", "ignore").decode() + str(v) for v, name in enumerate(names)]
+    asked = [(names[u % len(names)], names[v % len(names)], answer) for u, v, answer in asked]
+    stream = io.StringIO(newline="")
+    csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([("source", "target", "answer"), *asked])
+    found = pairs_of(tmp_path / "q.csv", stream.getvalue(), Named(names))
+    assert [row[:3] for row in found] == [(u, v, int(answer or UNKNOWN)) for u, v, answer in asked]
+
+
+@ON_DISK
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(["", " 0", "\t1 "])), min_size=1, max_size=9
+    )
+)
+def test_numbers_are_read_the_same_by_the_fast_way_and_the_other(tmp_path, asked):
+    (tmp_path / "q").write_text("".join(f"{u} \t {v}{answer}\n% x\n" for u, v, answer in asked))
+    ids = Counted(10)
+    with pytest.MonkeyPatch.context() as patch:
+        fast = read_pairs(tmp_path / "q", ids)
+        patch.setattr(pairs, "_of_numbers", lambda *_: None)
+        (tmp_path / "q").write_text((tmp_path / "q").read_text().replace(" \t ", " ").replace("\t", " "))
+        slow = read_pairs(tmp_path / "q", ids)
+    for one, other in zip(fast, slow, strict=True):
+        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("q", "alice bob\nalise bob\n", "q, line 2: no vertex is named 'alise' .did you mean 'alice'"),
+        ("q", "alice New York\n", "q, line 1: answer 'York': 0 or 1 is expected .names that hold blanks"),
+        ("q", "alice\n", "q, line 1: no query"),
+        ("q", "", "q: the file is empty"),
+        ("q", "# x\n", "q: holds no query"),
+        ("q", b"alice b\xffb\n", "q, line 1: no UTF-8 text"),
+        ("q.csv", 'alice,bob\n"alice,bob\n', "q.csv, line 2: no row of cells"),
+        ("q.csv", "alise,bob\n", "q.csv, line 1: no vertex is named 'alise'"),
+        ("q.csv", "alice,bob,2\nalice,bob,2\n", "q.csv, line 1: answer '2'"),
+        ("q.csv", "alice,bob\nalice,bob,1,1\n", "q.csv, line 2: no query"),
+    ],
+)
+def test_a_line_that_is_no_pair_of_names_is_named(tmp_path, name, text, why):
+    with pytest.raises(InputError, match=why):
+        pairs_of(tmp_path / name, text, PEOPLE)
+
+
+def test_a_number_of_too_many_digits_is_out_of_range(tmp_path):
+    with pytest.raises(InputError, match=r"line 2: vertex 9999999999999999999 is out of range: the graph has 0..2"):
+        pairs_of(tmp_path / "q", "0 1\n9999999999999999999 1\n", Counted(3))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("alice bob\n", ["bob"]), ('source,target\nalice,"New York"\n', ["New York"]), ("alice\ta,b\n", ["a,b"])],
+)
+def test_pairs_come_from_the_standard_input_in_every_form(tmp_path, text, expected):
+    (tmp_path / "in").write_text(text)
+    kept = os.dup(0)
+    try:
+        with open(tmp_path / "in") as stream:
+            os.dup2(stream.fileno(), 0)
+            assert PEOPLE.labels_of(read_pairs("-", PEOPLE).targets).tolist() == expected
+        with open(tmp_path / "in", "w+") as stream:
+            os.dup2(stream.fileno(), 0)
+            with pytest.raises(InputError, match="standard input: the file is empty"):
+                read_pairs("-", PEOPLE)
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
+@ON_DISK
+@given(st.binary(max_size=60), st.sampled_from(["q", "q.csv"]), st.sampled_from([PEOPLE, Counted(3)]))
+def test_any_bytes_are_pairs_or_an_error(tmp_path, content, name, ids):
+    (tmp_path / name).write_bytes(content)
+    try:
+        found = read_pairs(tmp_path / name, ids)
+    except GrailbenchError:
+        return
+    assert found.sources.max() < ids.vertices
