@@ -1,3 +1,31 @@
-"""grailbench: benchmarks of graph reachability, every answer checked."""
+"""grailbench: benchmarks of graph reachability, every answer checked, and the indexes as a library.
+
+`import grailbench as gb` gives `gb.Graph`, `gb.build`, `gb.load`, `gb.Index`, `gb.Explanation` and the errors
+`gb.GrailbenchError`, `gb.InputError` and `gb.MachineLacks`. They are imported when they are first used, so that the
+command line starts without them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grailbench.api import Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks, build, load
 
 __version__ = "0.1.0"
+__all__ = [
+    "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "__version__", "build", "load",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The names of the library, from package `api`."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(".api", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

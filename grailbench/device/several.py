@@ -90,3 +90,22 @@ class DeviceThreads:
         done: Future = Future()
         done.set_result(work(*args))
         return done
+
+
+class DeviceThread:
+    """A host thread for one device, so that any thread of the program may have work done there.
+
+    In the simulator there is no thread: work runs in the caller.
+    """
+
+    def __init__(self, device: int):
+        """Raises MachineLacks if the host has no such device."""
+        if not 0 <= device < count():
+            raise MachineLacks(f"GPU {device} is asked for, this host has {count()}, numbered from 0")
+        self._thread = None if simulated else ThreadPoolExecutor(1, f"gpu-{device}")
+        if self._thread is not None:
+            self._thread.submit(cuda.select_device, device).result()
+
+    def run(self, work, *arguments):
+        """Calls `work(*arguments)` in that thread and waits for it; raises what it raises."""
+        return work(*arguments) if self._thread is None else self._thread.submit(work, *arguments).result()

@@ -35,6 +35,11 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
     return Dag(offsets, children, levels, order, component, int(graph.edges - loops - kept), int(loops))
 
 
+def simple_rows(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """The CSR (int64[n + 1], int32[k]) of a raw graph without duplicates and self-loops; rows ascend."""
+    return _sorted_rows(graph.vertices, graph.sources, graph.targets)[:2]
+
+
 def _strong_components(n: int, sources: np.ndarray, targets: np.ndarray) -> tuple[int, np.ndarray]:
     """The number of strong components, and the component of each vertex (int32[n]), numbered by least vertex."""
     from scipy.sparse import csr_array

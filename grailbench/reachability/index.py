@@ -7,7 +7,8 @@ An implementation is a class of about 25 lines. It never imports the harness. Th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
-__all__ = ["FILTERS", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation", "register"]
+__all__ = ["FILTERS", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation", "register"]
 
 FILTERS = ("level", "tree", "hubs")
 CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
@@ -59,11 +60,35 @@ class Params(contract.Params):
                 raise InputError(f"filter {name!r}: choose among {', '.join(FILTERS)}")
 
 
+#: what `Index.one_pair` answers where a search is needed, and for a source or target that is out of range
+OPEN, NO_SOURCE, NO_TARGET = 2, -1, -2
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How one query was answered; see `Index.decide`.
+
+    reachable  the answer
+    by         what gave it: a filter of `FILTERS`, 'labels' or 'search'
+    why        the reason in words, in which '{0}', '{1}', ... stand for the vertices of `vertices`
+    vertices   int32[k]: vertices of the `Dag` that the reason names
+    looked     the work: what was counted -> how often, such as 'edges scanned'
+    """
+
+    reachable: bool
+    by: str
+    why: str
+    vertices: tuple[int, ...] = ()
+    looked: dict[str, int] = field(default_factory=dict)
+
+
 class Index(ABC):
     """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
 
     #: exact work counts so far, by name (see `reachability.counters`); empty unless built with `Params.count`
     counters: dict[str, int] = {}
+    #: whether several threads may call `query_batch` at the same time
+    concurrent: ClassVar[bool] = False
 
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -85,6 +110,25 @@ class Index(ABC):
     def index_bytes(self) -> int:
         """Bytes of the index without the `Dag`."""
 
+    def one_pair(self, component: np.ndarray | None) -> Callable[[int, int], int] | None:
+        """Returns a function that answers one query in much less time than a batch of one; None if there is none.
+
+        It takes two original vertices as Python integers, and returns 1 or 0, `OPEN` where only a search can tell,
+        `NO_SOURCE` or `NO_TARGET`. component: int32[original n], or None if each vertex is its own component.
+        """
+        return None
+
+    def decide(self, source: int, target: int) -> Decision | None:
+        """Returns how one query is answered; None if the index cannot tell."""
+        return None
+
+    def stored(self) -> dict[str, np.ndarray] | None:
+        """Returns the arrays from which `Implementation.restored` makes this index again.
+
+        None, the default, if it cannot be stored; no array if building it again is as fast as reading it.
+        """
+        return None
+
 
 class Implementation(contract.Implementation):
     """A way to build an index. Subclasses set the class variables and define `build`; `@register` adds them."""
@@ -95,6 +139,14 @@ class Implementation(contract.Implementation):
     @abstractmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
         """Returns the index. Raises MachineLacks if an extra, a device or memory is missing."""
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> Index:
+        """Returns the index whose `stored` gave `arrays`, which must not be written to; the default builds it again.
+
+        Raises MachineLacks as `build` does.
+        """
+        return cls.build(dag, params, NoTimer())
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from time import perf_counter
@@ -10,11 +11,12 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
-from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratch, answer_blocks, scratch
+from grailbench.reachability.cpu import decided, single
+from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
 from grailbench.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
-from grailbench.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.reachability.labels import Labelled, Labels, empty
+from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.reachability.labels import Labelled, Labels, empty, width
 
 ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
 _FEW = 64  #: queries of its first block
@@ -27,16 +29,32 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 
 
 class GrailIndex(Labelled, Index):
-    """d label pairs on a DAG, and the scratch memory of its search threads."""
+    """d label pairs on a DAG, and the scratch memory of its search threads.
 
-    def __init__(self, dag: Dag, params: Params, labels: Labels, hubs: np.ndarray | None, workers: int, counts: list):
+    levels: those of the level filter, in as few bytes as possible; None to make them.
+    """
+
+    concurrent = True
+
+    def __init__(
+        self,
+        dag: Dag,
+        params: Params,
+        labels: Labels,
+        hubs: np.ndarray | None,
+        workers: int,
+        counts: list,
+        levels: np.ndarray | None = None,
+    ):
         self.dag = dag
         self.labels = labels
         self.hubs = hubs
+        self.workers = workers
         self.breadth_first = params.search == "bfs"
-        levels = _narrow_levels(dag) if "level" in params.filters else NO_LEVELS
+        if levels is None:
+            levels = _narrow_levels(dag) if "level" in params.filters else NO_LEVELS
         self.rows = dag.offsets, dag.children, levels
-        self.scratches: list[Scratch] = [scratch(dag.vertices, int(labels.width)) for _ in range(workers)]
+        self.scratches = Scratches(dag.vertices, int(labels.width), workers)
         self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
         self.label_counts = counts
 
@@ -48,7 +66,7 @@ class GrailIndex(Labelled, Index):
         """
         answers = np.empty(sources.shape[0], np.bool_)
         batch = sources, targets, answers
-        threads, done = len(self.scratches), 0
+        threads, done = self.workers, 0
         if threads > 1 and answers.size < threads * BLOCK:
             done = self._begin(batch)
         left = answers.size - done
@@ -77,7 +95,21 @@ class GrailIndex(Labelled, Index):
 
     def _answer(self, worker: int, share: tuple[int, int, int], batch: tuple) -> None:
         index = self.rows, self.labels, self.hubs
-        answer_blocks(share, batch, *index, self.scratches[worker], self.breadth_first, self.counts[worker])
+        with self.scratches.lent() as scratch:
+            answer_blocks(share, batch, *index, scratch, self.breadth_first, self.counts[worker])
+
+    def one_pair(self, component: np.ndarray | None) -> Callable[[int, int], int]:
+        """Answers by the filters; a search is left open."""
+        return single.filtered(component, self.dag.vertices, self.rows[2], self.labels, self.hubs)
+
+    def decide(self, source: int, target: int) -> Decision:
+        """Asks the query once more, and reads from the work counters which step answered it."""
+        return decided.decide(self, source, target)
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns the label records, the levels of the level filter, and the hubs' words if there are some."""
+        hubs = {} if self.hubs is None else {"hubs": self.hubs}
+        return {"labels": self.labels.lanes, "narrow_levels": self.rows[2], **hubs}
 
     @property
     def counters(self) -> dict[str, int]:
@@ -134,8 +166,24 @@ def _empty_labels(dag: Dag, params: Params) -> Labels:
     return labels
 
 
+class Grail(Implementation):
+    """Base class of `sequential` and `parallel`, which differ in their threads."""
+
+    @classmethod
+    def workers(cls, params: Params) -> int:
+        """The number of threads that answer queries."""
+        return 1
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> GrailIndex:
+        """Returns the index whose arrays these are; nothing is copied."""
+        labels = Labels(arrays["labels"], np.uint64(width(params.dim)), (0,) * params.dim)
+        workers, levels = cls.workers(params), arrays["narrow_levels"]
+        return GrailIndex(dag, params, labels, arrays.get("hubs"), workers, _label_counts(params), levels)
+
+
 @register
-class Sequential(Implementation):
+class Sequential(Grail):
     """GRAIL on one thread: d depth-first traversals make the labels, and searches are pruned by them.
 
     Each traversal visits the children of a vertex in another order and gives every vertex an interval: the rank at
@@ -158,11 +206,11 @@ class Sequential(Implementation):
         for pair in range(params.dim):
             _label(dag, params, labels, pair, counts[pair])
         hubs, more = _hub_words(dag, params, 0)
-        return GrailIndex(dag, params, labels, hubs, 1, counts + more)
+        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)
 
 
 @register
-class Parallel(Implementation):
+class Parallel(Grail):
     """GRAIL with one thread per label pair, and queries in blocks over `threads` threads.
 
     The labels are those of `sequential`, one traversal per thread. The batch is divided into blocks, which the threads
@@ -177,6 +225,10 @@ class Parallel(Implementation):
     axes = frozenset({"dim", "search", "filters", "order", "threads"})
 
     @classmethod
+    def workers(cls, params: Params) -> int:
+        return params.workers
+
+    @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
         """Makes d depth-first traversals at once, on d threads as in the thesis."""
         labels, counts = _empty_labels(dag, params), _label_counts(params)
@@ -188,4 +240,4 @@ class Parallel(Implementation):
         for other in others:
             other.result()
         hubs, more = _hub_words(dag, params, min(params.workers - 1, 1))
-        return GrailIndex(dag, params, labels, hubs, params.workers, counts + more)
+        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)

@@ -6,7 +6,7 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import named, with_traffic, zeros
-from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, answer_blocks, scratch
+from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
 
 _COST = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
@@ -16,16 +16,19 @@ _COUNTS = ("queries", "searches", "vertices_expanded", "edges_scanned")
 class Unguided(Index):
     """No index: the DAG, and one visit stamp per vertex."""
 
+    concurrent = True
+
     def __init__(self, dag: Dag, params: Params, breadth_first: bool):
         self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
         self.counts = zeros() if params.count else None
-        self.scratch = scratch(dag.vertices)
+        self.scratches = Scratches(dag.vertices)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Searches from every source until its target is found or no vertex is left."""
         answers, whole = np.empty(sources.shape[0], np.bool_), (0, BLOCK, BLOCK)
         batch = sources, targets, answers
-        answer_blocks(whole, batch, self.rows, None, None, self.scratch, self.breadth_first, self.counts)
+        with self.scratches.lent() as scratch:
+            answer_blocks(whole, batch, self.rows, None, None, scratch, self.breadth_first, self.counts)
         return answers
 
     def check_labels(self, dag: Dag) -> None:
@@ -38,6 +41,10 @@ class Unguided(Index):
     @property
     def index_bytes(self) -> int:
         return 0
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: the graph is all that is needed."""
+        return {}
 
 
 @register

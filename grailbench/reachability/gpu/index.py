@@ -61,6 +61,10 @@ class GpuIndex(Labelled, Index):
         """Bytes of the labels on host and device, without the graph on the device."""
         return self.labels.lanes.nbytes + 8 * len(self.labels.pairs) * self.dag.vertices
 
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: labels are made again on the GPU."""
+        return {}
+
 
 class OnGpu(Implementation):
     """An implementation that labels and searches on a GPU; subclasses define `label` and `searcher`."""

@@ -62,6 +62,10 @@ class FusedIndex(Index):
         """Bytes of the records and the hubs' words on all devices, without the graphs and the memory of searches."""
         return sum(each.lanes.nbytes + each.hubs.nbytes for each in self._replicas.records)
 
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: labels and hubs are made again on the GPU."""
+        return {}
+
     def check_labels(self, dag: Dag) -> str | None:
         from grailbench.reachability.gpu.fused.check import fault
 

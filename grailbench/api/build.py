@@ -1,0 +1,63 @@
+"""Building an index by the name of its implementation: `grailbench.build`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grailbench import contract
+from grailbench.api.graph import Graph
+from grailbench.api.index import Index
+from grailbench.api.inside import built
+from grailbench.errors import InputError
+from grailbench.reachability.index import FILTERS, Params
+
+AUTO = "auto"
+
+
+def build(
+    graph: Graph,
+    implementation: str = AUTO,
+    *,
+    d: int = 2,
+    filters: str | tuple[str, ...] | None = None,
+    threads: int = 0,
+    device: int | None = None,
+    search: Literal["dfs", "bfs"] = "dfs",
+    order: Literal["lexicographic", "random"] = "lexicographic",
+    seed: int = 1,
+    devices: int = 1,
+) -> Index:
+    """Builds an index of a graph; a graph with cycles is condensed first.
+
+    implementation
+             any name that `grailbench list implementations` shows, also of a GPU, of another library or of
+             a plug-in; 'auto' takes `parallel`, or `sequential` if there is one thread
+    d        number of label pairs
+    filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
+    threads  worker threads, 0 for all cores
+    device   the number of the GPU, for implementations that need one; None for the first
+    search   how open queries are searched: depth-first or breadth-first
+    order    the order of children in the traversals that make the labels
+    seed     of all that is random; equal arguments give equal labels and answers
+    devices  how many GPUs share the queries, from the first on
+
+    An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
+    unknown name or value, MachineLacks if an extra, a GPU or memory is missing.
+
+    >>> import grailbench as gb
+    >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
+    True
+    """
+    chosen = tuple(FILTERS) if filters is None else filters
+    if isinstance(chosen, str):
+        chosen = tuple(part.strip() for part in chosen.split(",") if part.strip() not in ("", "none"))
+    params = Params(threads, seed, dim=d, search=search, filters=chosen, order=order, devices=devices)
+    name = implementation
+    if name == AUTO:
+        name = "parallel" if params.workers > 1 else "sequential"
+    found = contract.implementation(name)
+    if device is not None and "gpu" not in found.needs:
+        raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
+    if device is not None and devices > 1:
+        raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
+    return Index(graph, built(found, params, graph.dag, device))

@@ -1,0 +1,82 @@
+"""How one question was answered, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grailbench.reachability.index import Decision
+
+if TYPE_CHECKING:
+    from grailbench.api.index import Index
+
+_SHOWN = 12  #: vertices of a path that its text shows
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to one question and where it came from. `str` of it is a text of one or two lines.
+
+    source, target  the ids
+    reachable       the answer
+    by              what answered: 'same vertex', 'component' (a cycle through both), 'level', 'labels', 'tree', 'hubs',
+                    'search', or the name of an implementation that does not tell
+    why             the reason in words
+    looked          what a search looked at: what was counted -> how often
+    path            the ids on a shortest path, both ends included; None if there is none
+    """
+
+    source: Any
+    target: Any
+    reachable: bool
+    by: str
+    why: str
+    looked: dict[str, int] = field(default_factory=dict)
+    path: list | None = None
+
+    def __str__(self) -> str:
+        verb = "reaches" if self.reachable else "does not reach"
+        looked = "".join(f"; {count:,} {what}" for what, count in self.looked.items())
+        text = f"{self.source} {verb} {self.target} (by {self.by}): {self.why}{looked}"
+        return text if self.path is None else f"{text}\nshortest path: {_shown(self.path)}"
+
+    def record(self) -> dict:
+        """The fields as a dictionary for JSON."""
+        return {name: value for name, value in vars(self).items() if value not in (None, {})}
+
+
+def explain(index: Index, source: Any, target: Any) -> Explanation:
+    """Asks one question and explains its answer. Raises InputError for an id that the graph has not."""
+    graph = index.graph
+    u, v = index._vertex(source), index._vertex(target)
+    a, b = int(graph.dag.component[u]), int(graph.dag.component[v])
+    path = index.path(source, target)
+    if u == v:
+        return Explanation(source, target, True, "same vertex", "every vertex reaches itself", path=path)
+    if a == b:
+        size = int(np.count_nonzero(graph.dag.component == a))
+        why = f"both are in one strong component of {size:,} vertices, so there is a cycle through them"
+        return Explanation(source, target, True, "component", why, path=path)
+    found = index._inside.index.decide(a, b)
+    if found is None:
+        why = "this implementation does not tell which of its steps answered"
+        found = Decision(path is not None, index.implementation, why)
+    known = {a: u, b: v}
+    names = [graph.ids.label_of(known[c] if c in known else _member(graph, c)) for c in found.vertices]
+    return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)
+
+
+def _member(graph, component: int) -> int:
+    """The least vertex of a component."""
+    return int(np.argmax(graph.dag.component == component))
+
+
+def _shown(path: list) -> str:
+    steps = f"{len(path) - 1:,} edge{'' if len(path) == 2 else 's'}"
+    names = list(map(str, path))
+    if len(names) > _SHOWN:
+        half = _SHOWN // 2
+        names = [*names[:half], f"({len(names) - 2 * half:,} more)", *names[-half:]]
+    return f"{' -> '.join(names)} ({steps})"

@@ -1,0 +1,383 @@
+"""A graph of the user's, with her own ids: `grailbench.Graph`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph import csr
+from grailbench.graph.condense import condense, simple_rows
+from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.ids import Counted, Ids, Named, ids_from
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+
+#: whole numbers are taken for 0, 1, 2, ... if that makes at most SPARSE vertices an edge, and UNUSED more
+SPARSE, UNUSED = 8, 1_000_000
+
+
+class Graph:
+    """A directed graph whose vertices have ids of the user's own: whole numbers or names.
+
+    Make one by `from_edges`, `from_scipy`, `from_networkx`, `from_igraph`, `read` (a file) or `open` (a name). Cycles,
+    self-loops and duplicate edges are allowed. A graph does not change.
+
+    >>> import grailbench as gb
+    >>> graph = gb.Graph.from_edges(["shirt", "tie", "trousers"], ["tie", "jacket", "shoes"])
+    >>> graph
+    <grailbench.Graph: 5 vertices, 3 edges, ids 'shirt', 'tie', 'jacket', ...>
+    """
+
+    def __init__(
+        self,
+        raw: csr.Graph | Callable[[], csr.Graph],
+        ids: Ids | Callable[[], Ids],
+        dag: Dag | None = None,
+        rows: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
+        """For those who have these parts. raw and ids may be functions that are called when they are needed.
+
+        dag   the condensed graph, if it is at hand
+        rows  the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
+        """
+        self._raw, self._ids = raw, ids
+        if dag is not None:
+            self.__dict__["dag"] = dag
+        if rows is not None:
+            self.__dict__["rows"] = rows
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: Iterable,
+        targets: Iterable,
+        names: Sequence[str] | None = None,
+        *,
+        vertices: int | None = None,
+        renumber: bool = False,
+    ) -> Graph:
+        """A graph of m edges, from two columns of equal length: lists, numpy arrays or pandas columns.
+
+        Strings are names: the vertices are the names that occur. Whole numbers are ids from 0 on, unless `names` gives
+        a name to each of these numbers.
+
+        names     the name of vertex 0, 1, ...: different, not empty; `sources` and `targets` are then numbers
+        vertices  the number of vertices, where the last ones have no edge
+        renumber  whether exactly the numbers that occur are the ids, as for account numbers
+
+        Raises InputError if the columns differ in length, hold something else (None, NaN, fractions), an id is
+        negative or out of range, or the greatest id makes far more vertices than there are edges.
+
+        >>> gb.Graph.from_edges([0, 1], [1, 2]).vertices
+        3
+        >>> gb.Graph.from_edges([0, 1], [1, 2], names=["a", "b", "c"]).ids.label_of(2)
+        'c'
+        >>> gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True).vertices
+        3
+        """
+        ends = [_column(each, what) for each, what in ((sources, "sources"), (targets, "targets"))]
+        if ends[0].shape != ends[1].shape:
+            raise InputError(f"{ends[0].size:,} sources and {ends[1].size:,} targets: one of each is an edge")
+        if any(each.dtype == object for each in ends):
+            if names is not None or vertices is not None or renumber:
+                raise InputError("the columns hold names, so `names`, `vertices` and `renumber` have no meaning")
+            if ends[0].size and ends[0].dtype != ends[1].dtype:
+                raise InputError("one column holds names and the other one numbers: both hold the ids of vertices")
+            return cls._named(*ends)
+        if renumber:
+            known, places = np.unique(np.concatenate(ends), return_inverse=True)
+            if names is not None or vertices is not None:
+                raise InputError("`renumber` counts the vertices itself: leave out `names` and `vertices`")
+            sources, targets = places.reshape(2, -1).astype(VERTEX)
+            return cls(csr.Graph.from_edges(known.size, sources, targets), ids_from(known.astype(np.int64)))
+        if names is not None:
+            ids: Ids = Named(list(names))
+            if vertices not in (None, ids.vertices):
+                raise InputError(f"{ids.vertices:,} names for {vertices:,} vertices")
+        else:
+            ids = Counted(_vertices(ends) if vertices is None else vertices)
+        return cls(csr.Graph.from_edges(ids.vertices, *ends), ids)
+
+    @classmethod
+    def _named(cls, sources: np.ndarray, targets: np.ndarray) -> Graph:
+        """The graph of two columns of text, object[m]; vertices in the order in which their names occur."""
+        import pandas
+
+        both = np.stack((sources, targets), axis=1).reshape(-1)  # so that the first edge has the first two vertices
+        places, known = pandas.factorize(both)
+        sources, targets = places.reshape(-1, 2).T
+        return cls(csr.Graph.from_edges(len(known), sources, targets), Named(known.tolist()))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, names: Sequence[str] | None = None) -> Graph:
+        """The graph of a square sparse matrix or array of scipy: each stored entry that is not 0 is an edge from its
+        row to its column. Raises InputError if it is not square.
+
+        >>> import scipy.sparse
+        >>> gb.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [0, 0]])).edges
+        1
+        """
+        shape = getattr(matrix, "shape", None)
+        if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
+            raise InputError(f"{type(matrix).__name__} of shape {shape}: a square sparse matrix is expected")
+        entries = matrix.tocoo()
+        kept = entries.data != 0
+        return cls.from_edges(entries.row[kept], entries.col[kept], names, vertices=int(shape[0]))
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph) -> Graph:
+        """The graph of a networkx graph whose nodes are all strings or all whole numbers, which are the ids.
+
+        An undirected edge is one in each direction. Raises InputError for nodes of other types;
+        `networkx.relabel_nodes(graph, str)` makes names of them.
+        """
+        nodes = list(graph)
+        place = {node: at for at, node in enumerate(nodes)}
+        flat = np.fromiter((place[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(-1, 2)
+        return cls._placed(_ids_of(nodes), *_directed(flat[:, 0], flat[:, 1], graph.is_directed()))
+
+    @classmethod
+    def from_igraph(cls, graph: igraph.Graph) -> Graph:
+        """The graph of an igraph graph; ids are its vertex attribute 'name' if it has one, else 0, 1, ...
+
+        An undirected edge is one in each direction. Raises InputError if a name occurs twice.
+        """
+        flat = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+        named = "name" in graph.vs.attributes()
+        ids = _ids_of(graph.vs["name"]) if named else Counted(graph.vcount())
+        return cls._placed(ids, *_directed(flat[:, 0], flat[:, 1], graph.is_directed()))
+
+    @classmethod
+    def _placed(cls, ids: Ids, sources: np.ndarray, targets: np.ndarray) -> Graph:
+        return cls(csr.Graph.from_edges(ids.vertices, sources, targets), ids)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike, format: str | None = None, **options) -> Graph:
+        """The graph in a file, a git repository or a source tree; formats and options are those of `grailbench import`.
+
+        Raises InputError, which names file and line, for a faulty file, and MachineLacks if a format needs the extra
+        `formats`, or for too little memory.
+        """
+        from grailbench.graph.readers import read
+
+        reading = read(path, format, **options)
+        return cls(reading.graph, reading.ids)
+
+    @classmethod
+    def open(cls, name: str) -> Graph:
+        """The graph of that name, as `grailbench list graphs` shows them: fetched, imported or generated.
+
+        Raises InputError, which suggests similar names, if there is none or if it was not fetched yet.
+
+        >>> gb.Graph.open("path-4").edges
+        3
+        """
+        from grailbench.datasets.library import open_graph
+
+        found = open_graph(name)
+        return cls(lambda: found.raw, lambda: found.ids, found.dag)
+
+    @classmethod
+    def kept(cls, dag: Dag, rows: tuple | None, ids: Ids | Callable[[], Ids], checksum: str) -> Graph:
+        """A graph of which only these parts were kept; `rows` is None if it is acyclic. For index files."""
+        made = cls(lambda: _raw_of(made), ids, dag, rows)
+        made.__dict__["checksum"] = checksum
+        return made
+
+    # ------------------------------------------------------------------ what it is
+
+    @cached_property
+    def raw(self) -> csr.Graph:
+        """The edges as they were given, with duplicates and self-loops, between vertices 0..n - 1."""
+        return self._raw() if callable(self._raw) else self._raw
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The user's ids and the vertices 0..n - 1 that stand for them."""
+        return self._ids() if callable(self._ids) else self._ids
+
+    @cached_property
+    def dag(self) -> Dag:
+        """The condensed graph, from which indexes are built."""
+        return condense(self.raw, threads=len(os.sched_getaffinity(0)))
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices n."""
+        return int(self.dag.component.shape[0])
+
+    @property
+    def edges(self) -> int:
+        """Number of different edges, without self-loops."""
+        return int(self.rows[1].shape[0])
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether there is no cycle of two or more vertices."""
+        return self.dag.vertices - 1 == self.vertices
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The CSR of the different edges without self-loops: int64[n + 1], int32[m], rows ascending."""
+        if self.acyclic:
+            inner = int(self.dag.offsets[-2])
+            return self.dag.offsets[:-1], self.dag.children[:inner]
+        return simple_rows(self.raw)
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of the condensed graph, of which vertices are in which component, and of the ids: equal for two
+        graphs if every question of reachability has the same answer on both."""
+        digest = hashlib.sha256(f"reachability {self.vertices} {self.ids.digest}\n".encode())
+        for array in (self.dag.offsets, self.dag.children, self.dag.component):
+            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False))
+        return digest.hexdigest()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the condensed graph and of the different edges."""
+        dag = self.dag
+        own = [dag.offsets, dag.children, dag.levels, dag.order, dag.component, *([] if self.acyclic else self.rows)]
+        return sum(array.nbytes for array in own)
+
+    # ------------------------------------------------------------------ ids
+
+    def vertex(self, id: Hashable) -> int:
+        """The vertex 0..n - 1 of an id. Raises InputError, which suggests similar names, if there is no such id."""
+        if isinstance(id, str):
+            return self.ids.vertex_of(id)
+        if isinstance(id, bool) or not isinstance(id, int | np.integer):
+            raise InputError(f"{id!r} is no id of a vertex: the graph has {self.ids.extent()}")
+        return self.ids.vertex_of(str(int(id)))
+
+    def vertices_of(self, ids: Iterable) -> np.ndarray:
+        """The vertices, int32[k], of k ids: a list, a numpy array or a pandas column.
+
+        Raises InputError, which names the first that is no id of the graph, and its place.
+        """
+        column = _column(ids, "ids")
+        if column.dtype != object and isinstance(self.ids, Counted):
+            found, whole = _counted(column, self.ids)
+        else:
+            found = self.ids.vertices_of(column).astype(VERTEX)
+            whole = not found.size or int(found.min()) >= 0
+        if not whole:
+            at = int(np.argmax(self.ids.vertices_of(column) < 0))
+            try:
+                self.vertex(column[at])
+            except InputError as error:
+                raise InputError(f"place {at:,} of {column.size:,}: {error}") from None
+        return found
+
+    def ids_of(self, vertices: np.ndarray) -> np.ndarray:
+        """The ids of vertices int[k]: int64[k], or object[k] of names."""
+        return self.ids.labels_of(np.asarray(vertices))
+
+    # ------------------------------------------------------------------ as an object
+
+    def __getstate__(self) -> dict:
+        return {"ids": self.ids, "dag": self.dag, "rows": None if self.acyclic else self.rows}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(lambda: _raw_of(self), **state)
+
+    def __repr__(self) -> str:
+        known = [repr(self.ids.label_of(vertex)) for vertex in range(min(self.vertices, 3))]
+        more = ", ..." if self.vertices > len(known) else ""
+        ids = f", ids {', '.join(known)}{more}" if known else ""
+        return f"<grailbench.Graph: {self.vertices:,} vertices, {self.edges:,} edges{ids}>"
+
+
+def _raw_of(graph: Graph) -> csr.Graph:
+    """The edges of a graph of which only the different ones were kept."""
+    offsets, targets = graph.rows
+    return csr.Graph(graph.vertices, np.repeat(np.arange(graph.vertices, dtype=VERTEX), np.diff(offsets)), targets)
+
+
+def _column(values: Iterable, what: str) -> np.ndarray:
+    """A column of ids as an array of integers, or of dtype object if they are names."""
+    if hasattr(values, "to_numpy"):  # a pandas column
+        values = values.to_numpy()
+    array = values if isinstance(values, np.ndarray) else np.array(list(values), object)
+    if array.ndim != 1:
+        raise InputError(f"{what} of shape {array.shape}: one column is expected")
+    if array.dtype.kind in "iu":
+        return array
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind == "U":
+        return array.astype(object)
+    if array.dtype == object:
+        kinds = {*map(type, array)}
+        if kinds == {str}:
+            return array
+        if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+            try:
+                return array.astype(np.int64)
+            except OverflowError:
+                raise InputError(f"{what}: an id beyond 64 bits", remedy="names may be as long as you like") from None
+        if all(issubclass(kind, str) for kind in kinds):  # numpy's own text
+            return np.array([str(each) for each in array], object)
+        odd = next(each for each in array if not isinstance(each, str))
+        raise InputError(f"{what}: {odd!r} is neither a name nor a whole number, as all ids of a graph are")
+    raise InputError(f"{what} of {array.dtype}: whole numbers or names are expected")
+
+
+def _counted(column: np.ndarray, ids: Counted) -> tuple[np.ndarray, bool]:
+    """The vertices of whole numbers, int32[k] and contiguous, and whether all are in range; not copied if they are."""
+    column = np.ascontiguousarray(column)
+    if column.dtype == VERTEX and ids.first == 0:
+        return column, not column.size or int(column.view(np.uint32).max()) < ids.vertices
+    found = np.empty(column.shape[0], VERTEX)
+    return found, narrow(column, ids.first, ids.vertices, found)
+
+
+@njit(cache=True, nogil=True)
+def narrow(numbers, first, count, found):
+    """Sets found (int32[k]) to numbers (integers of any type, [k]) less `first`, and returns whether each is in
+    0..count - 1."""
+    wrong = False
+    for i in range(numbers.shape[0]):
+        place = np.int64(numbers[i]) - first
+        wrong |= (place < 0) | (place >= count)
+        found[i] = np.int32(place)
+    return not wrong
+
+
+def _vertices(ends: list[np.ndarray]) -> int:
+    """The number of vertices of edges whose ids count from 0."""
+    greatest = max((int(each.max()) for each in ends if each.size), default=-1)
+    vertices, edges = greatest + 1, ends[0].size
+    if vertices > SPARSE * edges + UNUSED:
+        raise InputError(
+            f"id {greatest} makes a graph of {vertices:,} vertices out of {edges:,} edges",
+            remedy="renumber=True if only the ids that occur are vertices, vertices=N if all are",
+        )
+    return vertices
+
+
+def _ids_of(nodes: Sequence) -> Ids:
+    """The mapping whose ids these are, in this order."""
+    labels = _column(nodes, "nodes")
+    if labels.dtype == object:
+        return Named(labels.tolist())
+    if np.unique(labels).size != labels.size:
+        raise InputError("an id occurs twice")
+    return ids_from(labels.astype(np.int64)) if labels.size else Counted(0)
+
+
+def _directed(sources: np.ndarray, targets: np.ndarray, directed: bool) -> tuple[np.ndarray, np.ndarray]:
+    if directed:
+        return sources, targets
+    return np.concatenate((sources, targets)), np.concatenate((targets, sources))

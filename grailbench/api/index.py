@@ -1,0 +1,346 @@
+"""Questions to an index in the user's own ids: `grailbench.Index`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grailbench.api import sweeps
+from grailbench.api.graph import Graph
+from grailbench.contract import NoTimer
+from grailbench.errors import InputError
+from grailbench.graph.csr import VERTEX
+from grailbench.graph.ids import Counted
+from grailbench.reachability.index import OPEN, Params
+
+if TYPE_CHECKING:
+    from grailbench.api.explain import Explanation
+    from grailbench.api.inside import Inside
+
+_A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
+_NO_LEVELS = np.empty(0, VERTEX)
+_UNASKED = object()
+
+
+class Index:
+    """An index of a graph, which answers questions of reachability; `grailbench.build` and `grailbench.load` make one.
+
+    Every vertex reaches itself. Vertices are given and returned as the ids of the graph. Any number of threads may ask
+    at the same time. A vertex that the graph has not raises InputError, which suggests similar names.
+
+    >>> import grailbench as gb
+    >>> graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
+    >>> index = gb.build(graph)
+    >>> index.reaches("flour", "bread"), index.reaches("oven", "dough")
+    (True, False)
+
+    graph           the graph
+    implementation  the name of the implementation, as `grailbench list implementations` shows it
+    params          its parameters
+    """
+
+    def __init__(self, graph: Graph, inside: Inside):
+        self._graph, self._inside = graph, inside
+        self._lock = threading.Lock()
+        self._component = None if graph.acyclic else graph.dag.component
+        self._one_pair, self._call, self._at, self._plain = _UNASKED, None, 0, False
+
+    @property
+    def graph(self) -> Graph:
+        """The graph. Raises InputError if the file that it was loaded from is damaged."""
+        self._inside.check()
+        return self._graph
+
+    @property
+    def implementation(self) -> str:
+        """The name of the implementation."""
+        return self._inside.implementation.name
+
+    @property
+    def params(self) -> Params:
+        """The parameters it was built with."""
+        return self._inside.params
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index, without those of the graph (`graph.nbytes`)."""
+        return int(self._inside.index.index_bytes)
+
+    # ------------------------------------------------------------------ pairs
+
+    def reaches(self, source: Hashable, target: Hashable) -> bool:
+        """Whether there is a path from `source` to `target`; the empty path counts.
+
+        >>> index.reaches("bread", "bread")
+        True
+        """
+        if self._plain and type(source) is int and type(target) is int:
+            try:
+                answer = self._call(self._at, source, target)
+            except OverflowError:
+                answer = -1
+            if answer == 0:
+                return False
+            if answer == 1:
+                return True
+            if answer != OPEN:
+                self.graph.vertex(source), self.graph.vertex(target)  # one of them raises InputError
+            return self._ask_one(source, target)
+        u, v = self._vertex(source), self._vertex(target)
+        if self._one_pair is _UNASKED:
+            self._prepare()
+        return self.reaches_vertices(u, v)
+
+    def reaches_vertices(self, source: int, target: int) -> bool:
+        """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
+        if self._call is not None:
+            answer = self._call(self._at, source, target)
+            if answer == 0 or answer == 1:
+                return answer == 1
+            if answer != OPEN:
+                wrong = source if not 0 <= source < self.graph.vertices else target
+                raise InputError(f"vertex {wrong} is out of range: the graph has {self.graph.vertices:,}")
+        elif self._one_pair is _UNASKED:
+            self._prepare()
+            return self.reaches_vertices(source, target)
+        return self._ask_one(source, target)
+
+    def reaches_many(self, sources: Iterable, targets: Iterable) -> np.ndarray:
+        """Whether each source reaches its target, bool[k], for two columns of k ids: lists, numpy arrays or pandas.
+
+        >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
+        array([ True, False])
+        """
+        us, vs = self.graph.vertices_of(sources), self.graph.vertices_of(targets)
+        if us.shape != vs.shape:
+            raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
+        return self._ask(us, vs)
+
+    def reaches_any(self, sources: Iterable, targets: Iterable) -> bool:
+        """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
+
+        >>> index.reaches_any(["oven", "flour"], ["dough"])
+        True
+        """
+        dag = self.graph.dag
+        starts = dag.component[self.graph.vertices_of(sources)]
+        ends = dag.component[self.graph.vertices_of(targets)]
+        if not starts.size or not ends.size:
+            return False
+        seen = np.zeros(dag.vertices, np.bool_)
+        sweeps.reached(dag.offsets, dag.children, starts, dag.levels, int(dag.levels[ends].max()), seen)
+        return bool(seen[ends].any())
+
+    def matrix(self, sources: Iterable, targets: Iterable) -> np.ndarray:
+        """Whether each of k sources reaches each of t targets, as bits: uint8[k, ceil(t / 8)], for `numpy.unpackbits`.
+
+        Asks pair by pair, or sweeps the graph from 512 sources at once if those are many.
+
+        >>> bits = index.matrix(["flour", "oven"], ["dough", "bread"])
+        >>> np.unpackbits(bits, axis=1, count=2)
+        array([[1, 1],
+               [0, 1]], dtype=uint8)
+        """
+        us, vs = self.graph.vertices_of(sources), self.graph.vertices_of(targets)
+        packed = np.zeros((us.size, -(-vs.size // 8)), np.uint8)
+        if not us.size or not vs.size:
+            return packed
+        dag = self.graph.dag
+        swept = -(-us.size // sweeps.BITS) * (dag.vertices + dag.edges)
+        if us.size * vs.size <= max(sweeps.FEW, swept):
+            rows = max(1, _A_BATCH // vs.size)
+            for first in range(0, us.size, rows):
+                some = us[first : first + rows]
+                answers = self._ask(np.repeat(some, vs.size), np.tile(vs, some.size))
+                packed[first : first + rows] = np.packbits(answers.reshape(some.size, -1), axis=1)
+            return packed
+        for rows, bits in sweeps.reach_matrix(dag, dag.component[us], dag.component[vs]):
+            packed[rows] = np.packbits(bits, axis=1)
+        return packed
+
+    # ------------------------------------------------------------------ sets of vertices
+
+    def descendants(self, source: Hashable) -> np.ndarray:
+        """The ids of all other vertices that `source` reaches, in the order of the graph's vertices.
+
+        >>> index.descendants("flour").tolist()
+        ['dough', 'bread']
+        """
+        vertex = self._vertex(source)
+        return self._ids_but(self._members(self._below(vertex)), vertex)
+
+    def ancestors(self, target: Hashable) -> np.ndarray:
+        """The ids of all other vertices that reach `target`, in the order of the graph's vertices.
+
+        >>> index.ancestors("bread").tolist()
+        ['flour', 'dough', 'oven']
+        """
+        vertex = self._vertex(target)
+        return self._ids_but(self._members(self._above(vertex)), vertex)
+
+    def count_descendants(self, sources: Iterable | None = None) -> np.ndarray:
+        """How many other vertices each source reaches, int64[k]; without `sources`, for every vertex of the graph.
+
+        Counts exactly: by a search from each of a few sources, by sweeps of 512 vertices at once on all cores for many.
+
+        >>> index.count_descendants(["flour", "bread"]).tolist()
+        [2, 0]
+        """
+        dag = self.graph.dag
+        us = np.arange(self.graph.vertices) if sources is None else self.graph.vertices_of(sources)
+        if us.size <= self.graph.vertices // sweeps.BITS:
+            return np.array([self._members(self._below(int(u))).size - 1 for u in us], np.int64)
+        return sweeps.count_reached(dag, np.diff(self._members_of[0]))[dag.component[us]] - 1
+
+    def common_ancestors(self, first: Hashable, second: Hashable) -> np.ndarray:
+        """The ids of all vertices that reach both, in the order of the graph's vertices; a vertex reaches itself.
+
+        >>> index.common_ancestors("dough", "bread").tolist()
+        ['flour', 'dough']
+        """
+        _, chosen = self._common(first, second)
+        return self.graph.ids_of(self._members(chosen))
+
+    def lowest_common_ancestors(self, first: Hashable, second: Hashable) -> np.ndarray:
+        """The ids of those common ancestors that reach no other one, but for those in a cycle with them.
+
+        >>> index.lowest_common_ancestors("dough", "bread").tolist()
+        ['dough']
+        """
+        common, chosen = self._common(first, second)
+        dag = self.graph.dag
+        return self.graph.ids_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
+
+    # ------------------------------------------------------------------ evidence
+
+    def path(self, source: Hashable, target: Hashable) -> list | None:
+        """The ids on a shortest path from `source` to `target`, both included; None if there is no path.
+
+        >>> index.path("flour", "bread")
+        ['flour', 'dough', 'bread']
+        """
+        u, v = self._vertex(source), self._vertex(target)
+        if not self.reaches_vertices(u, v):
+            return None
+        dag = self.graph.dag
+        found = sweeps.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
+        return self.graph.ids_of(found).tolist()
+
+    def explain(self, source: Hashable, target: Hashable) -> Explanation:
+        """The answer, and which filter or search gave it, what it looked at, and a shortest path if there is one.
+
+        >>> print(index.explain("oven", "dough"))
+        oven does not reach dough (by labels): label pair 2 of oven, the interval ...
+        """
+        from grailbench.api.explain import explain
+
+        return explain(self, source, target)
+
+    # ------------------------------------------------------------------ keeping it
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes graph and index to one file for `grailbench.load`; it appears whole or not at all.
+
+        Raises InputError if this implementation cannot store its index, or the file cannot be written.
+        """
+        from grailbench.api.saved import save
+
+        save(self, path)
+
+    def __reduce__(self):
+        from grailbench.api.saved import packed, unpacked
+
+        return unpacked, (packed(self),)
+
+    def __repr__(self) -> str:
+        return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
+
+    # ------------------------------------------------------------------ inside
+
+    def _prepare(self) -> None:
+        """Gets the function for single pairs, if the implementation has one."""
+        self._one_pair = self._inside.index.one_pair(self._component)
+        if self._one_pair is not None:
+            self._call, self._at = self._one_pair.parts
+            self._plain = _plain(self.graph)
+
+    def _vertex(self, id: Any) -> int:
+        places = self._places
+        if places is None:
+            return self.graph.vertex(id)
+        try:
+            return places[id]
+        except (KeyError, TypeError):
+            return self.graph.vertex(id)
+
+    @cached_property
+    def _places(self) -> dict | None:
+        """Id -> vertex, where that is faster than asking the graph; it is made when the first id is asked for."""
+        if isinstance(self.graph.ids, Counted):
+            return None
+        labels = self.graph.ids_of(np.arange(self.graph.vertices)).tolist()
+        return dict(zip(labels, range(len(labels)), strict=True))
+
+    def _ask_one(self, source: int, target: int) -> bool:
+        return bool(self._ask(np.array([source], VERTEX), np.array([target], VERTEX))[0])
+
+    def _ask(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
+        """The answers, bool[k], to pairs of vertices, int32[k] each."""
+        self._inside.check()
+        if self._component is not None:
+            us, vs = self._component[us], self._component[vs]
+        if not us.size:
+            return np.empty(0, np.bool_)
+        us, vs = np.ascontiguousarray(us), np.ascontiguousarray(vs)
+        if self._inside.index.concurrent:
+            return self._inside.index.query_batch(us, vs, NoTimer())
+        with self._lock:
+            return self._inside.run(self._inside.index.query_batch, us, vs, NoTimer())
+
+    @cached_property
+    def _members_of(self) -> tuple[np.ndarray, np.ndarray]:
+        """The vertices of each component as a CSR: int64[components + 1], int32[n]."""
+        component = self.graph.dag.component
+        members = np.argsort(component, kind="stable")
+        offsets = np.searchsorted(component[members], np.arange(self.graph.dag.vertices))
+        return offsets, members.astype(VERTEX)
+
+    def _members(self, components: np.ndarray) -> np.ndarray:
+        """The vertices of some components (without the super-root), ascending, int32[k]."""
+        if self._component is None:
+            return np.sort(components)
+        offsets, members = self._members_of
+        parts = [members[offsets[c] : offsets[c + 1]] for c in components.tolist()]
+        return np.sort(np.concatenate([np.empty(0, VERTEX), *parts]))
+
+    def _below(self, vertex: int) -> np.ndarray:
+        """The components that a vertex reaches, int32[k]."""
+        dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
+        return sweeps.reached(dag.offsets, dag.children, dag.component[vertex : vertex + 1], _NO_LEVELS, 0, seen)
+
+    def _above(self, vertex: int) -> np.ndarray:
+        """The components that reach a vertex, int32[k], without the super-root."""
+        dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
+        seen[dag.super_root] = True
+        starts = dag.component[vertex : vertex + 1]
+        return sweeps.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen)
+
+    def _common(self, first: Hashable, second: Hashable) -> tuple[np.ndarray, np.ndarray]:
+        """The components that reach both: bool[components], and int32[k]."""
+        common = np.zeros(self.graph.dag.vertices, np.bool_)
+        chosen = np.intersect1d(self._above(self._vertex(first)), self._above(self._vertex(second)), assume_unique=True)
+        common[chosen] = True
+        return common, chosen
+
+    def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
+        return self.graph.ids_of(vertices[vertices != one])
+
+
+def _plain(graph: Graph) -> bool:
+    """Whether each id equals its vertex."""
+    return isinstance(graph.ids, Counted) and graph.ids.first == 0

@@ -1,0 +1,214 @@
+"""Searches and sweeps over a whole graph, for questions that are not about one pair.
+
+Graphs are CSR arrays: offsets int64[n + 1], targets int32[m]. Kernels release the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+
+from grailbench import memory
+from grailbench.graph.csr import Dag
+
+BITS = 512  #: vertices of one sweep, one bit each: a cache line a vertex
+FEW = 1 << 16  #: pairs of a matrix that are asked one by one rather than by a sweep
+_NONE = np.int32(-1)
+
+
+@njit(cache=True, nogil=True)
+def reached(offsets, targets, starts, levels, deepest, seen):
+    """The vertices that a breadth-first search from `starts` (int32[s]) meets, with these, int32[k].
+
+    levels    int32[n] that no edge lowers: vertices beyond level `deepest` are not entered. Of length 0: all are
+    seen      bool[n]: set for the vertices that were met; those that are set at first are not entered
+    """
+    queue = np.empty(seen.shape[0], np.int32)
+    head = tail = 0
+    for i in range(starts.shape[0]):
+        if not seen[starts[i]]:
+            seen[starts[i]] = True
+            queue[tail] = starts[i]
+            tail += 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            if not seen[v] and (levels.shape[0] == 0 or levels[v] <= deepest):
+                seen[v] = True
+                queue[tail] = v
+                tail += 1
+    return queue[:tail].copy()
+
+
+@njit(cache=True, nogil=True)
+def shortest_path(offsets, targets, component, levels, source, target):
+    """The vertices of a shortest path, int32[k]; of length 0 if there is none. The first such path by order of rows.
+
+    component int32[n] and levels int32[components]: vertices of components beyond the target's level are not entered.
+    """
+    n = offsets.shape[0] - 1
+    parent, queue = np.full(n, _NONE, np.int32), np.empty(n, np.int32)
+    deepest = levels[component[target]]
+    parent[source], queue[0] = source, source
+    head, tail = 0, 1
+    while head < tail and parent[target] == _NONE:
+        u = queue[head]
+        head += 1
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            if parent[v] == _NONE and levels[component[v]] <= deepest:
+                parent[v] = u
+                queue[tail] = v
+                tail += 1
+    if parent[target] == _NONE:
+        return np.empty(0, np.int32)
+    length, v = 1, target
+    while v != source:
+        length, v = length + 1, parent[v]
+    path = np.empty(length, np.int32)
+    v = target
+    for i in range(length - 1, -1, -1):
+        path[i] = v
+        v = parent[v]
+    return path
+
+
+@njit(cache=True, nogil=True)
+def lowest(offsets, targets, common, chosen):
+    """Those of the vertices `chosen` (int32[k]) none of whose targets is in `common` (bool[n]), int32[j]."""
+    kept = np.empty(chosen.shape[0], np.int32)
+    count = 0
+    for i in range(chosen.shape[0]):
+        last = True
+        for k in range(offsets[chosen[i]], offsets[chosen[i] + 1]):
+            if common[targets[k]]:
+                last = False
+                break
+        if last:
+            kept[count] = chosen[i]
+            count += 1
+    return kept[:count].copy()
+
+
+# ------------------------------------------------------------------ sweeps of many vertices at once
+
+
+@njit(cache=True, nogil=True)
+def spread(offsets, targets, order, seeds, words):
+    """Gives bit i of a vertex's words to all that seed i reaches, itself included.
+
+    order int32[k]: vertices, each before those it has edges to, beginning with or before the first seed
+    seeds int32[at most 512]; words uint64[n, 8], all 0
+    """
+    for i in range(seeds.shape[0]):
+        words[seeds[i], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+    for i in range(order.shape[0]):
+        u = order[i]
+        some = np.uint64(0)
+        for w in range(words.shape[1]):
+            some |= words[u, w]
+        if some:
+            for k in range(offsets[u], offsets[u + 1]):
+                v = targets[k]
+                for w in range(words.shape[1]):
+                    words[v, w] |= words[u, w]
+
+
+@njit(cache=True, nogil=True)
+def weigh(words, weights, uniform, counts):
+    """Adds to counts[v] (int64[n]) the weights (int64[512]) of the bits of each vertex; the bits themselves if
+    `uniform`."""
+    for v in range(words.shape[0]):
+        for w in range(words.shape[1]):
+            word = words[v, w]
+            if uniform:
+                x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+                x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+                x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+                counts[v] += np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+            else:
+                bit = w * 64
+                while word:
+                    if word & np.uint64(1):
+                        counts[v] += weights[bit]
+                    word >>= np.uint64(1)
+                    bit += 1
+
+
+@njit(cache=True, nogil=True)
+def look_up(words, seed_of, ends, bits):
+    """Sets bits[i, j] (bool[k, t]) to whether the seed seed_of[i] (int64[k]) reaches ends[j] (int32[t])."""
+    for i in range(seed_of.shape[0]):
+        w, b = seed_of[i] >> 6, np.uint64(seed_of[i] & 63)
+        for j in range(ends.shape[0]):
+            bits[i, j] = (words[ends[j], w] >> b) & np.uint64(1) != 0
+
+
+def count_reached(dag: Dag, sizes: np.ndarray) -> np.ndarray:
+    """How many original vertices each component reaches, its own included, int64[n - 1] without the super-root.
+
+    sizes: int64[n - 1], the vertices of each component. Every component is swept as a bit, 512 at once, from where it
+    is towards its ancestors: O((n + m) n / 512), on all cores.
+    """
+    inner = dag.vertices - 1
+    upward = dag.order[1:][::-1]  # children before parents, without the super-root
+    place = np.empty(dag.vertices, np.int64)
+    place[upward] = np.arange(inner)
+    by_size = np.argsort(sizes[upward] != 1, kind="stable")  # so that all but few sweeps have components of one vertex
+    seeds = upward[by_size]
+    parents = dag.parent_offsets, dag.parents
+
+    def sweep(part: np.ndarray) -> np.ndarray:
+        counts = np.zeros(dag.vertices, np.int64)
+        words = np.empty((dag.vertices, BITS // 64), np.uint64)
+        for first in part.tolist():
+            block = np.ascontiguousarray(seeds[first : first + BITS])
+            words[:] = 0
+            spread(*parents, np.ascontiguousarray(upward[int(place[block].min()) :]), block, words)
+            weights = np.zeros(BITS, np.int64)
+            weights[: block.shape[0]] = sizes[block]
+            weigh(words, weights, bool((weights[: block.shape[0]] == 1).all()), counts)
+        return counts
+
+    return sum(_shared(sweep, np.arange(0, inner, BITS), 72 * dag.vertices), np.zeros(dag.vertices, np.int64))[:inner]
+
+
+def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Whether each source reaches each target (components, int32[k] and int32[t]).
+
+    Gives pieces of the answer: which sources they are of, int64[j], and bool[j, t]. 512 different sources are swept at
+    once, in topological order from the first of them to the last target.
+    """
+    distinct, row = np.unique(sources, return_inverse=True)
+    position = np.empty(dag.vertices, np.int64)
+    position[dag.order] = np.arange(dag.vertices)
+    distinct = distinct[np.argsort(position[distinct], kind="stable")]
+    number = np.empty(dag.vertices, np.int64)
+    number[distinct] = np.arange(distinct.shape[0])
+    row = number[sources]
+    by_seed = np.argsort(row, kind="stable")
+    words = np.empty((dag.vertices, BITS // 64), np.uint64)
+    last = int(position[targets].max()) if targets.size else -1
+    for first in range(0, distinct.shape[0], BITS):
+        block = np.ascontiguousarray(distinct[first : first + BITS]).astype(np.int32)
+        words[:] = 0
+        spread(dag.offsets, dag.children, dag.order[int(position[block[0]]) : last + 1], block, words)
+        mine = by_seed[np.searchsorted(row[by_seed], first) : np.searchsorted(row[by_seed], first + BITS)]
+        bits = np.empty((mine.shape[0], targets.shape[0]), np.bool_)
+        look_up(words, row[mine] - first, targets, bits)
+        yield mine, bits
+
+
+def _shared(sweep, blocks: np.ndarray, bytes_each: int) -> list:
+    """Divides blocks among as many threads as there are cores and memory for, and returns what each one gave."""
+    threads = max(1, min(len(os.sched_getaffinity(0)), blocks.shape[0], memory.available() // 2 // max(bytes_each, 1)))
+    if threads == 1:
+        return [sweep(blocks)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(sweep, [blocks[turn::threads] for turn in range(threads)]))

@@ -1,0 +1,235 @@
+"""The library: graphs of the user's ids, questions to indexes of every implementation, against the one oracle."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure, reachable_from
+from strategies import digraphs
+
+import grailbench as gb
+from grailbench.api import sweeps
+from grailbench.contract import implementations
+
+OURS = [name for name, found in implementations().items() if not found.needs]
+
+
+def library_graph(vertices, edges, named=True):
+    """A drawn graph whose vertex v is named 'v<v>', or numbered."""
+    sources, targets = zip(*edges, strict=True) if edges else ([], [])
+    names = [f"v{v}" for v in range(vertices)] if named else None
+    return gb.Graph.from_edges(list(sources), list(targets), names, vertices=vertices)
+
+
+def number(names):
+    return [int(name[1:]) for name in names]
+
+
+@pytest.mark.parametrize("module", ["graph", "index", "build", "saved", "explain"])
+def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
+    known = {"gb": gb, "np": np, "index": gb.build(graph)}
+    loaded = importlib.import_module(f"grailbench.api.{module}")
+    found = doctest.testmod(loaded, extraglobs=known, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0
+    assert found.attempted or module == "explain"
+
+
+@pytest.mark.parametrize("name", OURS)
+@given(data=st.data())
+def test_every_question_has_the_oracles_answer(name, data):
+    vertices, edges = data.draw(digraphs())
+    filters = data.draw(st.sampled_from([None, "none", "level", "tree,hubs"]))
+    index = gb.build(library_graph(vertices, edges), name, d=data.draw(st.integers(1, 3)), filters=filters, threads=1)
+    if data.draw(st.booleans()):
+        index = pickle.loads(pickle.dumps(index))
+    reach = closure(vertices, edges)
+    assert index.count_descendants().tolist() == [len(reached) - 1 for reached in reach]
+    if not vertices:
+        return
+    vertex = st.integers(0, vertices - 1)
+    u, v = data.draw(vertex), data.draw(vertex)
+    us, vs = (data.draw(st.lists(vertex, min_size=1, max_size=12)) for _ in range(2))
+    names = [[f"v{end}" for end in ends] for ends in (us, vs)]
+    assert index.reaches(f"v{u}", f"v{v}") == (v in reach[u])
+    pairs = [(s, t) for s in us for t in vs]
+    answers = [t in reach[s] for s, t in pairs]
+    assert index.reaches_many([f"v{s}" for s, _ in pairs], [f"v{t}" for _, t in pairs]).tolist() == answers
+    assert index.reaches_any(*names) == any(answers)
+    bits = np.unpackbits(index.matrix(*names), axis=1, count=len(vs))
+    assert bits.ravel().tolist() == answers
+    assert number(index.descendants(f"v{u}")) == sorted(reach[u] - {u})
+    ancestors = {w for w in range(vertices) if v in reach[w]}
+    assert number(index.ancestors(f"v{v}")) == sorted(ancestors - {v})
+    assert index.count_descendants([f"v{u}"]).tolist() == [len(reach[u]) - 1]
+    common = {w for w in range(vertices) if {u, v} <= reach[w]}
+    assert number(index.common_ancestors(f"v{u}", f"v{v}")) == sorted(common)
+    lowest = [w for w in sorted(common) if all(w in reach[x] for x in reach[w] & common)]
+    assert number(index.lowest_common_ancestors(f"v{u}", f"v{v}")) == lowest
+    check_path(index.path(f"v{u}", f"v{v}"), u, v, vertices, edges)
+    explained = index.explain(f"v{u}", f"v{v}")
+    assert explained.reachable == (v in reach[u])
+    assert (explained.path is not None) == explained.reachable
+    assert str(explained).startswith(f"v{u} {'reaches' if explained.reachable else 'does not reach'} v{v} (by ")
+
+
+def check_path(path, u, v, vertices, edges):
+    if path is None:
+        assert v not in reachable_from(vertices, edges, u)
+        return
+    steps = number(path)
+    assert (steps[0], steps[-1]) == (u, v)
+    assert set(zip(steps, steps[1:], strict=False)) <= set(edges)
+    near, length = {u}, 0
+    while v not in near:
+        near, length = near | {t for s, t in edges if s in near}, length + 1
+    assert length == len(steps) - 1
+
+
+@given(drawn=digraphs(), bits=st.sampled_from([64, 128]), data=st.data())
+def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
+    vertices, edges = drawn
+    graph = library_graph(vertices, edges, named=False)
+    reach = closure(vertices, edges)
+    kept = sweeps.BITS, sweeps.FEW
+    sweeps.BITS, sweeps.FEW = bits, 0
+    try:
+        index = gb.build(graph, "dfs")
+        assert index.count_descendants().tolist() == [len(reached) - 1 for reached in reach]
+        every = np.arange(vertices)
+        rows = np.repeat(every, 3)
+        found = np.unpackbits(index.matrix(rows, every), axis=1, count=vertices)
+    finally:
+        sweeps.BITS, sweeps.FEW = kept
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == [reach[u] for u in rows.tolist()]
+
+
+# ------------------------------------------------------------------ graphs
+
+
+def test_numbers_are_ids_and_may_have_vertices_without_edges():
+    graph = gb.Graph.from_edges(np.array([0, 4]), [2, 0], vertices=7)
+    assert (graph.vertices, graph.edges) == (7, 2)
+    assert gb.build(graph).descendants(4).tolist() == [0, 2]
+    assert gb.build(graph).reaches(np.int64(4), np.uint8(2)) is True
+
+
+def test_columns_of_pandas_and_sparse_numbers():
+    frame = pd.DataFrame({"from": ["a", "b", "a"], "to": ["b", "c", "b"]})
+    index = gb.build(gb.Graph.from_edges(frame["from"], frame["to"]))
+    frame["reached"] = index.reaches_many(frame["from"], frame["to"])
+    assert frame["reached"].all()
+    assert index.graph.edges == 2
+    accounts = gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True)
+    assert gb.build(accounts).reaches(956203, 6009554)
+    assert gb.build(accounts).reaches_many([70, 6009554], [6009554, 70]).tolist() == [True, False]
+
+
+def test_graphs_of_other_libraries_keep_their_ids():
+    import networkx as nx
+    import scipy.sparse
+
+    directed = nx.DiGraph([("x", "y"), ("y", "z")])
+    assert gb.build(gb.Graph.from_networkx(directed)).path("x", "z") == ["x", "y", "z"]
+    both = gb.Graph.from_networkx(nx.Graph([(5, 6)]))
+    assert gb.build(both).reaches(6, 5)
+    matrix = scipy.sparse.coo_array(([1, 0, 2], ([0, 1, 1], [1, 0, 2])), shape=(4, 4))
+    assert gb.Graph.from_scipy(matrix).edges == 2
+    assert gb.Graph.from_scipy(matrix, names=list("abcd")).vertex("d") == 3
+
+
+def test_igraph_names():
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph.TupleList([("s", "t"), ("t", "u")], directed=True)
+    assert gb.build(gb.Graph.from_igraph(graph)).reaches("s", "u")
+    assert gb.build(gb.Graph.from_igraph(igraph.Graph([(0, 1)]))).reaches(1, 0)
+
+
+def test_a_file_and_a_name(tmp_path):
+    (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
+    assert gb.build(gb.Graph.read(tmp_path / "edges.txt")).reaches(0, 2)
+    assert gb.build(gb.Graph.open("path-5"), "sequential").path(0, 4) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: gb.Graph.from_edges([0, 1], [1]), "2 sources and 1 targets"),
+        (lambda: gb.Graph.from_edges([0.5], [1]), "0.5 is neither a name nor a whole number"),
+        (lambda: gb.Graph.from_edges(np.array([0.5]), [1]), "sources of float64"),
+        (lambda: gb.Graph.from_edges(["a"], [None]), "None is neither"),
+        (lambda: gb.Graph.from_edges(["a"], [1]), "one column holds names"),
+        (lambda: gb.Graph.from_edges([-1], [1]), "source -1 is out of range"),
+        (lambda: gb.Graph.from_edges([0], [10**9]), "makes a graph of 1,000,000,001 vertices"),
+        (lambda: gb.Graph.from_edges([0], [1], names=["a"]), "target 1 is out of range"),
+        (lambda: gb.Graph.from_edges([0], [1], names=["a", "a"]), "two vertices are named 'a'"),
+        (lambda: gb.Graph.from_edges([0], [10**30]), "beyond 64 bits"),
+        (lambda: gb.Graph.from_edges([0], [1], vertices=1), "out of range"),
+        (lambda: gb.Graph.from_scipy(np.zeros((2, 2))), "a square sparse matrix is expected"),
+        (lambda: gb.Graph.open("kegg-lik"), "did you mean kegg-like"),
+    ],
+)
+def test_bad_graphs_are_refused(make, says):
+    with pytest.raises(gb.InputError, match=says):
+        make()
+
+
+# ------------------------------------------------------------------ questions
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return gb.build(gb.Graph.from_edges([0, 1, 5], [1, 2, 4]), "sequential")
+
+
+@pytest.mark.parametrize("wrong", [6, -1, 10**30, True, None, 1.5, "x"])
+def test_ids_that_the_graph_has_not_are_refused(numbers, wrong):
+    for ask in (numbers.reaches, numbers.path, numbers.explain):
+        for pair in ((wrong, 0), (0, wrong)):
+            with pytest.raises(gb.InputError):
+                ask(*pair)
+    with pytest.raises(gb.InputError):
+        numbers.reaches_many([0, wrong], [0, 0])
+    with pytest.raises(gb.InputError, match="place 1 of 2"):
+        numbers.reaches_many(np.array([0, 6]), np.array([0, 0]))
+
+
+def test_names_that_the_graph_has_not_are_answered_with_the_nearest():
+    index = gb.build(gb.Graph.from_edges(["flour"], ["bread"]))
+    for ask in (lambda: index.reaches("flor", "bread"), lambda: index.reaches_many(["flor"], ["bread"])):
+        with pytest.raises(gb.InputError, match="did you mean 'flour'"):
+            ask()
+
+
+def test_an_unknown_implementation_or_parameter_is_refused(numbers):
+    graph = numbers.graph
+    for wrong, says in (
+        ({"implementation": "sequentiel"}, "did you mean sequential"),
+        ({"filters": "levels"}, "filter 'levels'"),
+        ({"d": 0}, "dim 0"),
+        ({"implementation": "sequential", "device": 0}, "runs on the CPU"),
+    ):
+        with pytest.raises(gb.InputError, match=says):
+            gb.build(graph, **wrong)
+
+
+def test_many_threads_ask_one_index_at_once():
+    graph = gb.Graph.open("kegg-like")
+    vertices = np.random.default_rng(7).integers(0, graph.vertices, (2, 4000))
+    for name in ("sequential", "parallel", "dfs"):
+        index = gb.build(graph, name, filters="none", threads=2)
+        right = index.reaches_many(*vertices)
+        with ThreadPoolExecutor(8) as pool:
+            several = list(pool.map(lambda _, index=index: index.reaches_many(*vertices), range(24)))
+            single = list(pool.map(lambda uv, index=index: index.reaches(*uv), vertices.T[:1000].tolist()))
+        assert all(np.array_equal(each, right) for each in several)
+        assert single == right[:1000].tolist()
