@@ -33,7 +33,7 @@ def number(names):
     return [int(name[1:]) for name in names]
 
 
-@pytest.mark.parametrize("module", ["graph", "index", "build", "saved", "explain"])
+@pytest.mark.parametrize("module", ["graph", "index", "build"])
 def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
@@ -41,7 +41,7 @@ def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     loaded = importlib.import_module(f"grailbench.api.{module}")
     found = doctest.testmod(loaded, extraglobs=known, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0
-    assert found.attempted or module == "explain"
+    assert found.attempted
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -6,8 +6,7 @@ A graph of the user's own ids, an index of any implementation on it, and questio
 from grailbench.api.build import build
 from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph
-from grailbench.api.index import Index
-from grailbench.api.saved import load
+from grailbench.api.index import Index, load
 from grailbench.errors import GrailbenchError, InputError, MachineLacks
 
 __all__ = ["Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "build", "load"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.api import sweeps
+from grailbench.api import saved, sweeps
 from grailbench.api.graph import Graph
 from grailbench.contract import NoTimer
 from grailbench.errors import InputError
@@ -248,14 +248,10 @@ class Index:
 
         Raises InputError if this implementation cannot store its index, or the file cannot be written.
         """
-        from grailbench.api.saved import save
-
-        save(self, path)
+        saved.save(self.graph, self._inside, path)
 
     def __reduce__(self):
-        from grailbench.api.saved import packed, unpacked
-
-        return unpacked, (packed(self),)
+        return _unpacked, (saved.packed(self.graph, self._inside),)
 
     def __repr__(self) -> str:
         return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
@@ -339,6 +335,27 @@ class Index:
 
     def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
         return self.graph.ids_of(vertices[vertices != one])
+
+
+def load(path: str | os.PathLike, graph: Graph | None = None) -> Index:
+    """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
+
+    graph  the graph that it must be of; another one is refused
+
+    Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
+    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
+
+    >>> import grailbench as gb
+    >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
+    >>> gb.build(graph).save("letters.index")
+    >>> gb.load("letters.index").reaches("a", "c")
+    True
+    """
+    return Index(*saved.load(path, graph))
+
+
+def _unpacked(content: bytes) -> Index:
+    return Index(*saved.unpacked(content))
 
 
 def _plain(graph: Graph) -> bool:

@@ -28,8 +28,7 @@ import numpy as np
 
 from grailbench import __version__, contract
 from grailbench.api.graph import Graph
-from grailbench.api.index import Index
-from grailbench.api.inside import restored
+from grailbench.api.inside import Inside, restored
 from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import OFFSET, VERTEX, Dag
 from grailbench.graph.ids import from_stored
@@ -45,13 +44,13 @@ _DAG = {"offsets": OFFSET, "children": VERTEX, "levels": VERTEX, "order": VERTEX
 _AGAIN = "build it again and save it"
 
 
-def save(index: Index, path: str | os.PathLike) -> None:
+def save(graph: Graph, inside: Inside, path: str | os.PathLike) -> None:
     """Writes an index to a file, which appears whole or not at all, beside readers of an older one.
 
     Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
     the disk is full.
     """
-    header, arrays = _described(index)
+    header, arrays = _described(graph, inside)
     try:
         with atomic_file(Path(path)) as stream:
             _write(stream, header, arrays)
@@ -59,20 +58,8 @@ def save(index: Index, path: str | os.PathLike) -> None:
         raise of_system(error) from None
 
 
-def load(path: str | os.PathLike, graph: Graph | None = None) -> Index:
-    """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
-
-    graph  the graph that it must be of; another one is refused
-
-    Raises InputError if there is no such file, it is no index, of another version, damaged or of another graph, and
-    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
-
-    >>> import grailbench as gb
-    >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
-    >>> gb.build(graph).save("letters.index")
-    >>> gb.load("letters.index").reaches("a", "c")
-    True
-    """
+def load(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Graph, Inside]:
+    """Opens an index file; see `grailbench.load`."""
     path = Path(path)
     try:
         with open(path, "rb") as stream:
@@ -86,14 +73,14 @@ def load(path: str | os.PathLike, graph: Graph | None = None) -> Index:
     return _opened(content, path, graph)
 
 
-def packed(index: Index) -> bytes:
+def packed(graph: Graph, inside: Inside) -> bytes:
     """An index as the bytes of its file, for pickle. Raises InputError as `save` does."""
     stream = io.BytesIO()
-    _write(stream, *_described(index))
+    _write(stream, *_described(graph, inside))
     return stream.getvalue()
 
 
-def unpacked(content: bytes) -> Index:
+def unpacked(content: bytes) -> tuple[Graph, Inside]:
     """The index of `packed` bytes."""
     return _opened(bytearray(content), None, None)
 
@@ -101,13 +88,12 @@ def unpacked(content: bytes) -> Index:
 # ------------------------------------------------------------------ writing
 
 
-def _described(index: Index) -> tuple[dict, dict[str, np.ndarray]]:
+def _described(graph: Graph, inside: Inside) -> tuple[dict, dict[str, np.ndarray]]:
     """The header, without the places of arrays, and the arrays."""
-    graph, inside = index.graph, index._inside
     stored = inside.run(inside.index.stored)
     if stored is None:
         raise InputError(
-            f"{index.implementation} keeps its index to itself, so it cannot be saved",
+            f"{inside.implementation.name} keeps its index to itself, so it cannot be saved",
             remedy="gb.build(graph) makes one that can",
         )
     numbering, ids = graph.ids.stored()
@@ -119,8 +105,8 @@ def _described(index: Index) -> tuple[dict, dict[str, np.ndarray]]:
     header = {
         "version": VERSION,
         "written_by": f"grailbench {__version__}",
-        "implementation": index.implementation,
-        "params": dataclasses.asdict(index.params),
+        "implementation": inside.implementation.name,
+        "params": dataclasses.asdict(inside.params),
         "graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering},
         "dropped": [graph.dag.duplicates, graph.dag.loops],
     }
@@ -155,8 +141,8 @@ def _checks(content: np.ndarray) -> list[int]:
 # ------------------------------------------------------------------ reading
 
 
-def _opened(content, path: Path | None, graph: Graph | None) -> Index:
-    """The index in the content of a file, a buffer that can be written."""
+def _opened(content, path: Path | None, graph: Graph | None) -> tuple[Graph, Inside]:
+    """The graph and index in the content of a file, a buffer that can be written."""
     header, start = _header(content, path)
     try:
         said = header["graph"]
@@ -179,7 +165,7 @@ def _opened(content, path: Path | None, graph: Graph | None) -> Index:
             graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
-    return Index(graph, restored(found, params, dag, own, check))
+    return graph, restored(found, params, dag, own, check)
 
 
 def _header(content, path: Path | None) -> tuple[dict, int]:
