@@ -57,6 +57,17 @@ def steady(value: float) -> str:
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
 
 
+def share(part: float, whole: float) -> str:
+    """A share in per cent with one decimal, which is 0 or 100 only where it is exactly that: '3.1 %', '<0.1 %',
+    '>99.9 %'; '' of nothing."""
+    if not whole:
+        return ""
+    value = part / whole
+    if 0 < value < 0.0005:
+        return "<0.1 %"
+    return ">99.9 %" if 0.9995 <= value < 1 else "100 %" if value == 1 else f"{100 * value:.1f} %" if part else "0 %"
+
+
 # ------------------------------------------------------------------ ratios
 #
 # Four forms, equal from 0.1 to 9.9, except that `times` adds a sign and rounds ties up:

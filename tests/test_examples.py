@@ -35,6 +35,7 @@ REPLACED = (
     (r"^fetch\b(.*)", r"fetch\1 --offline"),
     (r" --mirror \S+", ""),
     (r"^generate --measure kegg\b", "generate --measure held"),
+    (r"^profile kegg$", "profile kegg-like"),
     (r"\b(citeseer|uniprotenc_150)-like\b", "kegg-like"),
     (r"--vertices \d+ --degree \d+", "--vertices 300 --degree 3"),
     (r"^limits$", "limits --quick"),

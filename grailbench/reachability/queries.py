@@ -192,9 +192,7 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Id
     elif "sources" in stored:
         sources, targets, given = (stored[name] for name in _PAIRS)
     elif spec.kind == "random":
-        rng = np.random.default_rng(spec.seed)
-        sources = rng.integers(0, originals, spec.count, dtype=VERTEX)
-        targets = rng.integers(0, originals, spec.count, dtype=VERTEX)
+        sources, targets = draw_random(originals, spec.count, spec.seed)
         given = np.full(spec.count, UNKNOWN, np.int8)
     else:
         sources, targets, given = draw_balanced(dag, spec.count, spec.seed)
@@ -234,6 +232,13 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
         _log.warning("%s: damaged query set, made again (%s)", path, error)
         return {}, {}
     return meta, arrays
+
+
+def draw_random(vertices: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draws `count` pairs, int32[count] sources and targets, each end uniform over the original vertices."""
+    rng = np.random.default_rng(seed)
+    sources = rng.integers(0, vertices, count, dtype=VERTEX)
+    return sources, rng.integers(0, vertices, count, dtype=VERTEX)
 
 
 def draw_balanced(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

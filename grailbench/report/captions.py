@@ -1,4 +1,4 @@
-"""The title and caption of every figure by its name, in the order of a report.
+"""The title and caption of every figure by its name: those of runs in the order of a report, then those of others.
 
 The command line imports this module to know the names without importing the drawing code.
 """
@@ -119,5 +119,24 @@ CAPTIONS = {
         "Edges traversed a second",
         "Million edges of the part reached a second, each counted once, harmonic mean over the sources as Graph500 has "
         "it; log axis.",
+    ),
+}
+
+#: figures that are not of a run
+OTHERS = {
+    "profile-levels": (
+        "Vertices of each level",
+        "Vertices of the condensed graph by level, the longest path from a root, which is on level 1; log axis. Where "
+        "there are many levels, a mark is the mean of several.",
+    ),
+    "profile-degrees": (
+        "Degrees",
+        "Vertices of the condensed graph by the number of their distinct parents and children, on log axes, which have "
+        "no place for those without any; the CSV has them.",
+    ),
+    "profile-settled": (
+        "What answers the pairs",
+        "Share of the pairs that each step answers, in its order: equal strong components, levels (no), d = 2 interval "
+        "labels (no), spanning trees (yes), 64 hubs (yes or no); a search answers the rest.",
     ),
 }

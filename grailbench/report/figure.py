@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from grailbench.report.captions import CAPTIONS
+from grailbench.report.captions import CAPTIONS, OTHERS
 
 if TYPE_CHECKING:
     import pandas
@@ -139,7 +139,7 @@ class Grid:
 class Figure:
     """A figure to draw.
 
-    name     of its files, one of `captions.CAPTIONS`
+    name     of its files, one of `captions.CAPTIONS` or `captions.OTHERS`
     frame    its data, which is the CSV beside it
     form     what is drawn
     note     remarks on this run's figure: what was chosen, or why there is nothing to draw
@@ -155,12 +155,12 @@ class Figure:
     @property
     def title(self) -> str:
         """The title on a page or in a file."""
-        return CAPTIONS[self.name][0]
+        return (CAPTIONS | OTHERS)[self.name][0]
 
     @property
     def caption(self) -> str:
         """A text on how to read it."""
-        return CAPTIONS[self.name][1]
+        return (CAPTIONS | OTHERS)[self.name][1]
 
     @property
     def drawable(self) -> bool:

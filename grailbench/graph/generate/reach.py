@@ -44,11 +44,11 @@ def positive_rate(graph: Graph, samples: int = SAMPLES, budget: int = BUDGET, se
         return Rate(0.0, 0.0, 0)
     offsets = _offsets(graph)
     sources = permutation(n, stream(seed, _SAMPLE))
-    found, scanned = _descendants(offsets, graph.targets, sources[: min(n, 2000)], budget)
+    found, scanned = reached_from(offsets, graph.targets, sources[: min(n, 2000)], budget)
     share = budget if scanned / found.size * n <= budget else max(0, budget - scanned)
     more = sources[found.size :] if share == budget else sources[found.size : samples]
     if found.size < n:
-        found = np.concatenate((found, _descendants(offsets, graph.targets, more, share)[0]))
+        found = np.concatenate((found, reached_from(offsets, graph.targets, more, share)[0]))
     error = 0.0 if found.size == n else float(found.std() / np.sqrt(found.size) / n)
     return Rate(float(found.mean() / n), error, int(found.size))
 
@@ -59,9 +59,9 @@ def _offsets(graph: Graph) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _descendants(offsets, children, sources, budget):
+def reached_from(offsets, children, sources, budget, sizes=None):
     """The number of vertices that each source reaches, including itself (int64), until the budget is used up; and the
-    number of edges scanned."""
+    number of edges scanned. With `sizes` (int64[n]) each vertex counts as so many."""
     n = offsets.shape[0] - 1
     stamp = np.full(n, -1, np.int32)
     stack = np.empty(n, np.int32)
@@ -70,7 +70,7 @@ def _descendants(offsets, children, sources, budget):
     for k in range(sources.shape[0]):
         if scanned > budget:
             return out[:k], scanned
-        top, seen = 1, 1
+        top, seen = 1, np.int64(1) if sizes is None else sizes[sources[k]]
         stack[0] = sources[k]
         stamp[sources[k]] = k
         while top > 0:
@@ -81,7 +81,7 @@ def _descendants(offsets, children, sources, budget):
                 v = children[e]
                 if stamp[v] != k:
                     stamp[v] = k
-                    seen += 1
+                    seen += 1 if sizes is None else sizes[v]
                     stack[top] = v
                     top += 1
         out[k] = seen
