@@ -121,6 +121,13 @@ class Index:
             raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
         return self._ask(us, vs)
 
+    def reaches_many_vertices(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """As `reaches_many`, for vertices 0..n - 1 (int32[k] each) in place of ids; see `Graph.vertices_of`."""
+        for ends in (sources, targets):
+            if ends.size and not 0 <= int(ends.min()) <= int(ends.max()) < self.graph.vertices:
+                raise InputError(f"a vertex out of range: the graph has {self.graph.vertices:,}")
+        return self._ask(sources, targets)
+
     def reaches_any(self, sources: Iterable, targets: Iterable) -> bool:
         """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
 

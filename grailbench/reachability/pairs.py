@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -32,6 +32,7 @@ from grailbench.graph.readers.text import HASH, NEWLINE, PERCENT, is_blank, is_s
 
 UNKNOWN = -1  #: the given answer of a pair without one
 _BYTES_A_LINE = 250  # memory per line while a file is read
+_WRITTEN = 1 << 18  # pairs that are written at a time
 _LINE = "a line is 'u v' or 'u v 0|1'; in one with a tab only tabs separate"
 
 
@@ -220,3 +221,30 @@ def _single(path: str | os.PathLike, labels: np.ndarray, lines: np.ndarray, ids:
         except InputError as error:
             raise InputError(str(error), path=path, line=int(lines[at])) from None
     return ends
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def write_pairs(
+    stream: IO[bytes], ids: Ids, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray | None = None
+) -> None:
+    """Writes pairs of vertices, int[k] each, as lines `u v` of ids, with their answers (bool[k]) `u v 0|1`.
+
+    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError for a name with a
+    tab or a line break.
+    """
+    import pandas as pd  # here, because reading needs it not
+
+    for first in range(0, sources.shape[0], _WRITTEN):
+        part = slice(first, first + _WRITTEN)
+        columns = [ids.labels_of(sources[part]), ids.labels_of(targets[part])]
+        columns += [] if answers is None else [answers[part].astype(np.int8)]
+        if ids.numeric:
+            table = pd.DataFrame(dict(enumerate(columns)))
+            stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
+            continue
+        lines = ["\t".join(map(str, row)) for row in zip(*(each.tolist() for each in columns), strict=True)]
+        if (torn := next((line for line in lines if line.count("\t") != len(columns) - 1 or "\n" in line), "")) != "":
+            raise InputError(f"a name with a tab or a line break in {torn[:60]!r} has no place in a line")
+        stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))

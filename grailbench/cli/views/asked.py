@@ -1,0 +1,197 @@
+"""What `grailbench ask` asks and prints."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+
+from grailbench.api import Graph, Index, build, load
+from grailbench.cli.views import note
+from grailbench.datasets.imported import named
+from grailbench.errors import CheckFailed, of_system
+from grailbench.graph.store import atomic_file
+from grailbench.reachability.pairs import UNKNOWN, Pairs, read_pairs, write_pairs
+from grailbench.words import count as counted
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments of the command after GRAPH."""
+
+    source: str | None
+    target: str | None
+    pairs: str | None
+    descendants: str | None
+    ancestors: str | None
+    count: bool
+    path: bool
+    explain: bool
+    out: str | None
+    impl: str
+    dim: int
+    filters: str | None
+    threads: int
+    index_file: str | None
+    save: str | None
+    as_json: bool
+
+    def __post_init__(self):
+        if self.source is not None and self.target is None:
+            raise click.UsageError(f"one vertex, {self.source}: U V, or --descendants U, or --ancestors V")
+        one = {
+            "U V": self.source is not None,
+            "--pairs": self.pairs is not None,
+            "--descendants": self.descendants is not None,
+            "--ancestors": self.ancestors is not None,
+        }
+        asked = [name for name, given in one.items() if given]
+        if len(asked) > 1 or not (asked or self.count):
+            raise click.UsageError(
+                f"one question: {', '.join(one)} or --count" + (f", not {' and '.join(asked)}" if asked else "")
+            )
+        of_pairs = bool({"U V", "--pairs"} & {*asked})
+        if self.count and of_pairs:
+            raise click.UsageError("--count is for --descendants, --ancestors, or alone")
+        if (self.path or self.explain) and not of_pairs:
+            raise click.UsageError("--path and --explain are for pairs: U V or --pairs")
+        if self.path and self.explain:
+            raise click.UsageError("--explain gives the path too: leave out --path")
+        if self.index_file and (self.save or self.impl != "auto"):
+            raise click.UsageError("--index opens an index that was built: leave out --impl and --save")
+
+
+def answer(graph: str, question: Question) -> None:
+    """Answers a question on the graph of that name or file, and prints the answers or writes them to a file."""
+    with _output(question.out) as stream:
+        index = _index(Graph.open(named(graph, note)), question)
+        wrong = None
+        if question.descendants is not None or question.ancestors is not None:
+            records = _set_records(index, question)
+        elif question.count:
+            records = _count_records(index)
+        else:
+            pairs = _pairs(index.graph, question)
+            answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
+            wrong = _wrong(index.graph, pairs, answers)
+            if not (question.path or question.explain or question.as_json):
+                write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
+                records = ()
+            else:
+                records = _pair_records(index, pairs, answers, question)
+        for text, record in records:
+            stream.write(f"{json.dumps(record) if question.as_json else text}\n".encode("utf-8", "surrogatepass"))
+    if question.out:
+        note(f"answers: {question.out}")
+    if wrong is not None:
+        raise wrong
+
+
+@contextmanager
+def _output(out: str | None) -> Iterator[IO[bytes]]:
+    """The file of --out, which appears whole or not at all, or the standard output."""
+    if out is None:
+        yield _Screen()
+        return
+    try:
+        with atomic_file(Path(out)) as stream:
+            if out.endswith(".gz"):
+                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
+                    yield packed
+            else:
+                yield stream
+    except OSError as error:
+        raise of_system(error) from None
+
+
+class _Screen(io.RawIOBase):
+    """The standard output as a binary file; click writes to whatever stands in its place."""
+
+    def write(self, content: bytes) -> int:
+        click.echo(content, nl=False)
+        return len(content)
+
+
+def _index(graph: Graph, question: Question) -> Index:
+    if question.index_file:
+        return load(question.index_file, graph)
+    index = build(graph, question.impl, d=question.dim, filters=question.filters, threads=question.threads)
+    if question.save:
+        index.save(question.save)
+        note(f"index: {question.save}")
+    return index
+
+
+def _pairs(graph: Graph, question: Question) -> Pairs:
+    """The pairs that are asked, of vertices."""
+    if question.pairs is not None:
+        return read_pairs(question.pairs, graph.ids)
+    ends = np.array([[graph.vertex(question.source)], [graph.vertex(question.target)]], np.int32)
+    return Pairs(ends[0], ends[1], np.array([UNKNOWN], np.int8), np.zeros(1, np.int64))
+
+
+def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | None:
+    """The error for answers that a file gives and that are wrong."""
+    wrong = np.flatnonzero((pairs.given != UNKNOWN) & (pairs.given != answers))
+    if not wrong.size:
+        return None
+    at = int(wrong[0])
+    u, v = (graph.ids.label_of(int(ends[at])) for ends in (pairs.sources, pairs.targets))
+    truth = "reaches" if answers[at] else "does not reach"
+    return CheckFailed(
+        f"{counted(wrong.size, 'given answer')} of {answers.size:,} wrong: line {pairs.lines[at]}: {u} {truth} {v}"
+    )
+
+
+# ------------------------------------------------------------------ answers: each as a line of text and as a record
+
+
+def _pair_records(index: Index, pairs: Pairs, answers: np.ndarray, question: Question) -> Iterator[tuple[str, dict]]:
+    label = index.graph.ids.label_of
+    for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
+        source, target = _plain(label(u)), _plain(label(v))
+        if question.explain:
+            explained = index.explain(source, target)
+            yield str(explained), explained.record()
+            continue
+        record: dict[str, Any] = {"source": source, "target": target, "reachable": reaches}
+        path = index.path(source, target) if question.path else None
+        if question.path:
+            record["path"] = path
+        yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}", record
+
+
+def _set_records(index: Index, question: Question) -> Iterator[tuple[str, dict]]:
+    of, key = (
+        (question.descendants, "descendants") if question.descendants is not None else (question.ancestors, "ancestors")
+    )
+    vertex = index.graph.vertex(of)
+    asked = _plain(index.graph.ids.label_of(vertex))
+    found = (index.descendants if key == "descendants" else index.ancestors)(asked)
+    if question.count:
+        yield f"{found.size}", {"vertex": asked, key: int(found.size)}
+    elif question.as_json:
+        yield "", {"vertex": asked, key: found.tolist()}
+    else:
+        for each in found.tolist():
+            yield str(each), {}
+
+
+def _count_records(index: Index) -> Iterator[tuple[str, dict]]:
+    ids = index.graph.ids_of(np.arange(index.graph.vertices))
+    between = " " if index.graph.ids.numeric else "\t"
+    for each, found in zip(ids.tolist(), index.count_descendants().tolist(), strict=True):
+        yield f"{each}{between}{found}", {"vertex": each, "descendants": found}
+
+
+def _plain(label: Any) -> Any:
+    """An id as JSON has it."""
+    return label if isinstance(label, str) else int(label)

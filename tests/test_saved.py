@@ -1,0 +1,220 @@
+"""Index files: whole or refused, of one graph and one version, shared by threads and processes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import threading
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure
+from strategies import digraphs, graph_of
+
+import grailbench as gb
+from grailbench.api import saved
+from grailbench.contract import implementations
+from grailbench.errors import MachineLacks
+from grailbench.reachability.index import Implementation, Index
+
+EDGES = (["b", "a", "c", "d", "e"], ["c", "b", "b", "e", "c"])  # a cycle of b and c
+
+
+@pytest.fixture
+def file(tmp_path):
+    gb.build(gb.Graph.from_edges(*EDGES), "sequential").save(tmp_path / "letters.index")
+    return tmp_path / "letters.index"
+
+
+@given(drawn=digraphs(), data=st.data())
+def test_a_saved_index_has_every_answer(drawn, data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "x.index"
+    name = data.draw(st.sampled_from(["sequential", "parallel", "dfs", "bfs"]))
+    filters = data.draw(st.sampled_from([None, "none", "tree", "hubs"]))
+    graph = gb.Graph(graph_of(*drawn), gb.Graph.from_edges([], [], vertices=drawn[0]).ids)
+    gb.build(graph, name, filters=filters, search=data.draw(st.sampled_from(["dfs", "bfs"]))).save(path)
+    index = gb.load(path, graph=graph if data.draw(st.booleans()) else None)
+    every = np.arange(drawn[0])
+    found = np.unpackbits(index.matrix(every, every), axis=1, count=drawn[0])
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(*drawn)
+    assert all(index.path(u, v) for u, reached in enumerate(closure(*drawn)[:8]) for v in reached)
+    assert index.graph.checksum == graph.checksum
+
+
+def test_ids_parameters_and_size_are_kept(file):
+    index = gb.load(file)
+    assert index.reaches("a", "c")
+    assert not index.reaches("c", "a")
+    assert index.descendants("d").tolist() == ["b", "c", "e"]
+    built = gb.build(gb.Graph.from_edges(*EDGES), "sequential")
+    assert (index.implementation, index.params, index.nbytes) == ("sequential", built.params, built.nbytes)
+    assert repr(index) == repr(built)
+    again = pickle.loads(pickle.dumps(index))
+    assert again.path("a", "c") == ["a", "b", "c"]
+
+
+def test_equal_indexes_are_equal_files(file, tmp_path):
+    gb.load(file).save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == file.read_bytes()
+
+
+def test_opening_reads_no_array(file, monkeypatch):
+    monkeypatch.setattr(saved, "_BLOCK", 8)
+    looked = []
+    monkeypatch.setattr(saved._Check, "_compare", lambda self: looked.append(self))
+    index = gb.load(file)
+    assert looked == []
+    index.reaches("a", "b")
+    index.reaches("b", "a")
+    assert len(looked) == 1
+
+
+def test_damage_anywhere_is_refused(file):
+    whole = file.read_bytes()
+    for at in range(0, len(whole), 97):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x10
+        file.write_bytes(damaged)
+        if whole[at : at + 1] == b"\0" and _answers(file):
+            continue  # between the arrays, where nothing is read
+        with pytest.raises(gb.InputError, match=r"letters.index: (the index is damaged|it is no index)"):
+            gb.load(file).reaches("a", "b")
+
+
+def _answers(file):
+    try:
+        return gb.load(file).reaches("a", "c")
+    except gb.InputError:
+        return False
+
+
+def test_every_byte_of_an_array_is_checked(file):
+    whole = file.read_bytes()
+    start = -(-(24 + struct.unpack("<II", whole[16:24])[0]) // 4096) * 4096
+    header = json.loads(whole[24 : 24 + struct.unpack("<II", whole[16:24])[0]])
+    for name, each in header["arrays"].items():
+        size = int(np.dtype(each["dtype"]).itemsize * np.prod(each["shape"]))
+        for at in (0, size - 1) if size else ():
+            damaged = bytearray(whole)
+            damaged[start + each["at"] + at] ^= 1
+            file.write_bytes(damaged)
+            with pytest.raises(gb.InputError, match=f"array {name} differs"):
+                gb.load(file).descendants("a")
+
+
+@pytest.mark.parametrize("left", [0, 10, 23, 24, 200, 4096, -4096, -1])
+def test_a_file_that_was_cut_is_refused(file, left):
+    file.write_bytes(file.read_bytes()[:left])
+    with pytest.raises(gb.InputError, match=r"letters.index: (the index is damaged|it is no index)"):
+        gb.load(file)
+
+
+def test_another_version_is_refused(file, monkeypatch):
+    monkeypatch.setattr(saved, "VERSION", 2)
+    with pytest.raises(gb.InputError, match="it is of format 1, written by grailbench .*; this version reads format 2"):
+        gb.load(file)
+
+
+def test_a_header_that_holds_nonsense_is_refused(file):
+    whole = file.read_bytes()
+    length = struct.unpack("<II", whole[16:24])[0]
+    header = json.loads(whole[24 : 24 + length])
+    for key, value in (("arrays", {}), ("params", {"dim": 0}), ("implementation", "nothing"), ("graph", {})):
+        said = json.dumps({**header, key: value}, sort_keys=True).encode().ljust(length)
+        if len(said) > length:
+            continue
+        file.write_bytes(whole[:16] + struct.pack("<II", length, zlib.crc32(said)) + said + whole[24 + length :])
+        with pytest.raises(gb.InputError):
+            gb.load(file)
+
+
+def test_another_graph_is_refused(file):
+    with pytest.raises(gb.InputError, match="it is the index of another graph, of 5 vertices"):
+        gb.load(file, graph=gb.Graph.from_edges(["a"], ["b"]))
+    renamed = gb.Graph.from_edges(*([each.upper() for each in ends] for ends in EDGES))
+    with pytest.raises(gb.InputError, match="another graph"):
+        gb.load(file, graph=renamed)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    with pytest.raises(gb.InputError, match="there is no such index file"):
+        gb.load(tmp_path / "none")
+    with pytest.raises(gb.InputError, match="cannot be read"):
+        gb.load(tmp_path)
+    index = gb.build(gb.Graph.from_edges([0], [1]))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(gb.InputError, match="file"):
+        index.save(tmp_path / "file" / "x")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_saving_over_a_file_that_is_loaded_harms_nobody(file):
+    """Readers see the old file or the new one, whole, and an index that was loaded keeps its own."""
+    first, faults = gb.load(file), []
+    other = gb.build(gb.Graph.from_edges(["a", "x"], ["x", "c"]), "sequential")
+
+    def read():
+        for _ in range(40):
+            index = gb.load(file)
+            if not index.reaches("a", "c"):
+                faults.append(index)
+
+    def write():
+        for _ in range(20):
+            other.save(file)
+            first.save(file)
+
+    threads = [threading.Thread(target=each) for each in (read, read, write)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert faults == []
+    assert first.reaches("e", "b")
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+def test_the_index_of_a_gpu_needs_one(file, tmp_path):
+    index = gb.build(gb.Graph.from_edges(*EDGES), "sequential")
+    index._inside.implementation = implementations()["gpu-fused"]
+    index.save(tmp_path / "gpu.index")
+    try:
+        implementations()["gpu-fused"].require()
+    except MachineLacks:
+        with pytest.raises(gb.MachineLacks, match="no CUDA here"):
+            gb.load(tmp_path / "gpu.index")
+    else:
+        assert gb.load(tmp_path / "gpu.index").reaches("a", "c")
+
+
+class Kept(Index):
+    def query_batch(self, sources, targets, timer):
+        return sources == targets
+
+    def check_labels(self, dag):
+        return None
+
+    index_bytes = 0
+
+
+class Keeping(Implementation):
+    name, source = "keeping", "a test"
+
+    @classmethod
+    def build(cls, dag, params, timer):
+        return Kept()
+
+
+def test_an_index_that_is_kept_elsewhere_cannot_be_saved(tmp_path, monkeypatch):
+    monkeypatch.setitem(implementations.__globals__["_registry"]["reachability"], "keeping", Keeping)
+    index = gb.build(gb.Graph.from_edges([0], [1]), "keeping")
+    assert index.reaches(0, 0)
+    assert index.explain(0, 1).by == "keeping"
+    for keep in (lambda: index.save(tmp_path / "x"), lambda: pickle.dumps(index)):
+        with pytest.raises(gb.InputError, match="keeping keeps its index to itself"):
+            keep()
+    assert list(tmp_path.iterdir()) == []
