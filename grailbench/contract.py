@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grailbench.errors import InputError
 from grailbench.words import did_you_mean
@@ -290,6 +290,10 @@ class Workload(ABC):
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Judges the result of the first pass of the cell named `key`."""
 
+    def write_answers(self, stream: IO[bytes], answers: Any) -> None:
+        """Writes the answers of an `Attempt` that was judged right, a line a question, if `Problem.written`."""
+        raise NotImplementedError
+
     def compare(self) -> dict[str, str]:
         """Cell -> fault, found by comparing the answers of all cells with one another after all were judged."""
         return {}
@@ -309,6 +313,7 @@ class Problem(ABC):
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
     from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
+    written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
 
     def value(self, axis: str, value: Any) -> Any:

@@ -16,7 +16,7 @@ from grailbench.bench import provenance
 from grailbench.bench.plan import Plan
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
-from grailbench.bench.sitting import Sitting, Watcher
+from grailbench.bench.sitting import Answered, Sitting, Watcher
 from grailbench.bench.tasks import implementation_of, on_gpu, steps
 from grailbench.bench.writer import Writer, new_run, only_writer, repair
 from grailbench.contract import Checks, Input, problem
@@ -75,11 +75,13 @@ def run(
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
+    answered: Answered | None = None,
 ) -> Finished:
     """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
-    to add. `open_graph` replaces the opening of graphs by the problem.
+    to add. `open_graph` replaces the opening of graphs by the problem. `answered` is called once, with the workload and
+    the answers of the first cell that is verified as right; a cell that has all its trials makes no pass.
 
     Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
     a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
@@ -93,10 +95,12 @@ def run(
         raise InputError("a run is not measured among the recorded ones", path=target, remedy=remedy)
     folder = resume if resume is not None else new_run(plan.name, plan.digest, out)
     with only_writer(folder):
-        return _run(plan, watcher, folder, fetch, checks, open_graph)
+        return _run(plan, watcher, folder, fetch, checks, open_graph, answered)
 
 
-def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph) -> Finished:
+def _run(
+    plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph, answered: Answered | None
+) -> Finished:
     known = (folder / results.PLAN).exists()
     same = require_same(folder, plan) if known else False
     prior, damage = repair(folder)
@@ -105,7 +109,7 @@ def _run(plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks
     env, record = _prepare_record(folder, plan, same)
     if not known:
         record()
-    sitting = Sitting(folder, env, prior, watcher, checks, open_graph, record)
+    sitting = Sitting(folder, env, prior, watcher, checks, open_graph, record, answered)
     try:
         with prompt_interrupts(_before_exit(sitting.writer, folder)):
             provided = provide(plan, fetch, watcher.note)
@@ -133,10 +137,11 @@ def verify(
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
     simulate: bool = False,
+    answered: Answered | None = None,
 ) -> Finished:
     """Verify every cell of a plan without timing. Makes one row for each cell and writes nothing.
 
-    `simulate` runs GPU kernels in numba's simulator. Raises the errors that `run` raises.
+    `simulate` runs GPU kernels in numba's simulator; `answered` is as in `run`. Raises the errors that `run` raises.
     """
     if simulate:
         device.simulate()
@@ -146,7 +151,7 @@ def verify(
     if simulate and (warning := _slow_simulation(plan)):
         watcher.note(warning)
     provided = provide(plan, fetch, watcher.note)
-    sitting = Sitting(None, env, [], watcher, checks, open_graph)
+    sitting = Sitting(None, env, [], watcher, checks, open_graph, answered=answered)
     watcher.began(None, provided, len(provided.cells))
     _run_graphs(sitting, provided)
     return Finished(None, provided, sitting.new, sitting.lacking)

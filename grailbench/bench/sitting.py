@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded
 from grailbench.runs.rows import cell_of
+
+Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
 
 
 class Watcher(Protocol):
@@ -47,10 +49,11 @@ class Sitting:
     """One execution of a run, from the start or continued, and the rows that it adds."""
 
     def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph,
-                 record: Callable[[], None] = lambda: None):  # fmt: skip
-        """record: called before the first row is written."""
+                 record: Callable[[], None] = lambda: None, answered: Answered | None = None):  # fmt: skip
+        """record: called before the first row is written. answered: called once, with the answers of the first cell
+        that is verified as right."""
         self.folder, self.env, self.watcher, self.checks, self.record = folder, env, watcher, checks, record
-        self.open_graph = open_graph
+        self.open_graph, self.answered = open_graph, answered
         self.finished, self.given_up = finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
         self.outdated = 0
@@ -161,7 +164,7 @@ class Sitting:
     def _verify(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
         """Make and judge one pass of each cell. Cells with wrong labels, wrong answers or other answers than the rest
         are not timed."""
-        ahead = self._attempts_at_once(checkers, tasks)
+        ahead, kept = self._attempts_at_once(checkers, tasks), None
         for task in tasks:
             if task.over:
                 continue
@@ -177,11 +180,16 @@ class Sitting:
             task.verdict = outcome.value
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
+            elif self.answered is not None and kept is None:
+                kept = task, checker, attempt.answers
         for checker in checkers.values():
             faults = checker.compare()
             for task in tasks:
                 if not task.over and task.key in faults:
                     self._give_up(task, Outcome("wrong", faults[task.key]), graph)
+        if kept is not None and not kept[0].over:
+            self.answered(*kept[1:])
+            self.answered = None
 
     def _edges(self, graph: Input, tasks: list[Task]) -> Graph | None:
         """The raw edges of the graph if a cell in this process is timed from edges, else None."""

@@ -15,13 +15,17 @@ from grailbench.cli import complete, options
 @click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
 @click.option("--resume", type=complete.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
               help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
+@click.option("--answers", type=complete.FILE, metavar="FILE",
+              help="Write the answers there, as lines `u v 0|1` that --queries reads; .gz is packed, - is the standard "
+                   "output. For one graph and one query set.")  # fmt: skip
 @options.as_json
-def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
+def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
     Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
     prepare and solve (phases `prepare`, `solve`). Rows are on disk
     as soon as a trial ends: after Ctrl-C or a crash, --resume goes on. With --simulate cells are only verified.
+    --answers writes those of the first cell that is verified as right; all cells that are right have the same.
 
     \b
     Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
@@ -33,31 +37,44 @@ def command(as_json, out, resume, sample, oracle_seconds, jobs, no_fetch, simula
       grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
       grailbench run --dataset kegg --impl gpu --simulate --count 100
+      grailbench run --dataset kegg --impl sequential --queries balanced --answers answers.txt.gz
       grailbench run --resume
     """
+    from rich.console import Console
+
     from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
+    from grailbench.cli.views import note
     from grailbench.cli.views import run as console
+    from grailbench.cli.views.answers import Answers
     from grailbench.contract import Checks
     from grailbench.report.answer import next_steps
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
+    if answers == "-" and as_json:
+        raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
     plan, folder = plan_of(options.fields(flags), resume, out)
+    writing = None if answers is None else Answers(answers, plan)
     with console.RunView(as_json) as screen:
         checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs)}
+        checking["answered"] = writing
         if simulate:
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:
             done = runner.run(plan, screen, out=out, resume=folder, **checking)
+    apart = answers == "-"  # the standard output has the answers alone
+    to = Console(stderr=True, highlight=False) if apart else None
     if not as_json and simulate:
-        put(console.summary_tables(done.plan, done.rows, timing=False))
-        click.echo("simulated: answers were checked, no time was taken and nothing was stored")
+        put(console.summary_tables(done.plan, done.rows, timing=False), to)
+        click.echo("simulated: answers were checked, no time was taken and nothing was stored", err=apart)
     elif not as_json:
-        put(console.summary_tables(done.plan, done.rows))
-        put(console.answered(done.rows))
-        click.echo(f"rows: {paths.shown(done.folder)}")
-        click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}")
-        put(next_steps(runner.spoken(done.folder)))
+        put(console.summary_tables(done.plan, done.rows), to)
+        put(console.answered(done.rows), to)
+        click.echo(f"rows: {paths.shown(done.folder)}", err=apart)
+        click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}", err=apart)
+        put(next_steps(runner.spoken(done.folder)), to)
     done.check()
+    if writing is not None:
+        writing.check(note)

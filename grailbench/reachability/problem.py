@@ -41,6 +41,7 @@ class Reachability(Problem):
     )
     phases = ("label", "query")
     usual = ("sequential", "parallel")
+    written = True
     exact = True
 
     def value(self, axis: str, value):

@@ -8,15 +8,18 @@ the implementations are also compared with one another, and the oracle decides w
 from __future__ import annotations
 
 import hashlib
+from typing import IO
 
 import numpy as np
 
 from grailbench.contract import Attempt, Checks, Verdict, Workload
 from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
+from grailbench.graph.ids import Counted
 from grailbench.graph.oracle import closure_answers, swept_answers
 from grailbench.reachability.index import Index
-from grailbench.reachability.queries import UNKNOWN, QuerySet
+from grailbench.reachability.pairs import UNKNOWN, write_pairs
+from grailbench.reachability.queries import QuerySet
 from grailbench.words import first
 
 _SHOWN = 3
@@ -98,6 +101,12 @@ class Checker(Workload):
             self.queries.agreed = int(self._unpacked(next(iter(self._ballots.values()))).sum())
             self.queries.save()
         return faults
+
+    def write_answers(self, stream: IO[bytes], answers: np.ndarray) -> None:
+        """Writes lines `u v 0|1` in the order of the query set, in ids of the graph's file."""
+        queries = self.queries
+        ids = Counted(self.dag.component.shape[0]) if queries.ids is None else queries.ids()
+        write_pairs(stream, ids, queries.sources, queries.targets, answers)
 
     def _disputed(self) -> np.ndarray:
         """Returns the unanswered queries on which implementations differ, or differ from a given answer."""

@@ -1,0 +1,77 @@
+"""Where commands write answers: a file, which is packed by its name and appears whole or not at all, or the standard
+output."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from grailbench.bench.plan import Plan
+from grailbench.contract import Workload, problem
+from grailbench.errors import InputError, of_system
+from grailbench.graph.store import atomic_file
+from grailbench.words import some
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[IO[bytes]]:
+    """A binary stream to a file, which is compressed if its name ends with .gz; '-' and None are the standard output.
+
+    Raises InputError or MachineLacks if the file cannot be written.
+    """
+    if path in (None, "-"):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with atomic_file(Path(path)) as stream:
+            if path.endswith(".gz"):
+                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
+                    yield packed
+            else:
+                yield stream
+    except OSError as error:
+        raise of_system(error) from None
+
+
+class Answers:
+    """The file of `run --answers`: the answers of the first cell of a run that is verified as right.
+
+    Raises InputError for a plan whose cells have other answers than one another, or none that can be written as lines,
+    and for a file that `--queries` would read as a table.
+    """
+
+    def __init__(self, path: str, plan: Plan):
+        self.path, self.written = path, False
+        if path.removesuffix(".gz").lower().endswith(".csv"):
+            raise InputError("answers are lines `u v 0|1`, no table", path=path, remedy="a name without .csv")
+        for solved in {cell.problem for cell in plan.cells}:
+            if not problem(solved).written:
+                raise InputError(f"--answers: those of problem {solved} are no lines", remedy="leave it out")
+        for what, found in (
+            ("graph", dict.fromkeys(cell.dataset for cell in plan.cells)),
+            ("query set", dict.fromkeys(cell.queries.name for cell in plan.cells)),
+        ):
+            if len(found) > 1:
+                raise InputError(f"--answers is for one {what}; this run has {some(found)}", remedy="a run for each")
+
+    def __call__(self, workload: Workload, answers: Any) -> None:
+        """Writes the answers."""
+        with output(self.path) as stream:
+            workload.write_answers(stream, answers)
+        self.written = True
+
+    def check(self, say: Callable[[str], object]) -> None:
+        """Says where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
+        if not self.written:
+            raise InputError(
+                "--answers: no answers were written, as no cell was verified in this call",
+                remedy="a run that has all its trials asks nothing again: leave out --resume, or add --trials",
+            )
+        if self.path != "-":
+            say(f"answers: {self.path}")
