@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from grailbench.errors import TooLittleMemory
+from grailbench.errors import InputError, TooLittleMemory
 from grailbench.words import decimal_size
 
 _GROUPS = Path("/sys/fs/cgroup")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*((?:[KMGT]i?)?B?)", re.IGNORECASE)
+_UNITS = {"": 1, "b": 1} | {
+    prefix + end: base**power
+    for power, letter in enumerate("kmgt", 1)
+    for prefix, base in ((letter, 1000), (f"{letter}i", 1024))
+    for end in ("", "b")
+}
 
 
 def available() -> int:
@@ -34,6 +42,15 @@ def require(need: int, what: str) -> None:
     """Raises TooLittleMemory, with a message that begins with `what`, if fewer than `need` bytes are available."""
     if need > (free := available()):
         raise TooLittleMemory(f"{what}: about {decimal_size(need)} of memory needed, {decimal_size(free)} free")
+
+
+def parsed(text: str) -> int:
+    """The bytes that a text like '500MB', '1.5 GiB' or '4096' means. Raises InputError for any other text."""
+    found = _SIZE.fullmatch(text.strip())
+    size = float(found[1]) * _UNITS[found[2].lower()] if found else 0.0
+    if not 1 <= size < 2**63:
+        raise InputError(f"{text!r} is no size of memory", remedy="a number of bytes, or as 500MB, 1.5GiB")
+    return int(size)
 
 
 def _groups() -> list[Path]:

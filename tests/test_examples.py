@@ -43,6 +43,7 @@ REPLACED = (
     (r"^(run|verify)( --(dataset|set) \S+)+", rf"\1 {SMALL}"),
     (r"^plan --config quickstart.*", "plan --config quickstart"),
     (r"^run (?!--resume)(.*?)( --trials \d+)?$", r"run \1 --trials 1"),
+    (r"^advise \S+((?: --(?!impl|budget)\S+ \S+)*).*", r"advise held\1 --impl dfs --budget 1 --process shared"),
     (r"results/runs/\S+", "RUN-A"),
     (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
     (r"results/baselines/(\S+\.(?:toml|json|md))", rf"{ROOT}/results/baselines/\1"),
@@ -71,6 +72,7 @@ def world(tmp_path_factory):
         (folder / "my-graph.gra").write_text("graph_for_greach\n3\n0: 1 2 #\n1: 2 #\n2: #\n")
         (folder / "web-Google.txt.gz").write_bytes(gzip.compress(b"# Nodes: 3 Edges: 2\n0\t1\n1\t2\n"))
         (folder / "edges.txt").write_text("0 1\n1 2\n0 3\n")
+        (folder / "mine.txt").write_text("0 2\n2 0\n")
         called("import edges.txt --name held")
         for run in ("a", "b"):
             called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")

@@ -1,0 +1,1 @@
+"""Which index to take for a graph: a short tournament, and what follows from its rows."""

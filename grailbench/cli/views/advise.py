@@ -1,0 +1,249 @@
+"""What `grailbench advise` shows: the candidates, which is the cheapest for how many queries, what to take, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from grailbench import paths
+from grailbench.advise import program
+from grailbench.advise.costs import Advice, Compared, Option, Step, front
+from grailbench.advise.figure import NS, figure
+from grailbench.advise.tournament import Entry, Held
+from grailbench.cli.views import put_json
+from grailbench.cli.views.run import RunView
+from grailbench.report import draw
+from grailbench.report.places import save
+from grailbench.report.render.terminal import terminal
+from grailbench.report.table import Table
+from grailbench.runs import axes
+from grailbench.runs.cells import read
+from grailbench.screen import put as show
+from grailbench.words import decimal_size, estimate, multiple, short, size
+
+FOLDER = "figures"
+
+
+class Progress(RunView):
+    """The progress of a round. Cells without times are named at the end, with all others."""
+
+    def trouble(self, cell, status: str, reason: str) -> None:
+        """Says nothing."""
+
+
+def put(entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, as_json: bool) -> None:
+    """Prints a recommendation and its evidence, and draws the figure into the folder of the run.
+
+    queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
+    """
+    drawn = list(_draw(held, found))
+    if as_json:
+        put_json(records(entry, held, found, queries, updates, drawn))
+        return
+    show(tables(entry, held, found))
+    show(sentences(found, held.dropped, queries, updates))
+    show(["", *(f"  {line}" for line in program.lines(entry.graph, found.best)), ""])
+    show([f"rows: {paths.shown(held.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
+
+
+def _draw(held: Held, found: Advice) -> Iterator[Path]:
+    """Writes the figure and its data; gives the paths."""
+    source = f"Run {held.folder.name}. {read(held.folder).machine}"
+    for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], held.dropped), source):
+        yield save(held.folder / FOLDER / name, data)
+
+
+# ------------------------------------------------------------------ tables
+
+
+def tables(entry: Entry, held: Held, found: Advice) -> Iterator:
+    """The candidates of the last round, the cheapest by number of queries, and who was left out."""
+    yield from terminal(_last(entry, held, found))
+    yield from terminal(_steps(found))
+    yield from terminal(_left_out(held, found))
+
+
+def _last(entry: Entry, held: Held, found: Advice) -> Table:
+    heads = ["configuration", "build ms", "ns a query", "index", "peak memory", f"{entry.queries:,} queries",
+             "times the best", ""]  # fmt: skip
+    best = front(found.ratios)
+    lines = []
+    for option in (*found.ratios, *found.too_large):
+        ratio = found.ratios.get(option)
+        words = [
+            "take this" if option is found.best else "level" if option in found.level else "",
+            "front" if option in best else "",
+            "needs too much memory" if ratio is None else "",
+            "sampled" if option.sampled else "",
+        ]
+        lines.append([
+            option.name, short(option.build), short(NS * option.query), _size(option.index_bytes),
+            _size(option.peak_bytes), span(option.cost(entry.queries)), "" if ratio is None else _ratio(ratio),
+            ", ".join(filter(None, words)),
+        ])  # fmt: skip
+    trials = min(option.trials for option in held.last if option.sound)
+    notes = [
+        f"Asked in batches: {held.asked}; medians of {trials} trials or more.",
+        "build: from edges in memory. front: no other is better in build, query and index alike.",
+    ]
+    if any(option.peak_bytes for option in found.ratios):
+        notes.append("peak memory: of the process, with interpreter, libraries and graph.")
+    return Table("candidates", f"The last round on {entry.graph}", heads, lines, frozenset(heads[1:-1]), notes=notes)
+
+
+def _steps(found: Advice) -> Table:
+    heads = ["queries", "cheapest", "build ms", "ns a query"]
+    lines = [
+        [text, step.option.name, short(step.option.build), short(NS * step.option.query)]
+        for text, step in zip(_ranges(found.steps), found.steps, strict=True)
+    ]
+    notes = ["A change of the row is where the dearer build has paid."] if len(lines) > 1 else []
+    return Table("break-even", "The cheapest by number of queries", heads, lines, frozenset(heads[2:]), notes=notes)
+
+
+def _ranges(steps: list[Step]) -> Iterator[str]:
+    """'up to 1,200', 'from 1,201 to 5,000', 'from 5,001'."""
+    for at, step in enumerate(steps):
+        last = at + 1 == len(steps)
+        since, until = f"{step.since:,}", "" if last else f"{steps[at + 1].since - 1:,}"
+        yield "any" if last and at == 0 else f"from {since}" if last else f"up to {until}" if at == 0 \
+            else f"{since} to {until}"  # fmt: skip
+
+
+def _left_out(held: Held, found: Advice) -> Table:
+    """Every candidate that was not in the last round, or has no times there, and why."""
+    slower = [option for option in held.dropped if option.sound]
+    slower.sort(key=lambda option: option.cost(found.queries))
+    lines = [[option.name, f"slower: about {multiple(_estimated(option, held, found))} times the best"]
+             for option in slower]  # fmt: skip
+    lost = [*found.lost, *(option for option in held.dropped if not option.sound and option not in found.lost)]
+    lines += [[option.name, _why(option)] for option in lost]
+    lines += [[name, f"not here: {reason}"] for name, reason in held.absent.items()]
+    notes = ["slower: by the first round."] if slower else []
+    return Table("left out", "Left out", ["configuration", "why"], lines, notes=notes)
+
+
+def _estimated(option: Option, held: Held, found: Advice) -> float:
+    """How many times as long an option of the first round takes as the best, both as measured there."""
+    there = {other.name: other for other in held.first}
+    return option.cost(found.queries) / there.get(found.best.name, found.best).cost(found.queries)
+
+
+def _why(option: Option) -> str:
+    """'WRONG: 3 answers', 'timeout: the limit was reached (3 s)'."""
+    worst = option.worst
+    word = worst.status.upper() if worst.status in ("wrong", "failed") else worst.status
+    return f"{word}: {worst.reason}" if worst.reason else word
+
+
+# ------------------------------------------------------------------ sentences
+
+
+def sentences(found: Advice, dropped: list[Option], queries: int, updates: int | None) -> list[str]:
+    """The recommendation in sentences, with its numbers; `dropped` did not come to the last round."""
+    best = found.best
+    lines = [f"Take {best.name}: {span(best.build)} to build from edges, {span(best.query)} a query, "
+             f"{_index(best)}. {_total(best, queries, updates)}"]  # fmt: skip
+    if found.fastest is not best:
+        lines.append(f"{found.fastest.name} is not told apart from it in time, and {_larger(found.fastest, best)}.")
+    level = [option for option in found.level if option not in (found.fastest, best)]
+    if level:
+        lines.append(f"Level with it, within the noise: {', '.join(option.name for option in level)}.")
+    others = [(option, ratio) for option, ratio in found.ratios.items() if option not in found.level]
+    if others:
+        option, ratio = others[0]
+        lines.append(f"Next comes {option.name}, which takes {_ratio(ratio)} times as long.")
+    lines += _before_and_after(found)
+    if found.too_large:
+        least = found.too_large[0]
+        lines.append(f"Without the bound on memory: {least.name}, which needs {decimal_size(least.memory)}.")
+    if wrong := [option.name for option in (*found.lost, *dropped) if option.worst.status == "wrong"]:
+        lines.append(f"WRONG answers came from {', '.join(wrong)}.")
+    return lines
+
+
+def _before_and_after(found: Advice) -> Iterator[str]:
+    """For which other numbers of queries another configuration is cheaper."""
+    at = max(i for i, step in enumerate(found.steps) if step.since <= found.queries)
+    if at > 0 and found.steps[at - 1].option is not found.best:
+        step = found.steps[at]
+        before = found.steps[at - 1].option
+        yield f"For fewer than {step.since:,} queries {before.name} costs less."
+    if at + 1 < len(found.steps) and found.steps[at + 1].option is not found.best:
+        after = found.steps[at + 1]
+        yield f"From {after.since:,} queries on the dearer build of {after.option.name} pays."
+
+
+def _total(best: Option, queries: int, updates: int | None) -> str:
+    if updates is None or updates >= queries:
+        return f"{queries:,} queries take {span(best.cost(queries))} in all."
+    builds = -(-queries // updates)
+    whole = builds * best.build + queries * best.query
+    changing = f"{queries:,} queries with a change after every {updates:,}"
+    return f"{changing} are {builds:,} builds and take {span(whole)} in all."
+
+
+def _index(option: Option) -> str:
+    return f"an index of {size(option.index_bytes)}" if option.index_bytes else "no index"
+
+
+def _larger(other: Option, best: Option) -> str:
+    mine, its = best.index_bytes or 0, other.index_bytes or 0
+    return f"has a larger index, {size(its)}" if its > mine else "asks more of the machine"
+
+
+def span(ms: float) -> str:
+    """A duration in the unit that fits: '35 ns', '1.2 µs', '16.3 ms', '4.5 s'."""
+    for unit, length in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
+        if ms >= length:
+            return f"{short(ms / length)} {unit}"
+    return f"{short(ms * NS)} ns"
+
+
+def _ratio(ratio: Compared) -> str:
+    if ratio.value == 1 and (ratio.interval is None or ratio.interval.low == ratio.interval.high):
+        return "1"
+    return estimate(ratio.value, ratio.interval and (ratio.interval.high - ratio.interval.low) / 2)
+
+
+def _size(value: int | None) -> str:
+    return "" if value is None else size(value)
+
+
+# ------------------------------------------------------------------ records
+
+
+def records(
+    entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, drawn: list[Path]
+) -> Iterator[dict]:
+    """A record for each candidate, break-even number and absent implementation, and the advice last."""
+    best = front(found.ratios)
+    for turn, options in (("last", held.last), ("first", held.dropped)):
+        for option in options:
+            ratio = found.ratios.get(option)
+            times = {"build_ms": option.build, "query_ns": NS * option.query, "cost_ms": option.cost(found.queries)} \
+                if option.sound else dict.fromkeys(("build_ms", "query_ns", "cost_ms"))  # fmt: skip
+            yield {
+                "kind": "candidate", **_configuration(option), "round": turn, **times,
+                "index_bytes": option.index_bytes, "peak_bytes": option.peak_bytes, "trials": option.trials,
+                "ratio": ratio and ratio.value, "interval": ratio and ratio.interval, "level": option in found.level,
+                "front": option in best, "too_large": option in found.too_large, "status": option.worst.status,
+                "reason": option.worst.reason or None,
+            }  # fmt: skip
+    for step in found.steps:
+        yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
+    for name, reason in held.absent.items():
+        yield {"kind": "absent", "implementation": name, "reason": reason}
+    yield {
+        "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": held.asked,
+        "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
+        "level": [option.name for option in found.level], "sentences": sentences(found, held.dropped, queries, updates),
+        "program": program.lines(entry.graph, found.best), "run": str(held.folder),
+        "files": [str(path) for path in drawn],
+    }  # fmt: skip
+
+
+def _configuration(option: Option) -> dict:
+    cell = option.cells[0]
+    return {"configuration": option.name, "implementation": option.impl,
+            **{axis.name: cell.shown(axis) or None for axis in axes.shown()}}  # fmt: skip

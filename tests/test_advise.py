@@ -1,0 +1,344 @@
+"""`grailbench advise`: costs, break-even numbers and ties from made-up rows; whole tournaments on a tiny graph."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import call
+from stored import lost, trials
+from watchers import Silent
+
+from grailbench import memory
+from grailbench.advise import candidates, program, tournament
+from grailbench.advise.costs import advise, envelope, front, options
+from grailbench.advise.figure import OTHERS, figure
+from grailbench.cli.views import advise as view
+from grailbench.errors import InputError, MachineLacks, NothingMeasured
+from grailbench.runs.cells import cells
+
+QUERIES = 1000  #: pairs of a made-up batch
+
+
+def rows(impl, build, query, size=1000, noise=0.0, sets=("balanced-1000-s1",), count=6, **fields):
+    """Rows of a configuration: `build` ms from edges, `query` µs a pair, with so much noise from trial to trial."""
+    out = []
+    for queries in sets:
+        made = trials(label=build / 2, query=query, apart={"ready": build}, count=count, impl=impl, queries=QUERIES,
+                      query_set=queries, index_bytes=size, **{"planned": count} | fields)  # fmt: skip
+        for row in made:
+            row["ms"] *= (1 + noise * (-1) ** row["trial"]) / (1 + row["trial"] / 100)
+        out += made
+    return out
+
+
+def made(*several):
+    """The options of some rows."""
+    return options(cells([row for each in several for row in each]))
+
+
+SEARCH = rows("dfs", 0.5, 100.0, 0, dim=None, search=None, filters=None, order=None)
+SMALL, LARGE = rows("sequential", 10.0, 1.0, 4000), rows("parallel", 40.0, 0.5, 9000, threads=2)
+
+
+def test_break_even_is_the_first_whole_number_of_queries_at_which_the_dearer_build_has_paid():
+    steps = envelope(made(LARGE, SEARCH, SMALL))
+    assert [(step.option.impl, step.since) for step in steps] == [("dfs", 0), ("sequential", 96), ("parallel", 60_000)]
+    for before, after in zip(steps, steps[1:], strict=False):
+        assert after.option.cost(after.since) <= before.option.cost(after.since)
+        assert after.option.cost(after.since - 1) > before.option.cost(after.since - 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_envelope_is_the_cheapest_for_every_number_of_queries(seed):
+    drawn = np.random.default_rng(seed).integers(1, 50, (8, 2))
+    found = made(*(rows(f"i{i}", float(build), float(query)) for i, (build, query) in enumerate(drawn)))
+    steps = envelope(found)
+    for queries in [*range(0, 200, 7), *(step.since for step in steps), 10**6]:
+        at = max(i for i, step in enumerate(steps) if step.since <= queries)
+        assert steps[at].option.cost(queries) == pytest.approx(min(option.cost(queries) for option in found))
+
+
+@pytest.mark.parametrize(("queries", "best"), [(1, "dfs"), (1000, "sequential"), (10**6, "parallel")])
+def test_what_is_taken_depends_on_the_number_of_queries(queries, best):
+    assert advise(made(SEARCH, SMALL, LARGE), queries).best.impl == best
+
+
+def test_query_sets_count_the_same():
+    (option,) = made([*rows("sequential", 10.0, 1.0), *rows("sequential", 10.0, 3.0, sets=("random-1000-s1",))])
+    assert (option.build, option.query) == (pytest.approx(10.0), pytest.approx(2e-3))
+
+
+def test_of_what_differs_less_than_the_noise_the_smallest_is_taken():
+    slower, faster = rows("sequential", 10.0, 1.05, 4000, noise=0.2), rows("parallel", 10.0, 1.0, 9000)
+    found = advise(made(faster, slower), 10**6)
+    assert (found.best.impl, found.fastest.impl) == ("sequential", "parallel")
+    assert {option.impl for option in found.level} == {"sequential", "parallel"}
+    assert "larger index" in " ".join(view.sentences(found, [], 10**6, None))
+
+
+def test_noise_that_both_had_in_the_same_trials_hides_no_difference():
+    found = made(rows("parallel", 10.0, 1.0, 9000, noise=0.2), rows("sequential", 10.0, 1.2, 4000, noise=0.2))
+    assert advise(found, 10**6).best.impl == "parallel"
+
+
+def test_what_differs_more_than_the_noise_is_not_level():
+    found = advise(made(rows("parallel", 10.0, 1.0, 9000), rows("sequential", 10.0, 1.2, 4000)), 10**6)
+    assert (found.best.impl, [option.impl for option in found.level]) == ("parallel", ["parallel"])
+
+
+def test_of_equal_sizes_the_one_with_fewer_needs_is_taken():
+    peer = rows("peer:pyreachability-bfl", 10.0, 1.0)
+    assert advise(made(peer, rows("sequential", 10.0, 1.0)), 1000).best.impl == "sequential"
+
+
+def test_with_a_trial_or_two_only_a_large_difference_counts():
+    near, far = (made(rows("sequential", 1.0, 1.0, 1, count=1), rows("dfs", 1.0, q, 0, count=1)) for q in (1.2, 1.5))
+    assert advise(near, 10**6).best.impl == "dfs"
+    assert advise(far, 10**6).best.impl == "sequential"
+
+
+@pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory", "skipped"])
+def test_what_lost_on_one_query_set_never_wins_and_is_named(status):
+    bad = [*rows("parallel", 0.1, 0.1), *lost(status, "the reason", impl="parallel", query_set="random-1000-s1")]
+    found = advise(made(bad, SMALL), 1000)
+    assert (found.best.impl, [option.impl for option in found.lost]) == ("sequential", ["parallel"])
+    text = " ".join(view.sentences(found, [], 1000, None))
+    assert ("parallel" in text) == (status == "wrong")
+    held = tournament.Held(None, "", made(bad, SMALL), made(bad, SMALL), {"gpu": "no GPU"})
+    left = {line[0].split()[0]: line[1] for line in view._left_out(held, found).lines}
+    assert "the reason" in left["parallel"]
+    assert "no GPU" in left["gpu"]
+
+
+def test_without_any_times_nothing_was_measured():
+    with pytest.raises(NothingMeasured, match=r"sequential.*boom"):
+        advise(made(lost("failed", "boom")), 1000)
+
+
+def test_a_time_from_edges_is_needed():
+    assert not options(cells(trials(queries=QUERIES)))[0].sound
+
+
+def test_memory_bounds_the_peak_of_the_process_or_else_the_index():
+    peaked = rows("sequential", 10.0, 1.0, 4000, host_peak_bytes=10**8)
+    found = advise(made(peaked, LARGE), 1000, memory=10**7)
+    assert (found.best.impl, [option.impl for option in found.too_large]) == ("parallel", ["sequential"])
+    assert "sequential" not in {step.option.impl for step in found.steps}
+    assert "bound on memory" in " ".join(view.sentences(found, [], 1000, None))
+    with pytest.raises(InputError, match=r"parallel.*larger --memory"):
+        advise(made(peaked, LARGE), 1000, memory=100)
+
+
+@pytest.mark.parametrize(("text", "size"), [("4096", 4096), ("500MB", 5 * 10**8), ("1.5 GiB", 3 << 29), ("2k", 2000)])
+def test_sizes_of_memory_are_read(text, size):
+    assert memory.parsed(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "5 PB", "1e9", "9" * 30])
+def test_other_sizes_of_memory_are_refused(text):
+    with pytest.raises(InputError, match="no size of memory"):
+        memory.parsed(text)
+
+
+def test_the_front_leaves_out_what_another_beats_in_everything():
+    beaten, equal = rows("bfs", 11.0, 1.5, 5000), rows("sequential", 10.0, 1.0, 4000, dim=3)
+    assert [(option.impl, option.cells[0].dim) for option in front(made(SEARCH, SMALL, LARGE, beaten, equal))] == [
+        ("dfs", None), ("sequential", 2), ("parallel", 2), ("sequential", 3),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------ finalists
+
+
+def test_finalists_are_the_cheapest_few_of_each_implementation_and_the_cheapest_for_other_numbers():
+    many = [rows("sequential", 10.0 + d, 1.0 + d / 10, 1000, dim=d) for d in range(1, 9)]
+    found = tournament.finalists(made(*many, SEARCH, LARGE, rows("bfs", 0.6, 110.0, 0)), 10_000)
+    names = [(option.impl, option.cells[0].dim) for option in found]
+    assert names[:2] == [("sequential", 1), ("sequential", 2)]
+    assert {impl for impl, _ in names} == {"sequential", "dfs", "bfs", "parallel"}
+    assert len(names) == 5
+
+
+def test_a_bound_on_memory_lets_the_smallest_into_the_last_round():
+    fast = [rows(f"i{i}", 1.0, 1.0 + i / 100, 4000 + i) for i in range(tournament.FINALISTS)]
+    small, large = rows("dfs", 1.0, 100.0, 1), rows("bfs", 0.1, 0.1, 10**9)
+    assert "dfs" not in {option.impl for option in tournament.finalists(made(*fast, small, large), 1000)}
+    bounded = {option.impl for option in tournament.finalists(made(*fast, small, large), 1000, memory=10**6)}
+    assert "dfs" in bounded
+    assert "bfs" not in bounded
+
+
+def test_those_out_of_time_get_more_of_it_while_few_have_finished(diamond, monkeypatch, tmp_path):
+    plans = []
+
+    def fake(plan, watching, folder, seconds):
+        plans.append(plan)
+        if len(plans) == 1:
+            return made(lost("timeout", "5 s"), lost("timeout", "5 s", dim=3), SEARCH)
+        return made(SMALL) if len(plans) == 2 else made(SMALL, SEARCH)
+
+    monkeypatch.setattr(tournament, "_run", fake)
+    monkeypatch.setattr(tournament, "_load_kernels", lambda plan: None)
+    entry = tournament.Entry(diamond, 1000, implementations=("sequential", "dfs"))
+    held = tournament.hold(entry, Watching, out=str(tmp_path / "run"), fetch=False)
+    first, second, third, last = plans
+    assert {cell.impl for cell in first.cells} == {"sequential", "dfs"}
+    assert {(cell.impl, cell.dim) for cell in second.cells} == {("sequential", 2), ("sequential", 3)}
+    assert [plan.cells[0].time_limit for plan in (first, second)] == [5.0, 20.0]
+    assert {(cell.impl, cell.process) for cell in last.cells} == {("sequential", "own"), ("dfs", "own")}
+    assert {cell.queries.name.partition("-")[0] for cell in last.cells} == {"random", "balanced"}
+    assert [option.worst.status for option in held.dropped] == ["timeout"]
+    assert third.cells[0].dim == 3
+
+
+class Watching(Silent):
+    """A watcher of a round."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc): ...
+
+
+# ------------------------------------------------------------------ whole tournaments
+
+
+@pytest.fixture
+def advised(toys, diamond, monkeypatch, tmp_path, capsys):
+    """Calls `grailbench advise diamond` with small rounds; gives exit code, stdout and stderr."""
+    monkeypatch.setattr(tournament, "LAST_PAIRS", (1000,))
+    monkeypatch.setattr(tournament, "TRIALS", (5, 5))
+
+    def run(*words, graph=diamond):
+        return call(capsys, "advise", graph, "--budget", 1, "--process", "shared", "--out", tmp_path / "run", *words)
+
+    return run
+
+
+def test_a_tournament_ends_in_a_recommendation_with_its_evidence(advised, tmp_path, diamond):
+    code, out, _ = advised("--impl", "dfs", "--impl", "toy:right", "--impl", "toy:wrong", "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    advice = records[-1]
+    assert (advice["kind"], advice["graph"], advice["queries"]) == ("advice", diamond, 1_000_000)
+    assert advice["implementation"] == "dfs"
+    assert advice["pairs"] == "1,000 random and 1,000 balanced pairs"
+    status = {each["configuration"]: each["status"] for each in records if each["kind"] == "candidate"}
+    assert status["dfs"] == "ok"
+    assert status["toy:wrong"] == "wrong"
+    assert any("WRONG" in sentence and "toy:wrong" in sentence for sentence in advice["sentences"])
+    since = [each["since"] for each in records if each["kind"] == "break-even"]
+    assert since == sorted(since)
+    assert since[0] == 0
+    files = {path.name for path in (tmp_path / "run" / "figures").iterdir()}
+    assert files == {"advise.svg", "advise.png", "advise.csv"}
+    best = next(each for each in records if each.get("configuration") == "dfs")
+    assert best["cost_ms"] == pytest.approx(best["build_ms"] + best["query_ns"])  # a million ns are a ms
+
+
+def test_people_get_tables_sentences_and_three_lines_of_python_and_report_reads_the_rows(
+    advised, diamond, capsys, tmp_path
+):
+    code, out, _ = advised("--impl", "dfs", "--impl", "toy:right", "--queries", 500, "--updates", 100)
+    assert code == 0
+    assert "take this" in out
+    assert "500 queries with a change after every 100 are 5 builds" in out
+    assert f"index = gb.build(gb.Graph.open('{diamond}'), 'dfs')" in out or "'toy:right'" in out
+    assert "Left out" in out
+    code, out, _ = call(capsys, "report", tmp_path / "run")
+    assert code == 0
+    assert "toy:right" in out
+
+
+@pytest.mark.parametrize("most", [3, 10])
+def test_pairs_of_a_file_are_asked_or_a_sample_of_them(advised, monkeypatch, tmp_path, most):
+    monkeypatch.setattr(tournament, "LAST_PAIRS", (most,))
+    (tmp_path / "mine.txt").write_text("0 3 1\n3 0 0\n4 5 1\n5 4\n6 6\n")
+    code, out, _ = advised("--impl", "dfs", "--pairs", tmp_path / "mine.txt", "--json")
+    assert code == 0
+    asked = json.loads(out.splitlines()[-1])["pairs"]
+    assert asked.startswith("3 of the 5 pairs of" if most == 3 else "5 pairs of")
+    sample = tmp_path / "run" / "pairs-3.txt"
+    assert sample.exists() == (most == 3)
+    if most == 3:
+        whole = [line.split() for line in (tmp_path / "mine.txt").read_text().splitlines()]
+        assert all(line.split("\t") in whole for line in sample.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--impl", "toy:wrong"), 3, "no candidate could be measured"),
+        (("--impl", "toy:lacks"), 3, "needs a moon"),
+        (("--memory", "1B", "--impl", "toy:right"), 2, "a larger --memory"),
+        (("--memory", "much"), 2, "no size of memory"),
+        (("--updates", "often"), 2, "--updates"),
+        (("--impl", "dsf"), 2, "did you mean"),
+        (("--gpu", "--impl", "dfs"), 2, "GPU"),
+        (("--pairs", "nowhere.txt"), 2, "nowhere.txt"),
+    ],
+)
+def test_what_cannot_be_advised_is_one_clear_error(advised, words, code, says):
+    found, out, err = advised(*words)
+    assert (found, out) == (code, "")
+    assert says in err.splitlines()[-1]
+
+
+def test_pairs_of_another_graph_are_refused_with_their_line(advised, tmp_path):
+    (tmp_path / "mine.txt").write_text("0 3\n0 7\n")
+    code, _, err = advised("--impl", "dfs", "--pairs", tmp_path / "mine.txt")
+    assert code == 2
+    assert "line 2" in err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_unknown_and_empty_graphs_are_refused(advised, tmp_path):
+    code, _, err = advised(graph="diamonde")
+    assert (code, "diamonde" in err) == (2, True)
+    (tmp_path / "empty-graph.gra").write_text("graph_for_greach\n0\n")
+    code, _, err = advised(graph=tmp_path / "empty-graph.gra")
+    assert code == 2
+    assert "no vertices" in err.splitlines()[-1]
+
+
+def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_what_lacks(monkeypatch):
+    def lacks():
+        raise MachineLacks("no CUDA device")
+
+    monkeypatch.setattr("grailbench.device.gateway.require", lacks)
+    assert not any(name.startswith("gpu") for name in candidates.field().names)
+    with pytest.raises(MachineLacks, match="no CUDA device"):
+        candidates.field(gpu=True)
+    with pytest.raises(MachineLacks, match="no CUDA device"):
+        candidates.field(["gpu-fused"])
+    mixed = candidates.field(["gpu-fused", "dfs"])
+    assert (mixed.names, list(mixed.absent)) == (["dfs"], ["gpu-fused"])
+
+
+# ------------------------------------------------------------------ figure and program
+
+
+def test_the_figure_has_a_mark_for_every_configuration_with_times():
+    drawn = figure(made(SEARCH, SMALL), made(LARGE, lost("timeout", "3 s", dim=5)))
+    times, sizes = drawn.form.panels
+    assert [(mark.series, mark.open) for mark in times.items] == [
+        ("dfs", False), ("sequential d=2 dfs", False), (OTHERS, True)
+    ]  # fmt: skip
+    assert [mark.x for mark in times.items] == pytest.approx([0.5, 10.0, 40.0])
+    assert [mark.y for mark in times.items] == pytest.approx([100_000, 1000, 500])
+    assert [mark.x for mark in sizes.items] == pytest.approx([4000 / 1024, 9000 / 1024])
+    assert "dfs" in drawn.note
+    assert list(drawn.frame.status) == ["ok", "ok", "ok", "timeout"]
+    assert drawn.title
+    assert drawn.caption
+
+
+def test_the_program_says_what_differs_from_the_defaults():
+    (option,) = made(rows("sequential", 1.0, 1.0, filters="level,tree", order="lexicographic"))
+    assert program.lines("kegg", option) == [
+        "import grailbench as gb",
+        "index = gb.build(gb.Graph.open('kegg'), 'sequential', d=2, filters='level,tree', order='lexicographic')",
+        "index.reaches(u, v)",
+    ]
+    (single,) = made(rows("parallel", 1.0, 1.0, threads=1))
+    assert "threads=1" in program.lines("kegg", single)[1]
