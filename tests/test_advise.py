@@ -13,6 +13,7 @@ from grailbench.advise import candidates, program, tournament
 from grailbench.advise.costs import advise, envelope, front, options
 from grailbench.advise.figure import OTHERS, figure
 from grailbench.cli.views import advise as view
+from grailbench.contract import implementation
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.runs.cells import cells
 
@@ -333,12 +334,32 @@ def test_the_figure_has_a_mark_for_every_configuration_with_times():
     assert drawn.caption
 
 
-def test_the_program_says_what_differs_from_the_defaults():
-    (option,) = made(rows("sequential", 1.0, 1.0, filters="level,tree", order="lexicographic"))
-    assert program.lines("kegg", option) == [
+def test_the_program_says_what_differs_from_the_defaults_of_the_library():
+    chosen, open_, single = made(
+        rows("sequential", 1.0, 1.0, filters="level,tree", order="lexicographic"),
+        rows("sequential", 1.0, 1.0),
+        rows("parallel", 1.0, 1.0, order="lexicographic", threads=1, filters="level"),
+    )
+    assert program.lines("kegg", chosen) == [
         "import grailbench as gb",
-        "index = gb.build(gb.Graph.open('kegg'), 'sequential', d=2, filters='level,tree', order='lexicographic')",
+        "index = gb.build(gb.Graph.open('kegg'), 'sequential', d=2, filters='level,tree')",
         "index.reaches(u, v)",
     ]
-    (single,) = made(rows("parallel", 1.0, 1.0, threads=1))
-    assert "threads=1" in program.lines("kegg", single)[1]
+    assert program.lines("kegg", open_)[1].endswith("d=2, filters='none', order='random')")
+    assert program.lines("kegg", single)[1].endswith("d=2, filters='level', threads=1)")
+
+
+@pytest.mark.parametrize("impl", ["sequential", "dfs"])
+def test_the_program_runs_and_builds_what_was_measured(diamond, monkeypatch, impl):
+    (option,) = made(rows(impl, 1.0, 1.0, dim=3, filters="level,tree", order="random", threads=None))
+    built = []
+    found = implementation(impl)
+    monkeypatch.setattr(found, "build", classmethod(lambda cls, dag, params, timer, build=found.build: (
+        built.append(params), build(dag, params, timer))[1]))  # fmt: skip
+    for u, v, expected in ((0, 5, True), (3, 0, False)):
+        *before, last = program.lines(diamond, option)
+        names = {"u": u, "v": v}
+        exec("\n".join(before), names)
+        assert eval(last, names) is expected
+    if impl == "sequential":
+        assert {(params.dim, params.filters, params.order) for params in built} == {(3, ("level", "tree"), "random")}
