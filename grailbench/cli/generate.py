@@ -19,7 +19,10 @@ from grailbench.cli import complete, options
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
-    "--measure", type=complete.GRAPH, metavar="GRAPH", help="Write the profile of a fetched or imported graph instead."
+    "--measure",
+    type=complete.GRAPH_OR_FILE,
+    metavar="GRAPH",
+    help="Write the profile of a graph, a name or a file, instead.",
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
 @options.as_json
@@ -44,8 +47,9 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.cli.views import generate as view
-    from grailbench.cli.views import put_json
+    from grailbench.cli.views import note, put_json
     from grailbench.datasets import generating
+    from grailbench.datasets.imported import named
     from grailbench.screen import put
 
     if listed:
@@ -54,9 +58,10 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
         else:
             put([view.listing_table()])
     elif measure:
-        path = str(generating.profile_file(measure, out))
+        graph = named(measure, note)
+        path = str(generating.profile_file(graph, out))
         if as_json:
-            put_json([{"name": measure, "path": path}])
+            put_json([{"name": graph, "path": path}])
         else:
             click.echo(path)
     else:

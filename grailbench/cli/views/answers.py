@@ -1,42 +1,15 @@
-"""Where commands write answers: a file, which is packed by its name and appears whole or not at all, or the standard
-output."""
+"""The answers of `grailbench run --answers`."""
 
 from __future__ import annotations
 
-import gzip
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Callable
+from typing import Any
 
 from grailbench.bench.plan import Plan
+from grailbench.cli.views.output import output
 from grailbench.contract import Workload, problem
-from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.errors import InputError
 from grailbench.words import some
-
-
-@contextmanager
-def output(path: str | None) -> Iterator[IO[bytes]]:
-    """A binary stream to a file, which is compressed if its name ends with .gz; '-' and None are the standard output.
-
-    Raises InputError or MachineLacks if the file cannot be written.
-    """
-    if path in (None, "-"):
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with atomic_file(Path(path)) as stream:
-            if path.endswith(".gz"):
-                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
-                    yield packed
-            else:
-                yield stream
-    except OSError as error:
-        raise of_system(error) from None
 
 
 class Answers:

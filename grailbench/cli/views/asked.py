@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 import numpy as np
 
 from grailbench.api import Graph, Index, build, load
 from grailbench.cli.views import note
+from grailbench.cli.views.output import output
 from grailbench.datasets.imported import named
-from grailbench.errors import CheckFailed, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.errors import CheckFailed
 from grailbench.reachability.pairs import UNKNOWN, Pairs, read_pairs, write_pairs
 from grailbench.words import count as counted
 
@@ -71,7 +67,7 @@ class Question:
 
 def answer(graph: str, question: Question) -> None:
     """Answers a question on the graph of that name or file, and prints the answers or writes them to a file."""
-    with _output(question.out) as stream:
+    with output(question.out) as stream:
         index = _index(Graph.open(named(graph, note)), question)
         wrong = None
         if question.descendants is not None or question.ancestors is not None:
@@ -89,35 +85,10 @@ def answer(graph: str, question: Question) -> None:
                 records = _pair_records(index, pairs, answers, question)
         for text, record in records:
             stream.write(f"{json.dumps(record) if question.as_json else text}\n".encode("utf-8", "surrogatepass"))
-    if question.out:
+    if question.out not in (None, "-"):
         note(f"answers: {question.out}")
     if wrong is not None:
         raise wrong
-
-
-@contextmanager
-def _output(out: str | None) -> Iterator[IO[bytes]]:
-    """The file of --out, which appears whole or not at all, or the standard output."""
-    if out is None:
-        yield _Screen()
-        return
-    try:
-        with atomic_file(Path(out)) as stream:
-            if out.endswith(".gz"):
-                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
-                    yield packed
-            else:
-                yield stream
-    except OSError as error:
-        raise of_system(error) from None
-
-
-class _Screen(io.RawIOBase):
-    """The standard output as a binary file; click writes to whatever stands in its place."""
-
-    def write(self, content: bytes) -> int:
-        click.echo(content, nl=False)
-        return len(content)
 
 
 def _index(graph: Graph, question: Question) -> Index:

@@ -1,0 +1,44 @@
+"""Where commands write answers: a file, packed if its name says so, or the standard output."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+from grailbench.errors import of_system
+from grailbench.graph.store import atomic_file
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[IO[bytes]]:
+    """A binary stream to a file, which appears whole or not at all and is compressed if its name ends with .gz; '-' and
+    None are the standard output.
+
+    Raises InputError or MachineLacks if the file cannot be written.
+    """
+    if path in (None, "-"):
+        yield _Screen()
+        return
+    try:
+        with atomic_file(Path(path)) as stream:
+            if path.endswith(".gz"):
+                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
+                    yield packed
+            else:
+                yield stream
+    except OSError as error:
+        raise of_system(error) from None
+
+
+class _Screen(io.RawIOBase):
+    """The standard output as a binary file; click writes to whatever stands in its place."""
+
+    def write(self, content: bytes) -> int:
+        click.echo(content, nl=False)
+        return len(content)
