@@ -66,12 +66,13 @@ class Timer(Protocol):
     """The timer that an implementation gets: it measures `with timer.phase(name)` around a part of the work.
 
     A phase that is `apart` (a conversion for an adapter, a transfer, an allocation) is reported by itself and not
-    counted in the phases around it, except in `ready`.
+    counted in the phases around it, except in `ready`. `record` adds a time that was measured otherwise to a phase in
+    the current one or, if `apart`, to one beside it: what another program says of its own work.
     """
 
     def phase(self, name: str, apart: bool = False): ...
 
-    def record(self, name: str, ms: float) -> None: ...
+    def record(self, name: str, ms: float, apart: bool = False) -> None: ...
 
 
 class NoTimer:
@@ -80,7 +81,7 @@ class NoTimer:
     def phase(self, name: str, apart: bool = False):
         return nullcontext()
 
-    def record(self, name: str, ms: float) -> None:
+    def record(self, name: str, ms: float, apart: bool = False) -> None:
         return None
 
 
@@ -102,11 +103,18 @@ class Implementation(ABC):
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
+    from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
+    described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
 
     @classmethod
     def require(cls) -> None:
         """Raises MachineLacks if this machine cannot run it; called before anything starts."""
         return None
+
+    @classmethod
+    def files(cls) -> list[Path]:
+        """The files beside its code on which times and answers depend; cells measured with others are taken anew."""
+        return []
 
 
 _registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
@@ -145,10 +153,15 @@ def implementations(solved: str = USUAL) -> dict[str, type]:
 
 
 def implementation(name: str, solved: str = USUAL) -> type:
-    """The implementation of that name. Raises InputError, which suggests similar names, if there is none."""
+    """The implementation of that name, or that a file describes (`Problem.described`).
+
+    Raises InputError, which suggests similar names, if there is none.
+    """
     known = implementations(solved)
     if name.lower() in known:
         return known[name.lower()]
+    if (found := problem(solved).described(name)) is not None:
+        return found
     hint = did_you_mean(name, known, "'grailbench list implementations' shows them")
     elsewhere = [other for other in PROBLEMS if other != solved and name.lower() in implementations(other)]
     if elsewhere:
@@ -215,6 +228,7 @@ class Verdict:
     positives  reachable pairs, reached vertices or edges of the closure, depending on the problem
     checksum   of the answers; every trial must give the same
     errors     how many answers of each kind are wrong; the row of a wrong cell has them in place of counters
+    method     how they were checked, in words, if otherwise than `Workload.method` says
     """
 
     fault: str | None
@@ -224,6 +238,7 @@ class Verdict:
     counters: dict[str, int] = field(default_factory=dict)
     memory: dict[str, int | None] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
+    method: str | None = None
 
 
 @dataclass(frozen=True)
@@ -323,6 +338,13 @@ class Problem(ABC):
     def beside(self, folder: Path, text: str) -> str:
         """The text for `spec`; if it names a file relative to `folder`, with its absolute path."""
         return text
+
+    def described(self, name: str) -> type | None:
+        """The implementation that a file describes, if `name` is that of such a file; None if the problem has none.
+
+        Raises InputError if the file is wrong.
+        """
+        return None
 
     @abstractmethod
     def params(self, **axes) -> Params:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from commands import NO_GPU, PATIENCE, ROOT, call_apart
+from commands import NO_GPU, PATIENCE, ROOT, call, call_apart
 from naive import closure
 
 from grailbench import __version__, contract
@@ -69,7 +69,28 @@ def test_example_is_found_through_its_entry_point(example, tmp_path):
     assert "bitclosure" in [json.loads(line)["name"] for line in out.splitlines()]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/adding-an-implementation.md"])
+@pytest.mark.processes
+@pytest.mark.slow
+def test_the_program_of_its_page_is_verified_and_run_as_the_page_says(tmp_path, monkeypatch, capsys, diamond):
+    page = "docs/adding-a-program.md"
+    (code,), (toml,) = blocks(page, "python"), blocks(page, "toml")
+    (tmp_path / "reach.py").write_text(code)
+    (tmp_path / "reach.toml").write_text(toml)
+    monkeypatch.chdir(tmp_path)
+    for line in blocks(page, "sh")[0].splitlines():
+        words = shlex.split(line.replace("kegg", diamond))
+        more = ("--out", tmp_path / "run", "--trials", 2, "--warmup", 0) if "run" in words else ()
+        status, out, err = call(capsys, *words[1:], "--json", "--count", 50, "--process", "shared", *more)
+        assert status == 0, err
+        rows = [json.loads(line) for line in out.splitlines()]
+        assert {row["status"] for row in rows if row["impl"] == "program:reach"} == {"ok"}
+    assert {row["phase"] for row in rows if row["impl"] == "program:reach"} > {"label", "query", "process"}
+
+
+PAGES_OF_COMMANDS = ["README.md", "docs/guide.md", "docs/adding-an-implementation.md", "docs/adding-a-program.md"]
+
+
+@pytest.mark.parametrize("page", PAGES_OF_COMMANDS)
 def test_every_command_shown_is_one_that_parses(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

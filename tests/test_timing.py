@@ -47,6 +47,17 @@ def test_a_phase_apart_is_recorded_at_the_top_and_not_counted_around():
     assert timer.phases[("label", "sizes")] < 15
 
 
+def test_a_time_recorded_apart_is_added_at_the_top_and_taken_out_of_nothing():
+    timer = PhaseTimer()
+    with timer.phase("label"):
+        time.sleep(0.02)
+    with timer.phase("query"), timer.phase("process", apart=True):
+        timer.record("label", 5, apart=True)
+        timer.record("query", 3, apart=True)
+        time.sleep(0.03)
+    assert timer.phases == {("", "label"): 25, ("", "process"): 30, ("", "query"): 3}
+
+
 def test_phases_apart_inside_each_other_are_taken_out_once():
     timer = PhaseTimer()
     with timer.phase("label"):

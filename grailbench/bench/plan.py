@@ -265,23 +265,27 @@ def _expand(experiment: Experiment):
     solved = problem(experiment.problem)
     if experiment.from_edges and not solved.from_edges:
         raise InputError(f"{solved.name} ends with edges, so it is not timed from them", remedy="leave out from_edges")
+    chosen = [implementation(impl, solved.name) for impl in experiment.implementations]
+    if experiment.from_edges and not any(each.from_edges for each in chosen):
+        some = " and ".join(each.name for each in chosen)
+        raise InputError(f"{some}: it does not begin with edges in memory", remedy="leave out from_edges")
     for name in names if solved.most_vertices is not None else ():
         solved.require_few(name, locate(name).vertices)  # before it is fetched or generated
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
-    same = experiment.model_dump(include={"seed", "trials", "warmup", "from_edges", "time_limit", "fallback"})
-    for name, impl in itertools.product(names, experiment.implementations):
-        chosen = implementation(impl, solved.name)
-        collapsed = [own if axis in chosen.axes else [chosen.fixed.get(axis)] for axis, own in values.items()]
+    same = experiment.model_dump(include={"seed", "trials", "warmup", "time_limit", "fallback"})
+    for name, impl in itertools.product(names, chosen):
+        collapsed = [own if axis in impl.axes else [impl.fixed.get(axis)] for axis, own in values.items()]
         for *point, spec in itertools.product(*collapsed, specs):
             yield Cell(
                 dataset=name,
-                impl=chosen.name,
+                impl=impl.name,
                 **dict(zip(AXES, point, strict=True)),
                 queries=spec,
-                process=experiment.process or chosen.process,
+                process=experiment.process or impl.process,
                 problem=solved.name,
+                from_edges=experiment.from_edges and impl.from_edges,
                 **same,
             )
 
@@ -334,6 +338,8 @@ def load_config(where: str) -> Config:
         for block in blocks:
             if isinstance(block, dict) and "queries" in block:
                 block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
+            if isinstance(block, dict) and "implementations" in block:
+                block["implementations"] = _described(path.parent, block["implementations"])
 
     config = settings.read(path, Config, prepare)
     for number, block in enumerate(config.experiment, 1):
@@ -348,6 +354,12 @@ def _beside(folder: Path, queries, named: str) -> list:
     if named not in PROBLEMS:
         return _as_list(queries)
     return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
+
+
+def _described(folder: Path, names) -> list:
+    """A list of implementations. Files that describe some, relative to `folder`, get absolute paths, so that a run can
+    be continued from another folder."""
+    return [str((folder / name).resolve()) if str(name).endswith(".toml") else name for name in _as_list(names)]
 
 
 def shipped_configs() -> list[str]:
@@ -390,7 +402,7 @@ def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | 
     obeying = dict.fromkeys(
         found.name for solved in problems for found in implementations(solved).values() if name in found.axes
     )
-    ours = [each for each in obeying if not each.startswith("peer:")]
+    ours = [each for each in obeying if not each.startswith(("peer:", "program:"))]
     named = list(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen))
     who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
     fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
@@ -405,6 +417,8 @@ def _replaced(block: Experiment, given: dict) -> dict:
     if named != block.problem:
         del keys["implementations"], keys["count"]
     files = {"queries": _beside(Path(), given["queries"], named)} if "queries" in given else {}
+    if "implementations" in given:
+        files["implementations"] = _described(Path(), given["implementations"])
     return keys | given | files
 
 

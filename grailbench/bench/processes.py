@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
+from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
 from typing import Any
@@ -46,15 +47,15 @@ processes._serve(int(sys.argv[1]))
 class _Opening:
     """The first message to a `GraphProcess`: the problem, the graph and the implementations that it must know.
 
-    classes    (name, module, attribute) of each implementation; module and attribute are used if it is not registered
-               after those of the problem were loaded
+    classes    (name, module, attribute, file) of each implementation; module and attribute, or the file that describes
+               it, are used if it is not registered after those of the problem were loaded
     workloads  (spec, queries) by name
     """
 
     problem: str
     graph: str
     sha256: str
-    classes: tuple[tuple[str, str, str], ...]
+    classes: tuple[tuple[str, str, str, Path | None], ...]
     workloads: dict[str, tuple[Any, Any]]
 
 
@@ -77,7 +78,7 @@ class GraphProcess:
         self._turn = Lock()
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[CellProcess] = []
-        named = tuple((cls.name, cls.__module__, cls.__qualname__) for cls in classes)
+        named = tuple((cls.name, cls.__module__, cls.__qualname__, cls.described_by) for cls in classes)
         try:
             outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
         except BaseException:  # such as an interrupt
@@ -201,11 +202,13 @@ def _serve(handle: int) -> None:
 
 def _open(opening: _Opening):
     """Open the graph. Returns it, the (data, queries) for the cells by workload, and the time from the cache in ms."""
-    from grailbench.contract import implementations, problem, register
+    from grailbench.contract import implementation, implementations, problem, register
     from grailbench.errors import GrailbenchError, InputError
 
-    for name, module, attribute in opening.classes:
-        if name not in implementations(opening.problem):
+    for name, module, attribute, file in opening.classes:
+        if file is not None:
+            implementation(str(file), opening.problem)  # this registers it
+        elif name not in implementations(opening.problem):
             found = import_module(module)  # this may register the class
             if name not in implementations(opening.problem):
                 register(getattr(found, attribute))

@@ -79,7 +79,7 @@ def verified_row(task: Task, run: str | None, graph: Input, checker: Workload) -
     return new_row(task, run, graph) | {
         "positives": task.verdict.positives,
         "queries": checker.size,
-        "verified": checker.method,
+        "verified": task.verdict.method or checker.method,
         "checksum": task.verdict.checksum,
         "index_bytes": task.verdict.index_bytes,
         "counters": task.verdict.counters or None,

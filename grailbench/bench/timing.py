@@ -43,10 +43,13 @@ class PhaseTimer:
         self._tidy()
         return _Phase(self, name, whole=True)
 
-    def record(self, name: str, ms: float) -> None:
-        """Add `ms` milliseconds, measured by the caller, to phase `name` in the current phase."""
+    def record(self, name: str, ms: float, apart: bool = False) -> None:
+        """Add `ms` milliseconds, measured by the caller, to phase `name` in the current phase or, if `apart`, where a
+        phase with `apart` is recorded. Nothing is subtracted from the phases around it."""
         around = self._open[-1] if self._open else None
-        if around is None or around.whole or not self._open[0].whole:
+        if apart:
+            self._add((self._open[0].name if around and self._open[0].whole else "", name), ms)
+        elif around is None or around.whole or not self._open[0].whole:
             self._add((around.name if around else "", name), ms)
 
     def _add(self, key: tuple[str, str], ms: float) -> None:

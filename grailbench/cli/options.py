@@ -61,7 +61,8 @@ matrix = _bundle(
     _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
     _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
     _many("--impl", complete.IMPLEMENTATION, "NAME",
-          "An implementation; may repeat. [default: sequential, parallel, or the like]"),
+          "An implementation, or a TOML file that describes a program; may repeat. "
+          "[default: sequential, parallel, or the like]"),
     *(_axis(axis) for axis in axes.shown()),
     _many("--queries", complete.QUERIES, "KIND",
           "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"),

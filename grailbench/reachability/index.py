@@ -19,7 +19,8 @@ from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
-__all__ = ["FILTERS", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation", "register"]
+__all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation",
+           "register"]  # fmt: skip
 
 FILTERS = ("level", "tree", "hubs")
 CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
@@ -82,6 +83,13 @@ class Decision:
     looked: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Count:
+    """The answers to a batch by a program that says only how many pairs are reachable."""
+
+    reachable: int
+
+
 class Index(ABC):
     """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
 
@@ -89,10 +97,15 @@ class Index(ABC):
     counters: dict[str, int] = {}
     #: whether several threads may call `query_batch` at the same time
     concurrent: ClassVar[bool] = False
+    #: peak memory of another process that did the work, as fields of rows (`contract.Attempt.memory`)
+    memory: dict[str, int] = {}
 
     @abstractmethod
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Returns whether each source reaches its target, bool[k]. sources, targets: int32[k], contiguous."""
+        """Returns whether each source reaches its target, bool[k]. sources, targets: int32[k], contiguous.
+
+        Adapters of programs that answer no single pair return a `Count`.
+        """
 
     @abstractmethod
     def check_labels(self, dag: Dag) -> str | None:
@@ -107,8 +120,8 @@ class Index(ABC):
 
     @property
     @abstractmethod
-    def index_bytes(self) -> int:
-        """Bytes of the index without the `Dag`."""
+    def index_bytes(self) -> int | None:
+        """Bytes of the index without the `Dag`; None if a program does not say."""
 
     def one_pair(self, component: np.ndarray | None) -> Callable[[int, int], int] | None:
         """Returns a function that answers one query in much less time than a batch of one; None if there is none.

@@ -62,6 +62,13 @@ class Reachability(Problem):
         path = folder / text
         return text if text in QuerySpec.DRAWN else str(path.resolve() if path.is_file() else path)
 
+    def described(self, name: str) -> type[Implementation] | None:
+        """Returns the adapter of the program that a TOML file describes, which is given or, for 'program:NAME',
+        shipped."""
+        from grailbench.reachability.peers.program import described
+
+        return described(name)
+
     def params(self, filters: str | None = None, **axes) -> Params:
         """Returns the parameters of a cell; `filters` are spelled as in a config ('level,tree', 'none')."""
         return Params(filters=() if filters in (None, "none") else tuple(filters.split(",")), **axes)
@@ -101,8 +108,9 @@ class Reachability(Problem):
         """Builds the counting variant once, and answers the batch once."""
         index = implementation.build(data, replace(params, count=True), NoTimer())
         answers = index.query_batch(*asked, NoTimer())
-        memory = peaks()
-        return Attempt(answers, label_fault(index, data), int(index.index_bytes), dict(index.counters), memory)
+        memory = peaks() | index.memory
+        held = None if index.index_bytes is None else int(index.index_bytes)
+        return Attempt(answers, label_fault(index, data), held, dict(index.counters), memory)
 
     def trial(
         self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, timer, edges=None

@@ -17,7 +17,7 @@ from grailbench.errors import CheckFailed, InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Counted
 from grailbench.graph.oracle import closure_answers, swept_answers
-from grailbench.reachability.index import Index
+from grailbench.reachability.index import Count, Index
 from grailbench.reachability.pairs import UNKNOWN, write_pairs
 from grailbench.reachability.queries import QuerySet
 from grailbench.words import first
@@ -61,14 +61,32 @@ class Checker(Workload):
         return f"{positives} of {self.size:,} pairs reachable{agreed}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Judges the answers and the labels of a cell."""
+        """Judges the answers and the labels of a cell. Of a `Count` only the number is compared.
+
+        Raises InputError for a `Count` if the oracle did not answer all queries.
+        """
         answers = attempt.answers
+        if isinstance(answers, Count):
+            fault = self._count_fault(answers.reachable) or attempt.fault
+            return Verdict(
+                fault, answers.reachable, checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory,
+                method=f"their number, by {self.queries.method}",
+            )  # fmt: skip
         fault = self.check(key, answers) or attempt.fault
         if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
             return Verdict(fault, 0, "", 0, {})
         return Verdict(
             fault, int(answers.sum()), checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory
         )
+
+    def _count_fault(self, reachable: int) -> str | None:
+        """Returns what is wrong with a number of reachable pairs, or None."""
+        if not self.queries.known.all():
+            what = "only the number of reachable pairs is known, and the oracle answered a part of the queries"
+            raise InputError(what, remedy="leave out --sample and --oracle-seconds")
+        if reachable == self.queries.positives:
+            return None
+        return f"{reachable:,} pairs of {self.size:,} are said to be reachable: it is {self.queries.positives:,}"
 
     def check(self, name: str, answers) -> str | None:
         """Returns what is wrong with the answers of `name`, or None."""
@@ -137,8 +155,10 @@ def _shape_fault(answers, size: int) -> str | None:
     return None if answers.shape == (size,) else f"{answers.shape} answers to {size} queries"
 
 
-def checksum(answers: np.ndarray) -> str:
-    """Returns the first 16 hex digits of the sha256 of the answers, packed as bits."""
+def checksum(answers: np.ndarray | Count) -> str:
+    """Returns the first 16 hex digits of the sha256 of the answers, packed as bits, or of their number."""
+    if isinstance(answers, Count):
+        return hashlib.sha256(f"{answers.reachable} reachable".encode()).hexdigest()[:16]
     return hashlib.sha256(np.packbits(answers)).hexdigest()[:16]
 
 

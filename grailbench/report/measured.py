@@ -116,7 +116,7 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     return sorted(
         cells,
         key=lambda c: (
-            graphs.index(c.dataset), c.impl.startswith("peer:"), c.impl,
+            graphs.index(c.dataset), c.impl.startswith(("peer:", "program:")), c.impl,
             *(axis.rank(c.axes[axis.name]) for axis in axes.shown()), c.seed or 0, c.query_set,
         ),
     )  # fmt: skip

@@ -89,11 +89,12 @@ def code_version() -> str:
 
 
 def source_hash(implementation: type) -> str:
-    """16 hex digits of the file that defines an implementation; '' for implementations of this package."""
-    if implementation.__module__.partition(".")[0] == "grailbench":
-        return ""
+    """16 hex digits of the file that defines an implementation and of its `files`; '' for those of this package
+    without files."""
+    own = implementation.__module__.partition(".")[0] == "grailbench"
     try:
-        return hashlib.sha256(Path(inspect.getfile(implementation)).read_bytes()).hexdigest()[:16]
+        files = [*([] if own else [Path(inspect.getfile(implementation))]), *implementation.files()]
+        return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:16] if files else ""
     except (OSError, TypeError):
         return "unknown"
 

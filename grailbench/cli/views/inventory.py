@@ -144,12 +144,17 @@ def show(kind: str) -> Iterator:
 def info(name: str) -> list[dict]:
     """A record for each thing of that name: the machine; or datasets, implementations and configs; or else a run.
 
-    Its `kind` says what it is. Raises InputError if there is nothing of that name.
+    The name of an implementation may be that of a file which describes a program. `kind` says what a record is. Raises
+    InputError if there is nothing of that name.
     """
+    from grailbench.contract import PROBLEMS, problem
+
     if name == "machine":
         from grailbench.runs.environment import environment
 
         return [{"kind": "machine", **environment()}]
+    programs = (problem(solved).described(name) for solved in PROBLEMS)
+    name = next((program.name for program in programs if program is not None), name)
     dataset = _dataset_info(name)
     found = [] if dataset is None else [{"kind": "dataset", **dataset}]
     for record in implementations():
