@@ -4,6 +4,7 @@ import json
 
 from commands import in_python
 
+from grailbench import contract
 from grailbench.runs import environment
 
 
@@ -42,11 +43,12 @@ def test_code_version_changes_with_a_measuring_source_and_no_other(monkeypatch, 
 
 
 def test_outside_implementation_is_hashed_by_its_file():
-    class Outside:
+    class Outside(contract.Implementation):
         pass
 
     assert len(environment.source_hash(Outside)) == 16
-    assert environment.source_hash(type("Inside", (), {"__module__": "grailbench.reachability.x"})) == ""
+    inside = type("Inside", (contract.Implementation,), {"__module__": "grailbench.reachability.x"})
+    assert environment.source_hash(inside) == ""
 
 
 def test_recording_the_environment_imports_no_cuda_module():

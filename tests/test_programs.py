@@ -331,6 +331,16 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
     assert rows["program:count"]["positives"] == rows["sequential"]["positives"]
 
 
+def test_a_number_of_pairs_is_not_written_as_answers(described, diamond, capsys, tmp_path):
+    words = ["run", "--dataset", diamond, "--count", "30", "--process", "shared", "--trials", "1", "--warmup", "0"]
+    words += ["--impl", described("count", COUNT), "--answers", tmp_path / "answers.txt"]
+    code, _, err = call(capsys, *words, "--out", tmp_path / "run")
+    assert (code, (tmp_path / "answers.txt").exists()) == (2, False)
+    assert "no answers were written" in err
+    code, _, err = call(capsys, *words, "--impl", "sequential", "--out", tmp_path / "both")
+    assert (code, len((tmp_path / "answers.txt").read_text().splitlines())) == (0, 30), err
+
+
 def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys):
     words = ("plan", "--json", "--from-edges", "--dataset", diamond, "--impl", described())
     code, out, _ = call(capsys, *words, "--impl", "sequential")
@@ -338,6 +348,14 @@ def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys)
     code, _, err = call(capsys, *words)
     assert code == 2
     assert "program:reach: it does not begin with edges in memory (leave out from_edges)" in err
+
+
+def test_the_library_builds_no_index_by_a_command(described):
+    import grailbench as gb
+
+    graph = gb.Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(InputError, match="program:reach is a command"):
+        gb.build(graph, str(described()))
 
 
 @pytest.mark.slow

@@ -56,6 +56,8 @@ def build(
     if name == AUTO:
         name = "parallel" if params.workers > 1 else "sequential"
     found = contract.implementation(name)
+    if found.described_by is not None:
+        raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
     if device is not None and "gpu" not in found.needs:
         raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
     if device is not None and devices > 1:

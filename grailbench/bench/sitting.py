@@ -180,7 +180,7 @@ class Sitting:
             task.verdict = outcome.value
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault), graph)
-            elif self.answered is not None and kept is None:
+            elif self.answered is not None and kept is None and task.verdict.method is None:  # else a number alone
                 kept = task, checker, attempt.answers
         for checker in checkers.values():
             faults = checker.compare()

@@ -11,16 +11,26 @@ from grailbench.cli import complete, options
 @click.argument("graph", type=complete.GRAPH_OR_FILE)
 @click.argument("source", metavar="[U", required=False)
 @click.argument("target", metavar="V]", required=False)
-@click.option("--pairs", type=complete.FILE, metavar="FILE", help="Ask the pairs of a file, as --queries of run reads "
-              "them (also .gz, .csv); - is the standard input.")
+@click.option(
+    "--pairs",
+    type=complete.FILE,
+    metavar="FILE",
+    help="Ask the pairs of a file, as --queries of run reads them (also .gz, .csv); - is the standard input.",
+)
 @click.option("--descendants", metavar="U", help="All other vertices that U reaches.")
 @click.option("--ancestors", metavar="V", help="All other vertices that reach V.")
 @click.option("--count", is_flag=True, help="Only how many; alone, the number of descendants of every vertex.")
 @click.option("--path", is_flag=True, help="A shortest path for each pair, too.")
 @click.option("--explain", is_flag=True, help="Which filter or search answered each pair, and what it looked at.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the answers there; .gz is packed.")
-@click.option("--impl", type=complete.IMPLEMENTATION, default="auto", show_default=True, metavar="NAME",
-              help="The implementation of the index.")
+@click.option(
+    "--impl",
+    type=complete.IMPLEMENTATION,
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="The implementation of the index.",
+)
 @click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs.")
 @click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]")
 @click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Worker threads. [default: all cores]")

@@ -43,7 +43,7 @@ class Answers:
         """Says where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
         if not self.written:
             raise InputError(
-                "--answers: no answers were written, as no cell was verified in this call",
+                "--answers: no answers were written, as no cell was verified in this call that answers each question",
                 remedy="a run that has all its trials asks nothing again: leave out --resume, or add --trials",
             )
         if self.path != "-":
