@@ -48,6 +48,7 @@ REPLACED = (
     (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
     (r"results/baselines/(\S+\.(?:toml|json|md))", rf"{ROOT}/results/baselines/\1"),
 )
+COMMIT = b"commit refs/heads/main\ncommitter A <a@b> 1 +0000\ndata 0\n\n"  #: what git fast-import takes
 #: exit codes that are right here: no graph is held, nothing is faster twice, no GPU
 CODES = {"fetch": {2}, "compare": {0, 1, 3}, "limits --only gpu": {0, 4}, "limits --simulate": {0, 4}}
 
@@ -73,6 +74,9 @@ def world(tmp_path_factory):
         (folder / "web-Google.txt.gz").write_bytes(gzip.compress(b"# Nodes: 3 Edges: 2\n0\t1\n1\t2\n"))
         (folder / "edges.txt").write_text("0 1\n1 2\n0 3\n")
         (folder / "mine.txt").write_text("0 2\n2 0\n")
+        (folder / "people.csv").write_text("follower,followed\nann,bob\n")
+        subprocess.run(["git", "init", "-q", "my-project"], check=True)
+        subprocess.run(["git", "-C", "my-project", "fast-import", "--quiet"], input=COMMIT, check=True)
         called("import edges.txt --name held")
         for run in ("a", "b"):
             called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")

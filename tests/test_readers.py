@@ -219,6 +219,19 @@ def test_what_is_known_of_the_ids_is_said(folder):
         ("a.unknown", "\n% c\n\n# c\n 0 1\n", "edges"),
         ("a.graph", "2 1\n2\n1\n", "metis"),
         ("a.tsv", "", "edges"),
+        ("a.tsv", "# c\n0\t1\n", "edges"),
+        ("a.tsv", "alice\tbob\n", "tsv"),
+        ("a.csv", "0,1\n", "csv"),
+        ("a", '"id";source;target\n', "csv"),
+        ("a.txt", "from\tto\n1\t2\n", "tsv"),
+        ("a.parquet", "", "parquet"),
+        ("a", "PAR1", "parquet"),
+        ("a.gv", "", "dot"),
+        ("a", "\nstrict digraph G {}", "dot"),
+        ("a.graphml", "", "graphml"),
+        ("a.xml", "<?xml version='1.0'?>\n<graphml xmlns='x'>", "graphml"),
+        ("a.obo", "", "obo"),
+        ("a", "format-version: 1.2\n", "obo"),
         ("a.txt", "2 1 directed\n0 1 1\n", "tuwien"),
         ("a.tuwien", "2 1 1\n0 1 1\n", "tuwien"),
     ],
@@ -247,8 +260,8 @@ def test_too_little_memory_is_said_as_such(folder, monkeypatch):
 
 
 def test_unknown_format_names_the_known(tmp_path):
-    with pytest.raises(InputError, match="gra, edges, adjlist, mtx, metis, tuwien, npz"):
-        read_graph(tmp_path, "dot")
+    with pytest.raises(InputError, match=", ".join(FORMATS)):
+        read_graph(tmp_path, "word")
 
 
 def test_command_offers_every_format():

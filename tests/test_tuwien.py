@@ -46,7 +46,6 @@ def test_undirected_edges_stand_for_both_directions(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line", "what"),
     [
-        ("", 1, "ends before"),
         ("3 2\n", 1, "'vertices edges directed' expected"),
         ("3 2 perhaps\n", 1, "'vertices edges directed' expected.*the third word is"),
         ("3 x 1\n", 1, "'vertices edges directed' expected.*such as 4 4 directed"),

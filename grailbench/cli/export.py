@@ -6,7 +6,7 @@ import click
 
 from grailbench.cli import complete
 
-FORMATS = ("tuwien", "edges")
+FORMATS = ("tuwien", "edges", "csv")
 
 
 @click.command("export")
@@ -25,6 +25,8 @@ def command(name, path, closure, format, as_json):
     Formats:
       tuwien 'vertices edges directed', then 'source destination weight' a line; vertices are 0, 1, ...
       edges  'source target' a line, also a weight where the graph has some; ids of the file NAME was imported from
+             (import a list of names with --format names)
+      csv    a table with the same columns, for names of any characters
 
     A closure has no edge from a vertex to itself, not even where it lies on a cycle: the diagonal is left out.
 

@@ -4,41 +4,64 @@ from __future__ import annotations
 
 import click
 
-FORMATS = ("gra", "edges", "adjlist", "mtx", "metis", "tuwien", "npz")
+FORMATS = (
+    "gra", "edges", "names", "csv", "tsv", "parquet", "adjlist", "mtx", "metis", "tuwien", "npz", "dot", "graphml",
+    "obo", "git", "python",
+)  # fmt: skip
 
 
 @click.command("import")
-@click.argument("path", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("path", type=click.Path(allow_dash=True))
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
 @click.option("--format", type=click.Choice(FORMATS), help="Default: told from content and name.")
+@click.option("--source", metavar="COLUMN", help="Of a table: where an edge begins; its name, or number from 1.")
+@click.option("--target", metavar="COLUMN", help="Of a table: where an edge ends.")
+@click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
+@click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
+@click.option(
+    "--relation", "relations", multiple=True, metavar="NAME", help="Of an ontology; may repeat. [default: is_a]"
+)
+@click.option("--outside", is_flag=True, help="Of a Python tree: imported modules outside of it are vertices too.")
 @click.option("--vertices", type=click.IntRange(1), metavar="N", help="Of an edge list: as a header that says so.")
 @click.option(
     "--renumber", is_flag=True, help="Of an edge list: the ids that occur are the vertices, and no other number is."
 )
 @click.option("--replace", is_flag=True, help="Replace another graph imported under this name.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(path, name, format, vertices, renumber, replace, as_json):
-    """Import the graph in the file PATH (also .gz; - is the standard input), so that it can be run under NAME.
+def command(path, name, format, replace, as_json, no_header, **options):
+    """Import the graph in the file or folder PATH (also .gz; - is the standard input), so that it can be run under
+    NAME.
 
     \b
     Formats:
-      gra    GRAIL's adjacency lists, with or without the line graph_for_greach
-      edges  'source target [weight [time]]' a line; SNAP and KONECT headers are checked
+      gra     GRAIL's adjacency lists, with or without the line graph_for_greach
+      edges   'source target [weight [time]]' a line, in numbers; SNAP and KONECT headers are checked
+      names   the same in names: words, or texts with tabs between them
+      csv     a table: --source and --target name its columns; default: the usual names, else the first two
+      tsv     the same with tabs
+      parquet the same in Parquet
       adjlist a line a vertex: its id, then all that it has edges to (networkx.write_adjlist)
-      mtx    Matrix Market, coordinate; symmetric gives both directions
-      metis  METIS, undirected: both directions
-      tuwien 'vertices edges directed' on the first line, then 'source destination weight' a line
-      npz    CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
+      mtx     Matrix Market, coordinate; symmetric gives both directions
+      metis   METIS, undirected: both directions
+      tuwien  'vertices edges directed' on the first line, then 'source destination weight' a line
+      npz     CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
+      dot     Graphviz; 'graph' gives both directions
+      graphml GraphML; undirected edges give both directions
+      obo     an ontology: from child to parent
+      git     a folder with a git repository: from commit to parent; all that git calls a revision is an id
+      python  a folder with Python sources: from importer to imported module
 
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
-    and messages speak the ids of the file. Weights that are whole and positive are kept for shortest paths; others are
-    said not to be used.
+    and messages speak the ids of the file, which are numbers or names. Weights that are whole and positive are kept for
+    shortest paths; others are said not to be used. parquet, dot, graphml and obo need 'grailbench[formats]'.
 
     \b
     Examples:
       grailbench import my-graph.gra --name mine
       grailbench import web-Google.txt.gz --name web-google --json
+      grailbench import people.csv --name people --source follower --target followed
+      grailbench import my-project --name history --format git
       sort edges.txt | grailbench import - --name sorted --renumber
     """
     from grailbench.cli.views import put_json
@@ -46,9 +69,9 @@ def command(path, name, format, vertices, renumber, replace, as_json):
     from grailbench.datasets.imported import import_graph
     from grailbench.screen import put
 
-    if vertices is not None and renumber:
+    if options["vertices"] is not None and options["renumber"]:
         raise click.UsageError("--vertices and --renumber: one of them")
-    result = import_graph(path, name, format, replace, vertices, renumber)
+    result = import_graph(path, name, format, replace, header=not no_header, **options)
     if as_json:
         put_json([result.record()])
     else:

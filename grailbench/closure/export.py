@@ -11,10 +11,14 @@ from grailbench.closure.cpu.sweep import sweep
 from grailbench.errors import InputError
 from grailbench.graph.ids import Counted
 from grailbench.graph.readers.tuwien import write_tuwien
-from grailbench.graph.writers import write_edges
+from grailbench.graph.writers import write_csv, write_edges
 
 #: format to its description
-FORMATS = {"tuwien": "the closure report's, vertices from 0", "edges": "an edge list in the ids of the graph's file"}
+FORMATS = {
+    "tuwien": "the closure report's, vertices from 0",
+    "edges": "an edge list in the ids of the graph's file",
+    "csv": "a table of edges in the ids of the graph's file",
+}
 
 
 def export(name: str, path: str | os.PathLike, closure: bool = False, format: str = "tuwien") -> dict:
@@ -35,15 +39,17 @@ def export(name: str, path: str | os.PathLike, closure: bool = False, format: st
         bits = packed.pack_graph(graph)
         graph = packed.graph_of_bits(sweep(bits, condense(bits)))
         notes.append("no vertex has an edge to itself, also where it lies on a cycle")
-    if format == "edges":
-        written, (edges, lost) = ids, write_edges(path, graph, ids)
+    if format != "tuwien":
+        write = write_edges if format == "edges" else write_csv
+        written, (edges, lost) = ids, write(path, graph, ids)
         if lost:
             notes.append(f"{lost} vertices have no edge there, and are left out")
     else:
         written, edges = Counted(graph.vertices), write_tuwien(path, graph)
         if ids.digest:
-            notes.append(f"vertices are numbered anew from 0, in the order of their ids ({ids.extent()}); "
-                         "--format edges keeps the ids")  # fmt: skip
+            order = "order of their ids" if ids.numeric else "order in which they were imported"
+            notes.append(f"vertices are numbered anew from 0, in the {order} ({ids.extent()}); "
+                         "--format edges or csv keeps the ids")  # fmt: skip
     return {
         "name": name, "path": str(path), "format": format, "vertices": graph.vertices, "edges": edges,
         "weights": graph.weights is not None, "ids": ids.extent(), "written_ids": written.extent(), "notes": notes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
 
-_READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered")  # two imports with equal values are the same
+_READ_AS = (
+    "source_sha256",
+    "format",
+    "vertices_stated",
+    "renumbered",
+    "options",
+)  # two imports with equal values are the same
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -61,32 +68,33 @@ def import_graph(
     name: str,
     format: str | None = None,
     replace: bool = False,
-    vertices: int | None = None,
-    renumber: bool = False,
+    **options,
 ) -> ImportResult:
-    """Read a graph from a file or a pipe and store it as `name`, so that `open_graph(name)` opens it.
+    """Read a graph from a file, a pipe or a folder and store it as `name`, so that `open_graph(name)` opens it.
 
-    path      the file; '-' is the standard input
+    path      the file or folder; '-' is the standard input
     format    one of `grailbench.graph.readers.FORMATS`; None to detect it from content and name
     replace   whether to replace a graph that was imported under this name from another file
-    vertices  the number of vertices of an edge list without a header
-    renumber  whether the vertices of an edge list are only the ids that occur in it
+    options   those of `grailbench.graph.readers.options.Options`
 
     The stored file appears at the very end, so an import that fails or is killed leaves nothing. Raises InputError
     when the name is taken or not valid, or when the file is faulty (with file, line and remedy), and TooLittleMemory
     when the graph does not fit.
     """
-    from grailbench.graph.readers import read_source
+    from grailbench.graph.readers import opened, read_source
+    from grailbench.graph.readers.options import Options
     from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)
     stored = _stored_at(name)
-    with files.opened(path) as source:
-        reading = read_source(source, format, vertices, renumber)
+    given = Options(**options).given()
+    with opened(path, format) as source:
+        reading = read_source(source, format, **options)
         read_as = {"source_sha256": source.sha256, "format": reading.format}
-        read_as |= {"vertices_stated": vertices} if vertices is not None else {}
-        read_as |= {"renumbered": True} if renumber else {}
+    read_as |= {"vertices_stated": given.pop("vertices")} if "vertices" in given else {}
+    read_as |= {"renumbered": given.pop("renumber")} if "renumber" in given else {}
+    read_as |= {"options": json.loads(json.dumps(given))} if given else {}
     if not replace:
         _check_untaken(stored, name, read_as)
     check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)

@@ -27,7 +27,7 @@ from grailbench.errors import InputError
 from grailbench.files import opened
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
-from grailbench.graph.readers.table import decoded, rows, usual_columns
+from grailbench.graph.readers.table import decoded, rows, usual_columns, words_of
 from grailbench.graph.readers.text import HASH, NEWLINE, PERCENT, is_blank, is_space, number, refuse_wide, without_bom
 
 UNKNOWN = -1  #: the given answer of a pair without one
@@ -68,8 +68,8 @@ def read_pairs(path: str | os.PathLike, ids: Ids, digest: str | None = None, pip
         found = None if table or not ids.numeric else _of_numbers(shown, text, ids)
         if found is None:
             content = decoded(shown, text)
-            cells = _cells(shown, content, ids) if table else _words(shown, content, ids)
-            found = _of_texts(shown, cells, ids)
+            said = _cells(shown, content, ids) if table else words_of(content)
+            found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
     if not found.sources.size:
         raise InputError("holds no query", path=shown, remedy=_LINE)
     return found
@@ -154,26 +154,15 @@ def _parse(text, sources, targets, given, lines):
 # ---------------------------------------------------------------------------------------- any other line
 
 
-def _words(path: str | os.PathLike, text: str, ids: Ids) -> Iterator[tuple[int, list[str]]]:
-    """The line and the words of each line that is neither blank nor a comment."""
-    for line, said in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        words = [word.strip() for word in said.split("\t")] if "\t" in said.strip() else said.split()
-        if words and not _is_comment(words[0], ids):
-            yield line, words
-
-
 def _cells(path: str | os.PathLike, text: str, ids: Ids) -> Iterator[tuple[int, list[str]]]:
-    """The line and the cells of each row of a table, without comments and a header."""
+    """The line and the cells of each row of a table, without a header. Blanks around a cell count only in a name."""
     delimiter = "," if "," in text.partition("\n")[0] else ";"
     first = True
     for line, cells in rows(path, text, delimiter):
-        if ids.numeric:
-            cells = [cell.strip() for cell in cells]
-        if _is_comment(cells[0], ids):
-            continue
+        cells = [cell if ids.has(cell) else cell.strip() for cell in cells]
         if not (first and _is_header(cells, ids)):
             yield line, cells[:2] if cells[2:] == [""] else cells
-        first = False
+        first &= _is_comment(cells[0], ids)
 
 
 def _is_comment(word: str, ids: Ids) -> bool:

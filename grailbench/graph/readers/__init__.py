@@ -1,4 +1,4 @@
-"""Reads graph files of all formats; the format is given by the user or recognised by content and file name.
+"""Reads graphs of all formats from files and folders; the format is given by the user or recognised.
 
 `python -m grailbench.graph.readers FILE [FORMAT]` prints how fast a file is read.
 """
@@ -8,24 +8,41 @@ from __future__ import annotations
 import importlib
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from grailbench.errors import InputError, TooLittleMemory
-from grailbench.files import Source, opened
+from grailbench.files import Source
+from grailbench.files import opened as opened_file
 from grailbench.graph.csr import Graph
+from grailbench.graph.readers.options import Options
+from grailbench.graph.readers.table import usual_columns
 from grailbench.graph.readers.text import BOM, Found, refuse_wide, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
-    "edges": "edge list: plain, SNAP or KONECT",
+    "edges": "edge list of numbers: plain, SNAP or KONECT",
+    "names": "edge list of names: two words a line, or two texts with a tab between them",
+    "csv": "table with an edge a line, columns by name",
+    "tsv": "the same with tabs",
+    "parquet": "the same in Parquet",
     "adjlist": "adjacency list of networkx: a vertex and all that it has edges to on a line",
     "mtx": "Matrix Market, coordinate",
     "metis": "METIS, undirected",
     "tuwien": "the closure report's: 'vertices edges directed', then 'source destination weight' a line",
     "npz": "CSR arrays offsets and targets, or scipy.sparse.save_npz",
+    "dot": "Graphviz DOT",
+    "graphml": "GraphML",
+    "obo": "ontology in OBO format: from child to parent",
+    "git": "git repository: from commit to parent",
+    "python": "Python source tree: from importer to imported module",
 }
+FOLDERS = ("git", "python")  #: formats of folders
 _SUFFIXES = {
     ".gra": "gra",
     ".mtx": "mtx",
@@ -37,12 +54,23 @@ _SUFFIXES = {
     ".edges": "edges",
     ".edgelist": "edges",
     ".el": "edges",
-    ".tsv": "edges",
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
     ".adjlist": "adjlist",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".graphml": "graphml",
+    ".obo": "obo",
 }
 # Beginnings of files that identify a format. They are checked before the file name and may follow blank lines.
 _SIGNATURES = (
     (re.compile(rb"PK\x03\x04"), "npz"),
+    (re.compile(rb"PAR1"), "parquet"),
+    (re.compile(rb"\s*(?:strict\s+)?(?:di)?graph\b[^\n{]{0,200}\{", re.IGNORECASE), "dot"),
+    (re.compile(rb"\s*(?:<\?xml.{0,2000}?)?<graphml\b", re.DOTALL), "graphml"),
+    (re.compile(rb"\s*format-version\s*:"), "obo"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
     (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
@@ -50,7 +78,8 @@ _SIGNATURES = (
     (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
 )
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
-_MODULES = {name: name for name in FORMATS} | {"mtx": "edges"}
+_MODULES = {name: name for name in FORMATS}
+_MODULES |= {"mtx": "edges", "names": "words", "csv": "columns", "tsv": "columns", "parquet": "columns"}
 _HEAD = 1 << 16
 
 
@@ -70,42 +99,75 @@ class Reading(Found):
 
 
 def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
-    """Reads the directed graph in a file, which may be compressed by gzip.
+    """Reads the directed graph in a file, which may be compressed by gzip, or in a folder.
 
     `format` is one of FORMATS, or None to recognise it. Each format is described in the module that reads it. Raises
-    InputError with file, line and remedy if the file is malformed, and MachineLacks if the memory does not suffice.
+    InputError with file, line and remedy if the file is malformed, and MachineLacks if the memory does not suffice or
+    a library that the format needs is not installed.
     """
     return read(path, format).graph
 
 
-def read(path: str | os.PathLike, format: str | None = None) -> Reading:
-    """As `read_graph`, with format, ids, notes and times. The times do not include compiling the parser."""
-    _check_known(format)
-    with opened(path) as source:
-        return read_source(source, format)
+def read(path: str | os.PathLike, format: str | None = None, **options) -> Reading:
+    """As `read_graph`, with ids, format, notes and times. The times do not include compiling the parser.
+
+    The options are those of `options.Options`.
+    """
+    with opened(path, format) as source:
+        return read_source(source, format, **options)
 
 
-def read_source(
-    source: Source, format: str | None = None, vertices: int | None = None, renumber: bool = False
-) -> Reading:
-    """As `read`, for an open file. `vertices` and `renumber` are for edge lists, see `edges.read_edges`."""
+@contextmanager
+def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Source]:
+    """Opens a graph as `files.opened` does, which may also be a folder: then the content is what its reader takes.
+
+    Raises InputError if it cannot be read or is a folder of another format.
+    """
     _check_known(format)
-    started = perf_counter()
+    if not os.path.isdir(path):
+        with opened_file(path) as source:
+            yield source
+        return
+    folder = Path(path)
+    format = format or _format_of_folder(folder)
+    if format not in FOLDERS:
+        remedy = f"folders are read as {' or '.join(FOLDERS)}"
+        raise InputError(f"it is a folder, and {format} is a format of files", path=path, remedy=remedy)
+    content = importlib.import_module(f"grailbench.graph.readers.{format}").content(folder)
+    yield Source(folder, str(folder.resolve()), np.frombuffer(content, np.uint8))
+
+
+def read_source(source: Source, format: str | None = None, /, **options) -> Reading:
+    """As `read`, for a graph that `opened` opened."""
+    _check_known(format)
+    asked, started = Options(**options), perf_counter()
     try:
         text = without_bom(source.text, source.path)
         loaded = perf_counter()
-        named, format = format is not None, format or _format_of(text[:_HEAD].tobytes(), source.path)
-        asked = {"named": named, "vertices": vertices, "renumber": renumber} if format == "edges" else {}
-        if not asked and (vertices is not None or renumber):
-            raise InputError(f"--vertices and --renumber are for edge lists; this is {format}", path=source.path)
+        head = text[:_HEAD].tobytes()
+        _check_filled(text.size, head, source.path, asked)
+        named = format is not None
+        format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
+        if not named and format == "edges" and asked.source and b"\t" in head:
+            format = "tsv"  # numbers with tabs between them are both; columns are asked for
+        taken = asked.of(format, source.path) | ({"named": named} if format == "edges" else {})
         module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")
         began = perf_counter()
-        found = getattr(module, f"read_{format}")(source.path, text, **asked)
+        found = getattr(module, f"read_{format}")(source.path, text, **taken)
     except MemoryError as error:
         why = str(error) or "an allocation failed"
         raise TooLittleMemory(f"{source.path}: too little memory to read it: {why}") from None
     times = {"load_seconds": loaded - started, "parse_seconds": perf_counter() - began}
     return Reading(**vars(found), format=format, text_bytes=text.size, **times)
+
+
+def _check_filled(size: int, head: bytes, path: Path, asked: Options) -> None:
+    """Raises InputError if a file holds nothing; an edge list of which the number of vertices is said may be empty."""
+    if size <= _HEAD and not head.strip() and asked.vertices is None:
+        if path.is_dir():
+            raise InputError("the folder holds no commit and no Python file", path=path)
+        what = "holds nothing but blanks" if size else "is empty"
+        raise InputError(f"the file {what}", path=path, remedy="a graph is expected")
 
 
 def _check_known(format: str | None) -> None:
@@ -114,13 +176,26 @@ def _check_known(format: str | None) -> None:
 
 
 def guess_format(path: str | os.PathLike) -> str:
-    """The format of a file, recognised by its beginning, else by its name, else as an edge list by its first line.
+    """The format of a file, recognised by its beginning, else by its name, else as an edge list or a table by its first
+    line; and that of a folder.
 
     METIS files and edge lists look alike: a file of numbers that is not named .graph or .metis is taken as an edge
     list. Raises InputError if the format is not recognised.
     """
-    with opened(path) as source:
+    if os.path.isdir(path):
+        return _format_of_folder(Path(path))
+    with opened_file(path) as source:
         return _format_of(source.head(_HEAD), source.path)
+
+
+def _format_of_folder(folder: Path) -> str:
+    from grailbench.graph.readers import git, python
+
+    if git.is_repository(folder):
+        return "git"
+    if python.has_files(folder):
+        return "python"
+    raise InputError("it is a folder without a git repository and without Python files", path=folder)
 
 
 def _format_of(head: bytes, path: Path) -> str:
@@ -130,11 +205,20 @@ def _format_of(head: bytes, path: Path) -> str:
         if signature.match(head):
             return format
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".txt")]
+    numbers = _EDGE_LINE.match(head) is not None
     if suffixes and suffixes[-1] in _SUFFIXES:
-        return _SUFFIXES[suffixes[-1]]
-    if _EDGE_LINE.match(head) or path.name.startswith("out."):
+        format = _SUFFIXES[suffixes[-1]]
+        return "edges" if format == "tsv" and (numbers or not head.strip()) else format
+    if numbers or path.name.startswith("out."):
         return "edges"
-    raise InputError("the format cannot be told", path=path, remedy=f"--format with one of {', '.join(FORMATS)}")
+    first = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").lstrip("#% ")
+    for format, delimiter in (("csv", ","), ("csv", ";"), ("tsv", "\t")):
+        if usual_columns(first.replace('"', "").split(delimiter)):
+            return format
+    raise InputError(
+        "the format cannot be told", path=path,
+        remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words",
+    )  # fmt: skip
 
 
 def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 5) -> str:

@@ -81,6 +81,7 @@ _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns a
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
 _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
+_NAMES = "--format names if the ids are words, csv or tsv if this is a table"
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
 
@@ -285,6 +286,7 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
 
 def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
     remedy = "'source target [weight [time]]', separated by blanks"
+    remedy += f"; {_NAMES}" if status == NOT_A_NUMBER else ""
     message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")
     if message is None:
         message = (

@@ -68,3 +68,13 @@ def usual_columns(header: list[str]) -> tuple[int, int] | None:
         if source in known and target in known:
             return known.index(source), known.index(target)
     return None
+
+
+def words_of(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The line (from 1) and the words of each line that is not blank.
+
+    Blanks separate words; in a line with a tab only tabs do, and words may be empty.
+    """
+    for line, said in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+        if words := [word.strip() for word in said.split("\t")] if "\t" in said.strip() else said.split():
+            yield line, words

@@ -1,0 +1,474 @@
+"""Tables, names, DOT, GraphML, OBO and Python trees: what is read from a good file, and how a bad one is refused."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from commands import call
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import edges_of
+
+from grailbench.errors import GrailbenchError, InputError, MachineLacks
+from grailbench.graph.csr import Graph
+from grailbench.graph.ids import Counted, Listed, Named
+from grailbench.graph.readers import FOLDERS, FORMATS, read
+from grailbench.graph.writers import write_csv, write_edges
+
+ON_DISK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
+
+
+def named_edges(found):
+    """The edges of a reading, by the ids of the file."""
+    label = found.ids.label_of
+    return [(label(u), label(v)) for u, v in edges_of(found.graph)]
+
+
+def read_text(tmp_path, name, text, format=None, **options):
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(tmp_path / name, format, **options)
+
+
+# ---------------------------------------------------------------------------------------- tables and names
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "note"),
+    [
+        ("g.csv", "source,target\nann,bob\nbob,eve\n", {}, "edges go from column 'source' to column 'target'"),
+        ("g.csv", '# c\n"id","To",FROM\n1, bob,ann\n2,eve , bob\n\n', {}, "from column 'FROM' to column 'To'"),
+        ("g.csv", "#src;dst\nann;bob\nbob;eve\n", {}, "'src' to column 'dst'"),
+        ("g.csv", "a,b\r\nann,bob\r\nbob,eve\r\n", {}, "'a' to column 'b', the first two; --source and --target"),
+        ("g.tsv", "x\ty\tz\n-\tann\tbob\n-\tbob\teve\n", {"source": "y", "target": "Z"}, "'y' to column 'z'"),
+        ("g.tsv", "ann\tx\tbob\nbob\tx\teve\n", {"header": False, "source": "1", "target": "3"}, "'1' to column '3'"),
+        ("g.txt", "ann bob\nbob eve\n% c\n", {"format": "names"}, None),
+        ("g.txt", "# c\nann\tbob\nbob eve\n", {"format": "names"}, None),
+    ],
+)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_edges_between_names(tmp_path, name, text, options, note, zipped):
+    raw = gzip.compress(text.encode()) if zipped else text
+    found = read_text(tmp_path, name + ".gz" * zipped, raw, **options)
+    assert named_edges(found) == [("ann", "bob"), ("bob", "eve")]
+    assert isinstance(found.ids, Named)
+    assert note is None or note in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "edges"),
+    [
+        ("source,target\n0,2\n1,2\n", Counted, [(0, 2), (1, 2)]),
+        ("7,3\n3,900000000000\n", Listed, [(7, 3), (3, 900000000000)]),
+        ("from,to\n07,3\n3,7\n", Named, [("07", "3"), ("3", "7")]),
+        ("from,to\n-7,3\n", Named, [("-7", "3")]),
+    ],
+)
+def test_ids_stay_numbers_if_all_are(tmp_path, text, ids, edges):
+    found = read_text(tmp_path, "g.csv", text)
+    assert (type(found.ids), named_edges(found)) == (ids, edges)
+    assert any("no header" in note for note in found.notes) == text.startswith("7")
+
+
+def test_a_table_of_numbers_with_tabs_is_an_edge_list_until_columns_are_asked_for(tmp_path):
+    assert read_text(tmp_path, "g.tsv", "3\t1\n1\t2\n").format == "edges"
+    found = read(tmp_path / "g.tsv", source="2", target="1", header=False)
+    assert (found.format, named_edges(found)) == ("tsv", [(1, 3), (2, 1)])
+
+
+def test_weights_of_a_table_are_kept_if_they_are_asked_for(tmp_path):
+    text = "from,to,cost,share\na,b,3,0.5\nb,c,4.0,0.25\n"
+    assert read_text(tmp_path, "g.csv", text).graph.weights is None
+    found = read(tmp_path / "g.csv", weight="cost")
+    assert (found.graph.weights.tolist(), found.weights) == ([3, 4], "column 'cost', 3 to 4")
+    assert "not used: edge 0 has 0.5, which is not whole" in read(tmp_path / "g.csv", weight="share").weights
+    assert read_text(tmp_path, "g", "a b 3\nb a 4\n", "names").graph.weights.tolist() == [3, 4]
+    assert "(line 2 differs" in read_text(tmp_path, "g", "a b 3\nb a\n", "names").weights
+
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=5).map(lambda text: f"n{text}n")
+
+
+@ON_DISK
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8))
+def test_what_pandas_writes_is_read_back(tmp_path, edges):
+    frame = pd.DataFrame(edges, columns=["source", "target"])
+    frame.to_csv(tmp_path / "g.csv", index=False, quoting=csv.QUOTE_ALL)  # else it leaves a CR without quotes
+    frame.to_parquet(tmp_path / "g.parquet")
+    for name in ("g.csv", "g.parquet"):
+        assert named_edges(read(tmp_path / name)) == edges
+
+
+@pytest.mark.parametrize(
+    ("columns", "edges"),
+    [
+        ({"a": [7, 3], "b": [3, 9]}, [(7, 3), (3, 9)]),
+        ({"a": np.array([7, 3], np.uint8), "b": ["3", "x"]}, [("7", "3"), ("3", "x")]),
+        ({"a": pd.Categorical(["u", "v"]), "b": ["v", "w"]}, [("u", "v"), ("v", "w")]),
+        ({"w": [1, 1], "target": ["b", "c"], "source": ["a", "b"]}, [("a", "b"), ("b", "c")]),
+        ({"a": [-1, 3], "b": [3, 4]}, [("-1", "3"), ("3", "4")]),
+    ],
+)
+def test_columns_of_parquet(tmp_path, columns, edges):
+    pd.DataFrame(columns).to_parquet(tmp_path / "g.pq")
+    found = read(tmp_path / "g.pq")
+    assert (found.format, named_edges(found)) == ("parquet", edges)
+
+
+def test_weights_of_parquet(tmp_path):
+    pd.DataFrame({"a": ["u"], "b": ["v"], "w": [5]}).to_parquet(tmp_path / "g.pq")
+    assert read(tmp_path / "g.pq", weight="w").graph.weights.tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"a": ["x", None], "b": ["y", "z"]}, "row 2 of column 'a' is missing"),
+        ({"a": ["x", ""], "b": ["y", "z"]}, "row 2 of column 'a' is empty"),
+        ({"a": [0.5], "b": [1]}, "column 'a' is of type double: text or whole numbers"),
+        ({"a": [1]}, "one column; an edge needs two"),
+        ({"a": np.array([], np.int64), "b": np.array([], np.int64)}, "the file holds no edge"),
+    ],
+)
+def test_bad_columns_of_parquet(tmp_path, columns, why):
+    pd.DataFrame(columns).to_parquet(tmp_path / "g.pq")
+    with pytest.raises(InputError, match=rf"g\.pq: {why}"):
+        read(tmp_path / "g.pq")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "why"),
+    [
+        ("g.csv", "source,target\na,b\na\n", {}, "line 3: 1 cells, but the first line has 2"),
+        ("g.csv", "source,target\na,b\n,b\n", {}, "line 3: the cell of column 'source' is empty"),
+        ("g.csv", "source,target\na,\n", {}, "line 2: the cell of column 'target' is empty"),
+        ("g.csv", 'source,target\na,"b\n', {}, "line 2: no row of cells"),
+        ("g.csv", "source,target\n", {}, "line 1: the file holds no edge"),
+        ("g.csv", "# a\n", {}, "the file holds no edge, only comments"),
+        ("g.csv", "ab\ncd\n", {}, "line 1: one column; an edge needs two"),
+        ("g.csv", b"a,b\nx,\xff\n", {}, "line 2: no UTF-8 text, at byte 6"),
+        ("g.csv", "who,whom\na,b\n", {"source": "wo", "target": "whom"}, "line 1: no column is named 'wo'.*mean who"),
+        ("g.csv", "a,a,b\nx,y,z\n", {"source": "a", "target": "b"}, "line 1: 2 columns are named 'a'"),
+        ("g.csv", "a,b\nx,y\n", {"source": "a"}, "--source and --target: both or none"),
+        ("g.csv", "a,b,w\nx,y,z\n", {"weight": "w"}, "line 2: 'z' in column 'w': a number is expected"),
+        ("g.csv", "a,b\nx,y\n", {"renumber": True}, "--renumber is for edges; this is csv"),
+        ("g.gra", "2\n0: 1 #\n1: #\n", {"relations": ("a",)}, "--relation is for obo; this is gra"),
+        ("g", "a\n", {"format": "names"}, "line 1: 1 words"),
+        ("g", "a\t\n", {"format": "names"}, "line 1: 1 words"),
+        ("g", "a\t\tb\n", {"format": "names"}, "line 1: 3 words, or an empty one"),
+        ("g", "a b\na b c\n", {"format": "names"}, "line 2: 'c' after the edge is no weight"),
+        ("g", "# a\n", {"format": "names"}, "the file holds no edge"),
+        ("g.el", "0 1\n1 ann\n", {}, "line 2: a vertex id expected.*--format names if the ids are words"),
+        ("g", "ann bob\n", {}, "the format cannot be told.*names if a line is two words"),
+    ],
+)
+def test_a_bad_line_is_named_with_what_was_expected(tmp_path, name, text, options, why):
+    with pytest.raises(InputError, match=rf"{name}(, |: )(.*: )?{why}"):
+        read_text(tmp_path, name, text, **options)
+
+
+# ---------------------------------------------------------------------------------------- every format
+
+
+@pytest.mark.parametrize("format", [format for format in FORMATS if format not in FOLDERS])
+def test_an_empty_file_is_called_empty(tmp_path, format):
+    for content, why in ((b"", "the file is empty"), (b" \n\n", "the file holds nothing but blanks")):
+        with pytest.raises(InputError, match=f"g: {why}"):
+            read_text(tmp_path, "g", content, format)
+
+
+#: format -> a small file of it, into which random bytes are put
+SMALL = {
+    "names": b"ann bob\nbob eve 3\n",
+    "csv": b'source,target\nann,"bob"\n',
+    "tsv": b"source\ttarget\nann\tbob\n",
+    "dot": b'digraph { a -> b -> "c d" -> {e; f} }',
+    "graphml": b'<graphml><graph edgedefault="directed"><node id="a"/><edge source="a" target="b"/></graph></graphml>',
+    "obo": b"format-version: 1.2\n\n[Term]\nid: a\nis_a: b\nrelationship: part_of c\n",
+    "git": b"0" * 40 + b" " + b"a" * 40 + b"\n",
+    "parquet": None,
+    "python": b"9 a/b.py\nimport c\n",
+}
+
+
+@pytest.mark.parametrize("format", SMALL)
+@ON_DISK
+@given(data=st.data())
+def test_any_bytes_are_a_graph_or_an_error(tmp_path, format, data):
+    whole = SMALL[format]
+    if whole is None:
+        stream = io.BytesIO()
+        pd.DataFrame({"a": ["u", "v"], "b": ["v", "w"]}).to_parquet(stream)
+        whole = stream.getvalue()
+    at, to = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
+    content = whole[:at] + data.draw(st.binary(max_size=6)) + whole[data.draw(st.sampled_from([at, to])) :]
+    try:
+        assert read_text(tmp_path, "g", content, format).graph.vertices > 0
+    except GrailbenchError as error:
+        assert str(tmp_path / "g") in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("module", "format"),
+    [("pyarrow", "parquet"), ("pydot", "dot"), ("networkx", "graphml"), ("obonet", "obo")],
+)
+def test_a_missing_library_is_said_with_what_installs_it(tmp_path, monkeypatch, module, format):
+    for name in (module, f"{module}.dot_parser", f"{module}.read"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MachineLacks, match=r"pip install 'grailbench\[formats\]'"):
+        read_text(tmp_path, "g", "x", format)
+
+
+# ---------------------------------------------------------------------------------------- DOT, GraphML, OBO
+
+
+def test_dot(tmp_path):
+    text = """
+    /* a comment */ strict digraph "G" {
+      node [shape=box]; rankdir=LR;
+      a -> b -> c [label="x -> y"];
+      "New \\"York\\"" -> { a b } // and another
+      subgraph cluster_0 { label=x; d:port -> a:n; alone }
+      subgraph { e -> f } -> g;
+    }"""
+    found = read_text(tmp_path, "g.dot", text)
+    assert sorted(named_edges(found)) == sorted(
+        [
+            ("a", "b"),
+            ("b", "c"),
+            ('New "York"', "a"),
+            ('New "York"', "b"),
+            ("d", "a"),
+            ("e", "f"),
+            ("e", "g"),
+            ("f", "g"),
+        ]
+    )
+    assert set(found.ids.names) == {"a", "b", "c", 'New "York"', "d", "alone", "e", "f", "g"}
+    assert found.notes == ()
+
+
+def test_an_undirected_dot_gives_both_directions_and_numbers_stay_numbers(tmp_path):
+    found = read_text(tmp_path, "g.gv", "graph { 1 -- 2; 3 }")
+    assert (named_edges(found), found.ids.vertices) == ([(1, 2), (2, 1)], 3)
+    assert found.notes == ("undirected: each edge in both directions",)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("digraph {\n a -> \n}\n", r", line \d: a graph in the DOT language expected"),
+        ("digraph { a }\nrest", ", line 2: a graph in the DOT language expected"),
+        ("digraph { a } digraph { b }", ": 2 graphs; one is expected"),
+        ("digraph { }", ": the file holds no vertex"),
+        ("digraph { a -> b" + "{" * 5000, "nested too deep|expected"),
+    ],
+)
+def test_bad_dot(tmp_path, text, why):
+    with pytest.raises(InputError, match=rf"g\.dot(.*: )?{why}"):
+        read_text(tmp_path, "g.dot", text)
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph, nx.MultiDiGraph])
+def test_graphml_of_networkx(tmp_path, kind):
+    graph = kind([("ann", "bob"), ("bob", "eve"), ("eve", "ann")])
+    graph.add_node("alone")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    found = read(tmp_path / "g.graphml")
+    edges = {("ann", "bob"), ("bob", "eve"), ("eve", "ann")}
+    assert set(named_edges(found)) == (edges if graph.is_directed() else edges | {(v, u) for u, v in edges})
+    assert found.ids.vertices == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("<graphml>\n<graph>\n", r", line 3: a graph in GraphML expected: no element found"),
+        ("<graphml></graphml>", ": a graph in GraphML expected: file not successfully read as graphml"),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
+            ": the file",
+        ),
+    ],
+)
+def test_bad_graphml(tmp_path, text, why):
+    with pytest.raises(InputError, match=rf"g\.graphml{why}"):
+        read_text(tmp_path, "g.graphml", text)
+
+
+OBO = """format-version: 1.2
+ontology: test
+
+[Term]
+id: T:1
+name: root
+
+[Term]
+id: T:2
+is_a: T:1 ! root
+relationship: part_of T:9 ! elsewhere
+
+[Term]
+id: T:3
+name: alone
+
+[Term]
+id: T:4
+is_obsolete: true
+
+[Typedef]
+id: part_of
+"""
+
+
+def test_obo(tmp_path, capsys):
+    found = read_text(tmp_path, "g.obo", OBO)
+    assert (named_edges(found), found.ids.names.tolist()) == ([("T:2", "T:1")], ["T:1", "T:2", "T:3"])
+    assert found.notes == (
+        "edges of is_a, from child to parent: from a term to the one it is related to",
+        "relations left out: part_of (--relation)",
+        "1 obsolete term left out",
+    )
+    found = read(tmp_path / "g.obo", relations=("part_of", "is_a"))
+    assert named_edges(found) == [("T:2", "T:1"), ("T:2", "T:9")]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        (OBO.replace("name: root", "no tag here"), {}, ", line 6: 'tag: value' expected"),
+        (OBO.replace("id: T:3\n", ""), {}, ", line 13: a term without an id"),
+        (OBO.replace("part_of T:9", "part_of"), {}, ": relationship 'part_of' of T:2: 'relation term' expected"),
+        (OBO, {"relations": ("part-of",)}, ": no relation 'part-of' .did you mean part_of"),
+        ("format-version: 1.2\n", {}, ": the file holds no term"),
+    ],
+)
+def test_bad_obo(tmp_path, text, options, why):
+    with pytest.raises(InputError, match=rf"g\.obo{why}"):
+        read_text(tmp_path, "g.obo", text, **options)
+
+
+# ---------------------------------------------------------------------------------------- Python trees
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A source tree with a package under src, a script, a test of the script's name, and what is left out."""
+    files = {
+        "src/pkg/__init__.py": "from . import a\nfrom .sub import deep",
+        "src/pkg/a.py": "import os\nimport pkg.b as other\nimport numpy.linalg",
+        "src/pkg/b.py": "def f():\n    from pkg.sub.deep import x\n    from pkg import a",
+        "src/pkg/sub/__init__.py": "",
+        "src/pkg/sub/deep.py": "from .. import b, nothing\nfrom ..a import *\nfrom .... import gone",
+        "tools/run.py": "import pkg",
+        "tests/run.py": "from tools import run",
+        ".venv/x.py": "import pkg",
+        "env/pyvenv.cfg": "",
+        "env/y.py": "not Python",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+INSIDE = {
+    ("pkg", "pkg.a"), ("pkg", "pkg.sub.deep"), ("pkg.a", "pkg.b"), ("pkg.b", "pkg.sub.deep"), ("pkg.b", "pkg.a"),
+    ("pkg.sub.deep", "pkg.b"), ("pkg.sub.deep", "pkg"), ("pkg.sub.deep", "pkg.a"), ("tools.run", "pkg"),
+    ("tests.run", "tools.run"),
+}  # fmt: skip
+
+
+def test_imports_of_a_python_tree(tree):
+    found = read(tree)
+    assert (found.format, set(named_edges(found))) == ("python", INSIDE)
+    assert found.ids.vertices == 7
+    assert found.notes[1] == "3 imported modules outside of the tree left out (--outside)"
+    assert set(named_edges(read(tree / "src" / "pkg"))) == {edge for edge in INSIDE if "run" not in edge[0]}
+    wide = set(named_edges(read(tree, outside=True)))
+    assert wide - INSIDE == {("pkg.a", "os"), ("pkg.a", "numpy.linalg"), ("pkg.sub.deep", "....")}
+
+
+def test_a_file_that_is_no_python_is_named_with_its_line(tree):
+    (tree / "src" / "pkg" / "bad.py").write_text("import a\nif\n")
+    with pytest.raises(InputError, match=r"src/pkg/bad\.py, line 2: no Python of version 3\.\d+: invalid syntax"):
+        read(tree)
+
+
+def test_a_folder_that_is_no_graph_is_said_to_be_none(tmp_path):
+    with pytest.raises(InputError, match="a folder without a git repository and without Python files"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="it is a folder, and csv is a format of files .folders are read as git or"):
+        read(tmp_path, "csv")
+    with pytest.raises(InputError, match="the folder holds no commit and no Python file"):
+        read(tmp_path, "python")
+
+
+# ---------------------------------------------------------------------------------------- the commands
+
+
+@pytest.mark.usefixtures("module_cache")
+def test_a_graph_of_names_goes_through_every_command(capsys, tmp_path):
+    (tmp_path / "g.csv").write_text("follower,followed,since\nann,bob,1\nbob,New York,2\n#x,ann,3\nann,bob,1\n")
+    words = ["import", tmp_path / "g.csv", "--name", "people", "--source", "follower", "--target", "followed"]
+    code, out, _ = call(capsys, *words, "--json")
+    record = json.loads(out)
+    assert (code, record["format"], record["file_vertices"]) == (0, "csv", 4)
+    assert record["ids"] == "4 names such as 'ann' and 'bob', as in the file (inside 0 to 3)"
+    code, _, err = call(capsys, *words, "--weight", "since")
+    assert (code, "was imported before" in err) == (2, True)
+    assert call(capsys, *words)[0] == 0
+    assert "'ann' and 'bob', as in the file" in call(capsys, "info", "people")[1]
+    (tmp_path / "q").write_text("ann\tNew York\t1\nNew York\t#x\t0\n#x\tNew York\n")
+    asking = ["verify", "--dataset", "people", "--impl", "sequential", "--no-fetch", "--queries"]
+    code, out, err = call(capsys, *asking, tmp_path / "q")
+    assert (code, "ok" in out) == (0, True), err
+    (tmp_path / "wrong").write_text("ann bob\nann\tNew York\t0\n")
+    code, _, err = call(capsys, *asking, tmp_path / "wrong")
+    assert code == 2
+    assert "wrong, line 2: the answer 0 to ann New York is wrong: it is reachable" in err
+    code, _, err = call(capsys, "export", "people", tmp_path / "out.edges", "--format", "edges")
+    assert (code, "'#x' begins a comment" in err, "--format csv" in err) == (2, True, True)
+    assert not (tmp_path / "out.edges").exists()
+    code, out, _ = call(capsys, "export", "people", tmp_path / "out.csv", "--format", "csv")
+    assert (code, "4 vertices (4 names such as 'ann' and 'bob'), 3 edges" in out) == (0, True)
+    assert set(named_edges(read(tmp_path / "out.csv"))) == {("ann", "bob"), ("bob", "New York"), ("#x", "ann")}
+    code, out, _ = call(capsys, "export", "people", tmp_path / "out.tuwien")
+    assert (code, "--format edges or csv keeps the ids" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["b", "a", "c"], "# 1 of 3 vertices have no edge, and no line\na b 4\nb a 5\n"),
+        (["New York", "a", "c"], "# 1 of 3 vertices have no edge, and no line\na\tNew York\t4\nNew York\ta\t5\n"),
+    ],
+)
+def test_an_edge_list_of_names_is_read_back(tmp_path, names, text):
+    graph = Graph.from_edges(3, [0, 1], [1, 0], np.array([5, 4]))
+    assert write_edges(tmp_path / "g", graph, Named(names)) == (2, 1)
+    assert sorted((tmp_path / "g").read_text().splitlines()) == sorted(text.splitlines())
+    assert set(named_edges(read(tmp_path / "g", "names"))) == {(names[0], names[1]), (names[1], names[0])}
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", "a\r", "%a"])
+def test_a_name_that_an_edge_list_cannot_hold_is_refused_and_a_table_holds_it(tmp_path, name):
+    graph, ids = Graph.from_edges(2, [0], [1]), Named([name, "b"])
+    with pytest.raises(InputError, match="--format csv"):
+        write_edges(tmp_path / "g", graph, ids)
+    write_csv(tmp_path / "g.csv", graph, ids)
+    content = (tmp_path / "g.csv").read_bytes().decode()
+    assert list(csv.reader(io.StringIO(content, newline=""))) == [["source", "target"], [name, "b"]]
+
+
+def test_a_table_of_a_weighted_graph_of_numbers(tmp_path):
+    write_csv(tmp_path / "g.csv", Graph.from_edges(3, [0, 0], [1, 1], np.array([5, 4])), Counted(3, 1))
+    assert (tmp_path / "g.csv").read_text() == "source,target,weight\n1,2,4\n"
