@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph import csr
@@ -86,7 +85,7 @@ class Graph:
         >>> gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True).vertices
         3
         """
-        ends = [_column(each, what) for each, what in ((sources, "sources"), (targets, "targets"))]
+        ends = [id_column(each, what) for each, what in ((sources, "sources"), (targets, "targets"))]
         if ends[0].shape != ends[1].shape:
             raise InputError(f"{ends[0].size:,} sources and {ends[1].size:,} targets: one of each is an edge")
         if any(each.dtype == object for each in ends):
@@ -266,19 +265,20 @@ class Graph:
 
         Raises InputError, which names the first that is no id of the graph, and its place.
         """
-        column = _column(ids, "ids")
-        if column.dtype != object and isinstance(self.ids, Counted):
-            found, whole = _counted(column, self.ids)
-        else:
-            found = self.ids.vertices_of(column).astype(VERTEX)
-            whole = not found.size or int(found.min()) >= 0
-        if not whole:
-            at = int(np.argmax(self.ids.vertices_of(column) < 0))
-            try:
-                self.vertex(column[at])
-            except InputError as error:
-                raise InputError(f"place {at:,} of {column.size:,}: {error}") from None
+        column = id_column(ids, "ids")
+        found = self.ids.vertices_of(column).astype(VERTEX)
+        if found.size and int(found.min()) < 0:
+            raise self.unknown(column)
         return found
+
+    def unknown(self, column: np.ndarray) -> InputError:
+        """The error for the first of these ids that is no id of the graph."""
+        at = int(np.argmax(self.ids.vertices_of(column) < 0))
+        try:
+            self.vertex(column[at])
+        except InputError as error:
+            return InputError(f"place {at:,} of {column.size:,}: {error}")
+        raise AssertionError("every one is an id of the graph")
 
     def ids_of(self, vertices: np.ndarray) -> np.ndarray:
         """The ids of vertices int[k]: int64[k], or object[k] of names."""
@@ -305,7 +305,7 @@ def _raw_of(graph: Graph) -> csr.Graph:
     return csr.Graph(graph.vertices, np.repeat(np.arange(graph.vertices, dtype=VERTEX), np.diff(offsets)), targets)
 
 
-def _column(values: Iterable, what: str) -> np.ndarray:
+def id_column(values: Iterable, what: str) -> np.ndarray:
     """A column of ids as an array of integers, or of dtype object if they are names."""
     if hasattr(values, "to_numpy"):  # a pandas column
         values = values.to_numpy()
@@ -334,27 +334,6 @@ def _column(values: Iterable, what: str) -> np.ndarray:
     raise InputError(f"{what} of {array.dtype}: whole numbers or names are expected")
 
 
-def _counted(column: np.ndarray, ids: Counted) -> tuple[np.ndarray, bool]:
-    """The vertices of whole numbers, int32[k] and contiguous, and whether all are in range; not copied if they are."""
-    column = np.ascontiguousarray(column)
-    if column.dtype == VERTEX and ids.first == 0:
-        return column, not column.size or int(column.view(np.uint32).max()) < ids.vertices
-    found = np.empty(column.shape[0], VERTEX)
-    return found, narrow(column, ids.first, ids.vertices, found)
-
-
-@njit(cache=True, nogil=True)
-def narrow(numbers, first, count, found):
-    """Sets found (int32[k]) to numbers (integers of any type, [k]) less `first`, and returns whether each is in
-    0..count - 1."""
-    wrong = False
-    for i in range(numbers.shape[0]):
-        place = np.int64(numbers[i]) - first
-        wrong |= (place < 0) | (place >= count)
-        found[i] = np.int32(place)
-    return not wrong
-
-
 def _vertices(ends: list[np.ndarray]) -> int:
     """The number of vertices of edges whose ids count from 0."""
     greatest = max((int(each.max()) for each in ends if each.size), default=-1)
@@ -369,7 +348,7 @@ def _vertices(ends: list[np.ndarray]) -> int:
 
 def _ids_of(nodes: Sequence) -> Ids:
     """The mapping whose ids these are, in this order."""
-    labels = _column(nodes, "nodes")
+    labels = id_column(nodes, "nodes")
     if labels.dtype == object:
         return Named(labels.tolist())
     if np.unique(labels).size != labels.size:

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grailbench.api import saved, sweeps
-from grailbench.api.graph import Graph
+from grailbench.api.graph import Graph, id_column
 from grailbench.contract import NoTimer
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
-from grailbench.reachability.index import OPEN, Params
+from grailbench.reachability.index import Params
 
 if TYPE_CHECKING:
     from grailbench.api.explain import Explanation
     from grailbench.api.inside import Inside
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
+_BLOCK = 1 << 17  #: pairs that are translated at a time
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
 
@@ -48,7 +49,7 @@ class Index:
         self._graph, self._inside = graph, inside
         self._lock = threading.Lock()
         self._component = None if graph.acyclic else graph.dag.component
-        self._one_pair, self._call, self._at, self._plain = _UNASKED, None, 0, False
+        self._one_pair: Any = _UNASKED
 
     @property
     def graph(self) -> Graph:
@@ -79,36 +80,19 @@ class Index:
         >>> index.reaches("bread", "bread")
         True
         """
-        if self._plain and type(source) is int and type(target) is int:
-            try:
-                answer = self._call(self._at, source, target)
-            except OverflowError:
-                answer = -1
-            if answer == 0:
-                return False
-            if answer == 1:
-                return True
-            if answer != OPEN:
-                self.graph.vertex(source), self.graph.vertex(target)  # one of them raises InputError
-            return self._ask_one(source, target)
         u, v = self._vertex(source), self._vertex(target)
         if self._one_pair is _UNASKED:
             self._prepare()
-        return self.reaches_vertices(u, v)
+        return self._reaches(u, v)
 
     def reaches_vertices(self, source: int, target: int) -> bool:
         """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
-        if self._call is not None:
-            answer = self._call(self._at, source, target)
-            if answer == 0 or answer == 1:
-                return answer == 1
-            if answer != OPEN:
-                wrong = source if not 0 <= source < self.graph.vertices else target
-                raise InputError(f"vertex {wrong} is out of range: the graph has {self.graph.vertices:,}")
-        elif self._one_pair is _UNASKED:
+        vertices = self.graph.vertices
+        if not (0 <= source < vertices and 0 <= target < vertices):
+            raise InputError(f"vertices {source} and {target}: the graph has {vertices:,}, from 0")
+        if self._one_pair is _UNASKED:
             self._prepare()
-            return self.reaches_vertices(source, target)
-        return self._ask_one(source, target)
+        return self._reaches(source, target)
 
     def reaches_many(self, sources: Iterable, targets: Iterable) -> np.ndarray:
         """Whether each source reaches its target, bool[k], for two columns of k ids: lists, numpy arrays or pandas.
@@ -116,17 +100,23 @@ class Index:
         >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
         array([ True, False])
         """
-        us, vs = self.graph.vertices_of(sources), self.graph.vertices_of(targets)
+        us, vs = id_column(sources, "sources"), id_column(targets, "targets")
         if us.shape != vs.shape:
             raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
-        return self._ask(us, vs)
+        graph = self.graph
+        if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
+            return self._ask(graph.vertices_of(us), graph.vertices_of(vs))
+        answers = self._ask(us, vs, graph.ids.first)
+        if answers is None:
+            raise graph.unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
+        return answers
 
     def reaches_many_vertices(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """As `reaches_many`, for vertices 0..n - 1 (int32[k] each) in place of ids; see `Graph.vertices_of`."""
-        for ends in (sources, targets):
-            if ends.size and not 0 <= int(ends.min()) <= int(ends.max()) < self.graph.vertices:
-                raise InputError(f"a vertex out of range: the graph has {self.graph.vertices:,}")
-        return self._ask(sources, targets)
+        answers = self._ask(sources, targets)
+        if answers is None:
+            raise InputError(f"a vertex is out of range: the graph has {self.graph.vertices:,}, from 0")
+        return answers
 
     def reaches_any(self, sources: Iterable, targets: Iterable) -> bool:
         """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
@@ -266,11 +256,36 @@ class Index:
     # ------------------------------------------------------------------ inside
 
     def _prepare(self) -> None:
-        """Gets the function for single pairs, if the implementation has one."""
+        """Gets what answers single pairs, if the implementation has that, and puts it before `reaches`."""
         self._one_pair = self._inside.index.one_pair(self._component)
-        if self._one_pair is not None:
-            self._call, self._at = self._one_pair.parts
-            self._plain = _plain(self.graph)
+        if self._one_pair is None:
+            return
+        if not _plain(self.graph):
+            return
+        quick, at, search = self._one_pair.quick, self._one_pair.at, self._one_pair.search
+        vertices, otherwise = self.graph.vertices, self.reaches
+
+        def reaches(source: Hashable, target: Hashable) -> bool:
+            if type(source) is int and type(target) is int:
+                try:
+                    answer = quick(at, source, target)
+                except OverflowError:  # an integer of more than 64 bits is no vertex
+                    answer = None
+                if answer is not None:
+                    return answer
+                if 0 <= source < vertices and 0 <= target < vertices:
+                    return search(source, target)
+            return otherwise(source, target)
+
+        self.reaches = reaches
+
+    def _reaches(self, source: int, target: int) -> bool:
+        """The answer for two vertices in range."""
+        one = self._one_pair
+        if one is None:
+            return bool(self._ask(np.array([source], VERTEX), np.array([target], VERTEX))[0])
+        answer = one.quick(one.at, source, target)
+        return one.search(source, target) if answer is None else answer
 
     def _vertex(self, id: Any) -> int:
         places = self._places
@@ -289,17 +304,32 @@ class Index:
         labels = self.graph.ids_of(np.arange(self.graph.vertices)).tolist()
         return dict(zip(labels, range(len(labels)), strict=True))
 
-    def _ask_one(self, source: int, target: int) -> bool:
-        return bool(self._ask(np.array([source], VERTEX), np.array([target], VERTEX))[0])
-
-    def _ask(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
-        """The answers, bool[k], to pairs of vertices, int32[k] each."""
+    def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
+        """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
+        of range."""
         self._inside.check()
-        if self._component is not None:
-            us, vs = self._component[us], self._component[vs]
+        vertices, pairs = self._graph.vertices, us.shape[0]
+        if self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
+            us, vs = np.ascontiguousarray(us), np.ascontiguousarray(vs)
+            # a negative number is a great one without its sign
+            fit = not pairs or max(int(each.view(np.uint32).max()) for each in (us, vs)) < vertices
+            return self._query(us, vs) if fit else None
+        component = _NO_LEVELS if self._component is None else self._component
+        answers = np.empty(pairs, np.bool_)
+        room = np.empty((2, min(pairs, _BLOCK)), VERTEX)  # a block stays in the cache
+        for begin in range(0, pairs, _BLOCK):
+            block = slice(begin, begin + _BLOCK)
+            ends = room[:, : min(_BLOCK, pairs - begin)]
+            for each, found in ((us, ends[0]), (vs, ends[1])):
+                if not sweeps.place(each[block], first, vertices, component, found):
+                    return None
+            answers[block] = self._query(*ends)
+        return answers
+
+    def _query(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
+        """The answers, bool[k], to pairs of components, int32[k] each and contiguous."""
         if not us.size:
             return np.empty(0, np.bool_)
-        us, vs = np.ascontiguousarray(us), np.ascontiguousarray(vs)
         if self._inside.index.concurrent:
             return self._inside.index.query_batch(us, vs, NoTimer())
         with self._lock:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -61,10 +61,6 @@ class Params(contract.Params):
                 raise InputError(f"filter {name!r}: choose among {', '.join(FILTERS)}")
 
 
-#: what `Index.one_pair` answers where a search is needed, and for a source or target that is out of range
-OPEN, NO_SOURCE, NO_TARGET = 2, -1, -2
-
-
 @dataclass(frozen=True)
 class Decision:
     """How one query was answered; see `Index.decide`.
@@ -88,6 +84,20 @@ class Count:
     """The answers to a batch by a program that says only how many pairs are reachable."""
 
     reachable: int
+
+
+class OnePair(Protocol):
+    """Answers queries of two original vertices, Python integers, one at a time; any number of threads may ask.
+
+    quick  a function of `at` and two vertices that returns True, False, or None where only a search can tell or an
+           integer is no vertex
+    """
+
+    at: int
+    quick: Callable[[int, int, int], bool | None]
+
+    def search(self, source: int, target: int) -> bool:
+        """Answers for two vertices, which must be in range."""
 
 
 class Index(ABC):
@@ -123,11 +133,10 @@ class Index(ABC):
     def index_bytes(self) -> int | None:
         """Bytes of the index without the `Dag`; None if a program does not say."""
 
-    def one_pair(self, component: np.ndarray | None) -> Callable[[int, int], int] | None:
-        """Returns a function that answers one query in much less time than a batch of one; None if there is none.
+    def one_pair(self, component: np.ndarray | None) -> OnePair | None:
+        """Returns what answers one query in much less time than a batch of one; None if there is nothing better.
 
-        It takes two original vertices as Python integers, and returns 1 or 0, `OPEN` where only a search can tell,
-        `NO_SOURCE` or `NO_TARGET`. component: int32[original n], or None if each vertex is its own component.
+        component: int32[original n], or None if each vertex is its own component.
         """
         return None
 

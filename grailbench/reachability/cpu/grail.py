@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from time import perf_counter
@@ -11,8 +10,9 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
-from grailbench.reachability.cpu import decided, single
+from grailbench.reachability.cpu import decided
 from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
+from grailbench.reachability.cpu.single import OnePair
 from grailbench.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.reachability.hubs import seeded, sweep_backward, sweep_forward
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
@@ -98,9 +98,9 @@ class GrailIndex(Labelled, Index):
         with self.scratches.lent() as scratch:
             answer_blocks(share, batch, *index, scratch, self.breadth_first, self.counts[worker])
 
-    def one_pair(self, component: np.ndarray | None) -> Callable[[int, int], int]:
-        """Answers by the filters; a search is left open."""
-        return single.filtered(component, self.dag.vertices, self.rows[2], self.labels, self.hubs)
+    def one_pair(self, component: np.ndarray | None) -> OnePair:
+        """Answers by the filters first, then by a search."""
+        return OnePair(component, self.rows, self.labels, self.hubs, self.breadth_first)
 
     def decide(self, source: int, target: int) -> Decision:
         """Asks the query once more, and reads from the work counters which step answered it."""

@@ -81,13 +81,17 @@ class Scratches:
         self.vertices, self.width = vertices, width
         self._idle = [scratch(vertices, width) for _ in range(at_once)]
 
+    def new(self) -> Scratch:
+        """Returns scratch memory that is not lent again."""
+        return scratch(self.vertices, self.width)
+
     @contextmanager
     def lent(self) -> Iterator[Scratch]:
         """Lends scratch memory for the block of a `with` statement."""
         try:
             one = self._idle.pop()
         except IndexError:
-            one = scratch(self.vertices, self.width)
+            one = self.new()
         try:
             yield one
         finally:
@@ -104,7 +108,7 @@ def _next_mark(stamps, marks):
 
 
 @njit(cache=True, nogil=True)
-def _search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts):
+def search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts):
     """Answers the first `left` opened queries by DFS (algorithm 2) or BFS (algorithm 3), one after the other.
 
     A child that a label or a hub excludes is never pushed; without labels (None) only the target ends a search early.
@@ -250,4 +254,4 @@ def answer_blocks(share, batch, rows, labels, hubs, scratch, breadth_first, coun
             left = _filter_by_labels(left, batch, labels, opened, counts)
             if hubs is not None:
                 left = _filter_by_hubs(left, batch, hubs, opened, counts)
-        _search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts)
+        search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts)

@@ -1,0 +1,178 @@
+"""What the library adds to the kernels: `python -m grailbench.api.costs` measures and checks it.
+
+many   a million pairs by `Index.reaches_many`, beside the kernel that answers them (`query_batch`)
+one    one pair at a time by `Index.reaches`, beside PyReachability's `query` on the same pairs
+load   opening an index file, and the first answer, which waits for the check of the file
+
+Lines of one table are timed in turns, in one process on one thread; a figure is the median of its rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import click
+import numpy as np
+
+from grailbench.api.build import build
+from grailbench.api.graph import Graph
+from grailbench.api.index import load
+from grailbench.contract import NoTimer
+from grailbench.errors import CheckFailed, GrailbenchError, MachineLacks
+from grailbench.screen import Grid, put
+
+PEER = "peer:pyreachability-grail"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The median of some rounds.
+
+    calls   questions of a round; 0 where it is an opening
+    beside  this time over that of the first line of the same part and graph; None for that line
+    """
+
+    part: str
+    graph: str
+    what: str
+    calls: int
+    ms: float
+    beside: float | None = None
+
+    @property
+    def ns(self) -> float | None:
+        """Nanoseconds a question."""
+        return 1e6 * self.ms / self.calls if self.calls else None
+
+
+def many(name: str, pairs: int, rounds: int) -> list[Cost]:
+    """`reaches_many` of random pairs on a graph beside the kernel. Raises CheckFailed if an answer differs."""
+    graph = Graph.open(name)
+    index = build(graph, "sequential")
+    us, vs = np.random.default_rng(1).integers(0, graph.vertices, (2, pairs), dtype=np.int32)
+    component = graph.dag.component
+    inside, ends = index._inside.index, (component[us], component[vs])
+    wide, labels = (us.astype(np.int64), vs.astype(np.int64)), (graph.ids_of(us), graph.ids_of(vs))
+    ways: dict[str, Callable[[], np.ndarray]] = {
+        "the kernel, of components": lambda: inside.query_batch(*ends, NoTimer()),
+        "reaches_many_vertices of int32": lambda: index.reaches_many_vertices(us, vs),
+        "reaches_many of the ids, int64": lambda: index.reaches_many(*(wide if graph.ids.numeric else labels)),
+    }
+    if graph.ids.numeric and graph.ids.digest == "":
+        ways["reaches_many of the ids, int32"] = lambda: index.reaches_many(us, vs)
+    return _beside("many", name, pairs, _in_turns(ways, rounds))
+
+
+def one(name: str, pairs: int, rounds: int) -> list[Cost]:
+    """`reaches`, pair by pair, beside the peer's `query`. Raises CheckFailed if an answer differs."""
+    graph = Graph.open(name)
+    index = build(graph, "sequential")
+    ends = np.random.default_rng(1).integers(0, graph.vertices, (pairs, 2)).tolist()
+    component = graph.dag.component.tolist()
+    inner = [(component[u], component[v]) for u, v in ends]
+    asked = [tuple(pair) for pair in graph.ids_of(np.array(ends)).tolist()]
+    ways: dict[str, Callable[[], list]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
+    try:
+        peer = build(graph, PEER)._inside.index.method.query
+    except MachineLacks:
+        pass
+    else:
+        ways[f"query of {PEER}, of components"] = lambda: _asked(peer, inner)
+    return _beside("one", name, pairs, _in_turns(ways, rounds))
+
+
+def opening(name: str, rounds: int) -> list[Cost]:
+    """Opening an index file in a folder for temporary files, and the first answer."""
+    built = build(Graph.open(name), "sequential")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "saved.index"
+        built.save(path)
+        size = f"{path.stat().st_size / 1e6:,.1f} MB"
+        first, then = [], []
+        for _ in range(rounds):
+            began = perf_counter()
+            index = load(path)
+            middle = perf_counter()
+            index.reaches_many_vertices(np.zeros(1, np.int32), np.zeros(1, np.int32))
+            first.append(1e3 * (middle - began))
+            then.append(1e3 * (perf_counter() - middle))
+            del index
+    lines = {f"load of {size}": median(first), "the first answer, with the check of the file": median(then)}
+    return [Cost("load", name, what, 0, ms) for what, ms in lines.items()]
+
+
+def _in_turns(ways: dict[str, Callable], rounds: int) -> dict[str, float]:
+    """The median ms of each way, after one round that is not timed. Raises CheckFailed if one gives other answers."""
+    answers = {what: way() for what, way in ways.items()}
+    right = next(iter(answers.values()))
+    for what, given in answers.items():
+        if not np.array_equal(given, right):
+            raise CheckFailed(f"{what}: an answer differs from that of {next(iter(answers))}")
+    times: dict[str, list[float]] = {what: [] for what in ways}
+    for _ in range(rounds):
+        for what, way in ways.items():
+            began = perf_counter()
+            way()
+            times[what].append(1e3 * (perf_counter() - began))
+    return {what: median(ms) for what, ms in times.items()}
+
+
+def _asked(function: Callable, pairs: list[tuple]) -> list[bool]:
+    return [function(source, target) for source, target in pairs]
+
+
+def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[Cost]:
+    base = next(iter(times.values()))
+    return [
+        Cost(part, graph, what, calls, ms, ms / base if at else None) for at, (what, ms) in enumerate(times.items())
+    ]
+
+
+def table(costs: list[Cost]) -> Grid:
+    """The costs of a part."""
+    lines = []
+    for cost in costs:
+        each, ratio = (
+            "" if value is None else f"{value:,.{places}f}" for value, places in ((cost.ns, 0), (cost.beside, 2))
+        )
+        lines.append([cost.graph, cost.what, f"{cost.calls:,}" if cost.calls else "", f"{cost.ms:,.3f}", each, ratio])
+    ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0].graph != pair[1].graph)
+    heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
+    return Grid(costs[0].part, heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
+
+
+@click.command()
+@click.option("--many", "many_graphs", multiple=True, default=["kegg", "citeseer", "uniprotenc_22"], show_default=True)
+@click.option("--one", "one_graphs", multiple=True, default=["kegg", "citeseer"], show_default=True)
+@click.option("--load", "load_graphs", multiple=True, default=["kegg", "uniprotenc_22"], show_default=True)
+@click.option("--pairs", default=1_000_000, show_default=True, help="Pairs of 'many'; a tenth of them one by one.")
+@click.option("--rounds", default=21, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def main(many_graphs, one_graphs, load_graphs, pairs, rounds, as_json):
+    """Measure what the library costs beside the kernels. Measure on an idle machine."""
+    try:
+        parts = [
+            [cost for name in many_graphs for cost in many(name, pairs, rounds)],
+            [cost for name in one_graphs for cost in one(name, max(pairs // 10, 1), rounds)],
+            [cost for name in load_graphs for cost in opening(name, rounds)],
+        ]
+    except GrailbenchError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    for costs in filter(None, parts):
+        if as_json:
+            click.echo("\n".join(json.dumps({**asdict(cost), "ns": cost.ns}) for cost in costs))
+        else:
+            put([table(costs)])
+
+
+if __name__ == "__main__":
+    main()
