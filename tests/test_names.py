@@ -92,24 +92,17 @@ def test_a_suggestion_looks_at_few_of_many_names(monkeypatch):
     assert compared == [module._ALIKE]
 
 
-def test_the_first_unknown_id_is_named_whatever_the_ids_are():
-    assert Counted(3, 1).known_vertices_of([1, 3]).tolist() == [0, 2]
-    assert Listed(np.array([7, 3])).known_vertices_of(pd.Series([3, 7])).tolist() == [1, 0]
-    assert Named(["a", "b"]).known_vertices_of("b").tolist() == [1]
-    assert Counted(3).known_vertices_of(["2", "0"]).tolist() == [2, 0]
-    for ids, asked, why in (
-        (Counted(3, 1), [1, 4, 5], "vertex 4 is out of range: the graph has 1..3"),
-        (Listed(np.array([7, 3])), [5], "vertex 5 is out of range"),
-        (Named(["ann", "b"]), ["b", "anna"], "no vertex is named 'anna' .did you mean 'ann'"),
-        (Named(["1", "2"]), [1], "no vertex is named '1'"),
-        (Counted(3), ["a"], "the ids of this graph are whole numbers"),
-        (Counted(3), [0.5], "the ids of this graph are whole numbers"),
-        (Counted(3), [None], "the ids of this graph are whole numbers"),
-        (Counted(3), [True], "the ids of this graph are whole numbers"),
-        (Counted(3), [2**70], "the ids of this graph are whole numbers"),
-    ):
-        with pytest.raises(InputError, match=why):
-            ids.known_vertices_of(asked)
+@pytest.mark.parametrize("ids", [Counted(3), Listed(np.array([2, 0, 1]))])
+def test_ids_that_are_numbers_may_be_asked_for_in_any_column(ids):
+    for column in ([1, 7], (1, 7), pd.Series([1, 7]), np.array([1, 7], np.uint8), ["1", "7"], [1.0, 7.0]):
+        assert ids.vertices_of(column).tolist() == [ids.vertex_of("1"), -1]
+    for wrong in (["a"], [0.5], [None], [True], [float("nan")], [2**70]):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            ids.vertices_of(wrong)
+
+
+def test_a_number_is_no_name():
+    assert Named(["1", "2"]).vertices_of([1, "2"]).tolist() == [-1, 1]
 
 
 # ---------------------------------------------------------------------------------------- stored

@@ -49,20 +49,9 @@ class Ids(ABC):
     def vertices_of(self, labels: ArrayLike) -> np.ndarray:
         """The vertices, int64[k], of k ids; -1 where the file has no such id.
 
-        `labels` is a list, an array or a column of pandas: of whole numbers, or for names of text.
+        `labels` is a list, an array or a column of pandas: of whole numbers, or for names of text. Raises ValueError,
+        TypeError or OverflowError if the ids are numbers and one of these is none.
         """
-
-    def known_vertices_of(self, labels: ArrayLike) -> np.ndarray:
-        """As `vertices_of`, but raises InputError for the first id that the file does not have."""
-        labels = np.atleast_1d(np.asarray(labels))
-        try:
-            found = self.vertices_of(labels)
-        except (ValueError, TypeError, OverflowError):
-            wanted = "whole numbers" if self.numeric else "names"
-            raise InputError(f"ids of type {labels.dtype}; the ids of this graph are {wanted}") from None
-        if (unknown := np.flatnonzero(found < 0)).size:
-            raise self.unknown(str(labels[unknown[0]]))
-        return found
 
     @abstractmethod
     def extent(self) -> str:
