@@ -27,7 +27,7 @@ from grailbench.bench.writer import new_run
 from grailbench.contract import USUAL, Checks, problem
 from grailbench.datasets.library import BenchGraph
 from grailbench.errors import InputError
-from grailbench.graph.condense import condense
+from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.store import atomic_file
 from grailbench.guard import guarded
@@ -41,7 +41,9 @@ FINALISTS = 6  #: configurations of the last round by their cost, at most `OF_ON
 OF_ONE = 2
 ENOUGH = 3  #: with fewer sound configurations, those that ran out of time get `MORE` times as much of it
 MORE, ROUNDS = 4, 3
-LEAST_SECONDS = 5.0  #: the least time limit of a cell in the first round
+#: the time limit of a cell in the first round: so many seconds at least, a share of the budget, and so many times the
+#: time that condensing the graph takes here and now
+LEAST_SECONDS, SHARE, CONDENSED = 5.0, 1 / 12, 30
 ONCE = {"count": FIRST_PAIRS, "warmup": 0, "from_edges": True}  #: fields of the first rounds
 FIRST_TRIALS, LARGE = 3, 1_000_000  #: trials of the first round; on graphs of more edges there is one
 TRIALS = 5, 20  #: the least and the most of the last round
@@ -104,13 +106,13 @@ def hold(
     there is none, and the errors of `runner.run`.
     """
     taking = candidates.field(entry.implementations, entry.gpu)
-    limit = max(LEAST_SECONDS, entry.seconds / 12)
     plan = candidates.entry(entry.graph, taking.names, queries=[DRAWN[-1]], **ONCE)
     with watching() as watcher:
         provide(plan, fetch, watcher.note)
         pairs = _Pairs(entry)
         watcher.note("loading kernels; the first time they are compiled, for a minute or two")
         _load_kernels(plan)
+    limit = max(LEAST_SECONDS, SHARE * entry.seconds, CONDENSED * pairs.condensing)
     began = monotonic()  # neither fetching nor compiling counts
     folder = new_run(candidates.NAME, plan.digest, out)
     asked = pairs.of(FIRST_PAIRS, folder)[-1:]
@@ -180,7 +182,10 @@ def _load_kernels(plan: Plan) -> None:
 
 
 class _Pairs:
-    """The pairs of an entry. Raises InputError if the graph has no vertices, and the errors of `read_pairs`."""
+    """The pairs of an entry, and what is known of its graph: `edges`, and `condensing`, the seconds to condense it.
+
+    Raises InputError if the graph has no vertices, and the errors of `read_pairs`.
+    """
 
     def __init__(self, entry: Entry):
         graph: BenchGraph = problem(USUAL).open(entry.graph)
@@ -191,6 +196,10 @@ class _Pairs:
             self.ids = graph.ids
             self.pairs = read_pairs(self.file, self.ids)
             self.size = self.pairs.sources.size
+        load_kernels()
+        raw, began = graph.raw, monotonic()
+        condense(raw)
+        self.condensing = monotonic() - began
 
     @property
     def sets(self) -> int:

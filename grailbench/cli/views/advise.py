@@ -111,16 +111,21 @@ def _ranges(steps: list[Step]) -> Iterator[str]:
 
 
 def _left_out(held: Held, found: Advice) -> Table:
-    """Every candidate that was not in the last round, or has no times there, and why."""
-    slower = [option for option in held.dropped if option.sound]
-    slower.sort(key=lambda option: option.cost(found.queries))
-    lines = [[option.name, f"slower: about {multiple(_estimated(option, held, found))} times the best"]
+    """The candidates that were slower in the first round; notes name those without times, and why they have none."""
+    heads = ["configuration", "build ms", "ns a query", "times the best"]
+    slower = sorted(
+        (option for option in held.dropped if option.sound), key=lambda option: option.cost(found.queries)
+    )  # fmt: skip
+    lines = [[option.name, short(option.build), short(NS * option.query), multiple(_estimated(option, held, found))]
              for option in slower]  # fmt: skip
-    lost = [*found.lost, *(option for option in held.dropped if not option.sound and option not in found.lost)]
-    lines += [[option.name, _why(option)] for option in lost]
-    lines += [[name, f"not here: {reason}"] for name, reason in held.absent.items()]
-    notes = ["slower: by the first round."] if slower else []
-    return Table("left out", "Left out", ["configuration", "why"], lines, notes=notes)
+    why: dict[str, list[str]] = {}
+    for option in (*found.lost, *(option for option in held.dropped if not option.sound)):
+        why.setdefault(_why(option), []).append(option.name)
+    for name, reason in held.absent.items():
+        why.setdefault(f"not here: {reason}", []).append(name)
+    notes = [f"{', '.join(names)}: {reason}." for reason, names in why.items()]
+    title = "Left out: slower in the first round" if lines else "Left out"
+    return Table("left out", title, heads, lines, frozenset(heads[1:]), notes=notes)
 
 
 def _estimated(option: Option, held: Held, found: Advice) -> float:
@@ -163,13 +168,13 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
 
 
 def _before_and_after(found: Advice) -> Iterator[str]:
-    """For which other numbers of queries another configuration is cheaper."""
+    """For which other numbers of queries a configuration is cheaper that is not level here."""
     at = max(i for i, step in enumerate(found.steps) if step.since <= found.queries)
-    if at > 0 and found.steps[at - 1].option is not found.best:
+    if at > 0 and found.steps[at - 1].option not in found.level:
         step = found.steps[at]
         before = found.steps[at - 1].option
         yield f"For fewer than {step.since:,} queries {before.name} costs less."
-    if at + 1 < len(found.steps) and found.steps[at + 1].option is not found.best:
+    if at + 1 < len(found.steps) and found.steps[at + 1].option not in found.level:
         after = found.steps[at + 1]
         yield f"From {after.since:,} queries on the dearer build of {after.option.name} pays."
 
