@@ -317,6 +317,14 @@ def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_wha
     assert (mixed.names, list(mixed.absent)) == (["dfs"], ["gpu-fused"])
 
 
+def test_who_begins_with_files_takes_no_part(toys, monkeypatch):
+    monkeypatch.setattr(implementation("toy:other"), "from_edges", False)
+    found = candidates.field(["toy:other", "dfs"])
+    assert (found.names, list(found.absent)) == (["dfs"], ["toy:other"])
+    with pytest.raises(InputError, match="begins with files"):
+        candidates.field(["toy:other"])
+
+
 # ------------------------------------------------------------------ figure and program
 
 

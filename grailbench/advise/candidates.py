@@ -14,6 +14,7 @@ from grailbench.errors import InputError, MachineLacks
 
 NAME = "advise"  #: of the plans of a tournament
 GPU = "gpu"  #: in `needs` of implementations that run on one
+FROM_FILES = "it begins with files, not with edges in memory, so its build is another thing"
 #: the values of axes that are tried; an implementation takes those that it has, and each cell once
 VARIANTS = (
     {"dim": [1, 2, 3], "filters": ["level,tree", "level,tree,hubs"], "order": "lexicographic"},
@@ -38,6 +39,10 @@ def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
     chosen = list(chosen)
     found = [implementation(name) for name in chosen] or list(implementations(USUAL).values())
     found = [each for each in found if chosen or gpu or GPU not in each.needs]
+    apart = [each.name for each in found if not each.from_edges]
+    found = [each for each in found if each.from_edges]
+    if apart and not found:
+        raise InputError(f"{apart[0]}: {FROM_FILES}", remedy="'grailbench run' measures it")
     lacking: dict[str, MachineLacks] = {}
     for each in found:
         try:
@@ -50,7 +55,8 @@ def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
     if gpu and not any(GPU in each.needs for each in found):
         raise InputError("--gpu: none of the chosen implementations runs on a GPU", remedy="leave --gpu or --impl out")
     names = [each.name for each in found if each.name not in lacking]
-    return Field(list(dict.fromkeys(names)), {name: str(error) for name, error in lacking.items()})
+    absent = dict.fromkeys(apart, FROM_FILES) | {name: str(error) for name, error in lacking.items()}
+    return Field(list(dict.fromkeys(names)), absent)
 
 
 def entry(graph: str, names: Iterable[str], **fields) -> Plan:
