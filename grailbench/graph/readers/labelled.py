@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 
 from grailbench.errors import GrailbenchError, InputError, MachineLacks
 from grailbench.graph.csr import VERTEX, Graph
@@ -42,8 +43,6 @@ def found_of(
     If all labels are numbers, the vertices are in their order and the ids are these; otherwise they are in the order of
     `vertices` and then of the file. Raises InputError if there are more than fit, and TooLittleMemory.
     """
-    import pandas as pd
-
     numeric = isinstance(sources, np.ndarray) and sources.dtype.kind in "iu"
     labels = np.empty(len(vertices) + 2 * len(sources), np.int64 if numeric else object)
     ends = labels[len(vertices) :]
