@@ -358,6 +358,10 @@ class Problem(ABC):
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """The workload that a text names, such as 'random'. Raises InputError if the problem has no such workload."""
 
+    def part(self, spec: Any, implementation: type) -> Any:
+        """The part of a workload that this implementation is asked: all, unless the problem says otherwise."""
+        return spec
+
     @abstractmethod
     def data(self, graph: Any, spec: Any) -> Any:
         """The input of implementations, made of an opened graph once for each graph and workload, and not timed."""
@@ -412,6 +416,11 @@ class Spec:
     def name(self) -> str:
         """Its name in rows, such as 'random-16-s1'."""
         return f"{self.kind}-{self.count}-s{self.seed}" if self.count else self.kind
+
+    @property
+    def usual(self) -> bool:
+        """True if labels of cells need not name it."""
+        return self.kind in ("random", "all")
 
     def identity(self) -> dict:
         """The fields that tell workloads on one graph apart."""

@@ -97,6 +97,9 @@ class Experiment(_WithAxes):
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
     time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
                       once if the cell has its own process
+    memory_limit      GiB that the process of a cell may allocate, if it has its own: what it allocates beyond fails
+    retry             False: a configuration that ran out of time or memory with one query set of a graph is not tried
+                      with the others, and their rows say so
     process           'own': each cell runs in its own process, so that its peak memory is measured and it can be
                       stopped; 'shared': all cells in one process; by default each implementation decides (peers: 'own')
     fallback          'like': use the look-alike NAME-like, under its own name, where NAME cannot be fetched
@@ -109,6 +112,8 @@ class Experiment(_WithAxes):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     from_edges: bool = False
     time_limit: PositiveFloat | None = None
+    memory_limit: PositiveFloat | None = None
+    retry: bool = True
     process: Literal["shared", "own"] | None = None
     fallback: Literal["like"] | None = None
 
@@ -156,6 +161,8 @@ class Cell(_Point):
     warmup: int = 1
     from_edges: bool = False
     time_limit: float | None = None
+    memory_limit: float | None = None
+    retry: bool = True
     process: str = "shared"
     fallback: str | None = None
     stands_for: str | None = None
@@ -177,13 +184,14 @@ class Cell(_Point):
     def label(self) -> str:
         """The cell in a few words: 'sequential d=2 dfs level,tree'."""
         problem = "" if self.problem == USUAL else self.problem
-        queries = "" if self.queries.kind in ("random", "all") else self.queries.name
+        queries = "" if self.queries.usual else self.queries.name
         return axes.label(self.impl, vars(self), before=problem, after=queries)
 
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
         kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
-        own = {} if self.process == "shared" else {"process": self.process}
+        late = (("process", "shared"), ("memory_limit", None), ("retry", True))
+        own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
         return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
 
     def _explicit(self) -> dict:
@@ -274,7 +282,8 @@ def _expand(experiment: Experiment):
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
-    same = experiment.model_dump(include={"seed", "trials", "warmup", "time_limit", "fallback"})
+    options = ("seed", "trials", "warmup", "time_limit", "memory_limit", "retry", "fallback")
+    same = experiment.model_dump(include=set(options))
     for name, impl in itertools.product(names, chosen):
         collapsed = [own if axis in impl.axes else [impl.fixed.get(axis)] for axis, own in values.items()]
         for *point, spec in itertools.product(*collapsed, specs):
@@ -282,7 +291,7 @@ def _expand(experiment: Experiment):
                 dataset=name,
                 impl=impl.name,
                 **dict(zip(AXES, point, strict=True)),
-                queries=spec,
+                queries=solved.part(spec, impl),
                 process=experiment.process or impl.process,
                 problem=solved.name,
                 from_edges=experiment.from_edges and impl.from_edges,
@@ -292,13 +301,17 @@ def _expand(experiment: Experiment):
 
 def _merge(one: Cell, other: Cell) -> Cell:
     """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
-    limits = (one.time_limit, other.time_limit)
+    def most(limits: tuple) -> float | None:
+        return None if None in limits else max(limits)
+
     return replace(
         one,
         trials=max(one.trials, other.trials),
         warmup=max(one.warmup, other.warmup),
         from_edges=one.from_edges or other.from_edges,
-        time_limit=None if None in limits else max(limits),
+        time_limit=most((one.time_limit, other.time_limit)),
+        memory_limit=most((one.memory_limit, other.memory_limit)),
+        retry=one.retry or other.retry,
         process="own" if "own" in (one.process, other.process) else "shared",
         fallback=one.fallback or other.fallback,
     )

@@ -156,6 +156,7 @@ class Implementation(contract.Implementation):
     """A way to build an index. Subclasses set the class variables and define `build`; `@register` adds them."""
 
     problem: ClassVar[str] = "reachability"
+    sample: ClassVar[int | None] = None  #: if it takes one pair at a time: it is asked the first so many pairs of a set
 
     @classmethod
     @abstractmethod

@@ -38,6 +38,7 @@ class Reachability(Problem):
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",
         "grailbench.reachability.peers.pyreachability",
+        "grailbench.reachability.peers.libraries",
     )
     phases = ("label", "query")
     usual = ("sequential", "parallel")
@@ -82,13 +83,18 @@ class Reachability(Problem):
         """Returns the query set 'random' or 'balanced', or that of a file of pairs."""
         return QuerySpec.parse(text, count, seed)
 
+    def part(self, spec: QuerySpec, implementation: type[Implementation]) -> QuerySpec:
+        """The first `Implementation.sample` pairs, for an implementation that takes one pair at a time."""
+        return spec if implementation.sample is None else spec.head(implementation.sample)
+
     def data(self, graph: BenchGraph, spec: QuerySpec) -> Dag:
         """Returns the condensed graph."""
         return graph.dag
 
     def share(self, data: Dag) -> None:
-        """Makes the rows of parents."""
+        """Makes the rows of parents, and loads the kernels that condense: every cell primes with them."""
         data.parents  # noqa: B018
+        load_kernels()
 
     def prime(self, implementation: type[Implementation], params: Params, from_edges: bool) -> None:
         """Labels a path of three vertices and asks two queries on it."""

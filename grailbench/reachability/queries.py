@@ -21,7 +21,7 @@ import logging
 import os
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -50,12 +50,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class QuerySpec(Spec):
-    """Which pairs to ask. `path` is the query file, `digest` the sha256 of its content; None for drawn sets."""
+    """Which pairs to ask.
+
+    path    the query file; None for drawn sets
+    digest  the sha256 of its content
+    first   if only the first pairs of the set are asked: how many (all, if the set has fewer)
+    """
 
     DRAWN: ClassVar[tuple[str, ...]] = ("random", "balanced")
 
     path: str | None = None
     digest: str | None = None
+    first: int | None = None
 
     @classmethod
     def parse(cls, text: str, count: int, seed: int) -> QuerySpec:
@@ -71,12 +77,23 @@ class QuerySpec(Spec):
 
     @property
     def name(self) -> str:
-        """The name in rows and cache files, such as 'random-100000-s1'."""
-        return f"{Path(self.path).stem}-{self.digest[:8]}" if self.kind == "file" else super().name
+        """The name in rows and cache files, such as 'random-100000-s1' or 'random-100000-s1-first-1000'."""
+        whole = f"{Path(self.path).stem}-{self.digest[:8]}" if self.kind == "file" else super().name
+        return whole if self.first is None else f"{whole}-first-{self.first}"
+
+    @property
+    def usual(self) -> bool:
+        """True for random pairs of which all are asked."""
+        return super().usual and self.first is None
+
+    def head(self, first: int) -> QuerySpec:
+        """The first pairs of this set; the set itself if it is known to have no more."""
+        return self if 0 < self.count <= first else replace(self, first=first)
 
     def identity(self) -> dict:
         """Returns what identifies the set on a graph; a file is identified by its content."""
-        return {"kind": "file", "digest": self.digest} if self.kind == "file" else super().identity()
+        whole = {"kind": "file", "digest": self.digest} if self.kind == "file" else super().identity()
+        return whole if self.first is None else whole | {"first": self.first}
 
 
 @dataclass
@@ -184,6 +201,8 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Id
     originals = int(dag.component.shape[0])
     if originals == 0:
         raise InputError("the graph has no vertices, so there is nothing to ask")
+    if spec.first is not None:
+        return _head(query_set(replace(spec, first=None), dag, graph_sha256, ids), spec)
     lines = None
     meta, stored = _stored(spec, graph_sha256, originals)
     if spec.kind == "file":
@@ -202,6 +221,19 @@ def query_set(spec: QuerySpec, dag: Dag, graph_sha256: str, ids: Callable[[], Id
         found.recall(meta, stored)
     else:
         found.save()
+    return found
+
+
+def _head(whole: QuerySet, spec: QuerySpec) -> QuerySet:
+    """The first pairs of a set, with the answers that the oracle gave of the whole set or, earlier, of these alone."""
+    names = ("sources", "targets", "u", "v", "given", "answers", "known")
+    cut = {name: np.ascontiguousarray(getattr(whole, name)[: spec.first]) for name in names}
+    lines = None if whole.lines is None else whole.lines[: spec.first]
+    found = QuerySet(spec, whole.graph_sha256, **cut, lines=lines, method=whole.method, ids=whole.ids)
+    if not found.known.all():
+        meta, stored = _stored(spec, whole.graph_sha256, int(max(cut["sources"].max(), cut["targets"].max())) + 1)
+        if meta.get("pairs") == found.pairs_sha256:
+            found.recall(meta, stored)
     return found
 
 

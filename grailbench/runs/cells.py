@@ -30,6 +30,7 @@ ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed wit
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
 _UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")  # they have only the filters in their axis
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
+_PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
 _RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size
 
 
@@ -122,7 +123,7 @@ class Cell:
     def name(self) -> str:
         """The configuration in words, with the problem unless it is reachability and the queries unless random."""
         problem = "" if self.problem == USUAL else self.problem
-        queries = "" if self.query_set.startswith("random-") else self.query_set
+        queries = "" if self.query_set.startswith("random-") and self.part is None else self.query_set
         return axes.label(self.impl, self.axes, before=problem, after=queries)
 
     def shown(self, axis: axes.Axis) -> Any:
@@ -144,6 +145,16 @@ class Cell:
     def random(self) -> bool:
         """True if its queries are uniform random pairs, as in the papers."""
         return _RANDOM.fullmatch(self.query_set) is not None
+
+    @property
+    def whole_set(self) -> str:
+        """The name of its query set, or of the set whose first pairs it was asked."""
+        return found[1] if (found := _PART.fullmatch(self.query_set)) else self.query_set
+
+    @property
+    def part(self) -> int | None:
+        """How many pairs it was asked if it was asked the first of a query set, else None."""
+        return int(found[2]) if (found := _PART.fullmatch(self.query_set)) else None
 
     @property
     def batch(self) -> int | None:

@@ -20,7 +20,7 @@ from grailbench.device.installed import gpus
 from grailbench.runs.commit import code_hash, commit_state
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
-            "dask", "numba-cuda")  # fmt: skip
+            "networkit", "dask", "numba-cuda")  # fmt: skip
 THREAD_SETTINGS = (
     "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "NUMBA_OPT",
     "NUMBA_BOUNDSCHECK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",

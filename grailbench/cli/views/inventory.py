@@ -166,13 +166,18 @@ def info(name: str) -> list[dict]:
 
 def _explained(problem: str, name: str) -> dict:
     """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
-    memory, and the work `counters` that it may fill."""
+    memory, what is `asked` of it if that is not all, and the work `counters` that it may fill."""
     from grailbench.contract import implementation
 
     found = implementation(name, problem)
     what, _, rest = inspect.cleandoc(found.__doc__ or "").partition("\n\n")
     steps = re.split(r"(?<=[.:]) (?=[A-Z`])", " ".join(rest.split()))
-    return {"what": " ".join(what.split()), "steps": steps, "cost": found.cost or None, "counters": list(found.counts)}
+    part = getattr(found, "sample", None)
+    asked = None if part is None else f"the first {part:,} pairs of a query set"
+    return {
+        "what": " ".join(what.split()), "steps": steps, "cost": found.cost or None, "asked": asked,
+        "counters": list(found.counts),
+    }  # fmt: skip
 
 
 def _dataset_info(name: str) -> dict | None:

@@ -10,9 +10,9 @@ import inspect
 
 import numpy as np
 
-from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag, Graph
 from grailbench.reachability.index import Implementation, Index, Params, Timer, register
+from grailbench.reachability.peers.installed import installed
 
 #: every method of the catalog of version 0.2.0: what it does, and its source
 METHODS = {
@@ -77,6 +77,11 @@ class PyReachability(Implementation):
     process = "own"  # some methods take minutes on small graphs, and only a process of its own can be stopped in C++
 
     @classmethod
+    def require(cls) -> None:
+        """Imports PyReachability. Raises MachineLacks if it is not installed."""
+        _peer()
+
+    @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> PeerIndex:
         """Builds by the peer's own `build`, which condenses, on the edges of the DAG without the super-root."""
         with timer.phase("load", apart=True):
@@ -102,13 +107,7 @@ class PyReachability(Implementation):
 
 
 def _peer():
-    try:
-        import pyreachability
-        import pyreachability.dynamic
-        import pyreachability.static
-    except ImportError as error:
-        raise MachineLacks(f"PyReachability is not installed ({error}): pip install 'grailbench[peers]'") from error
-    return pyreachability
+    return installed("PyReachability", "pyreachability", "pyreachability.dynamic", "pyreachability.static")
 
 
 for _method, _what in METHODS.items():
