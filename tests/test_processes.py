@@ -108,6 +108,26 @@ def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_
     assert {name: status for name, (status, _) in ends(done.rows).items()} == {"forever": "timeout", "dfs": "ok"}
 
 
+def test_what_a_cell_may_allocate_is_bounded_and_the_others_go_on(apart):
+    done = apart("greedy", "right", memory_limit=0.2, trials=1)
+    found = ends(done.rows)
+    assert found["right"] == ("ok", None)
+    status, reason = found["greedy"]
+    assert status == "out of memory"
+    assert reason.endswith("(limit 0.2 GiB)")
+
+
+def test_what_ran_out_of_time_is_not_tried_with_other_queries_if_so_planned(apart):
+    asked = {"queries": ["random", "balanced"], "trials": 1, "retry": False}
+    done = apart("forever", "right", time_limit=1, checks=Checks(jobs=2), **asked)
+    found = {(row["impl"], row["query_set"]): (row["status"], row["reason"]) for row in done.rows}
+    assert found["toy:forever", "random-50-s1"] == ("timeout", "the cell's time limit was reached (1 s)")
+    assert found["toy:forever", "balanced-50-s1"] == (
+        "timeout", "not tried: it ran out of time with random-50-s1 (1 s)"
+    )  # fmt: skip
+    assert {found["toy:right", name] for name in ("random-50-s1", "balanced-50-s1")} == {("ok", None)}
+
+
 def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
     done = apart("killed", "abort", "unsendable", "full", "memory", "crash", "lacks", "right", trials=1)
     found = ends(done.rows)

@@ -12,6 +12,8 @@ import resource
 import sys
 from contextlib import suppress
 
+import psutil
+
 OOM_SCORE = 900  # of 1,000: Linux first kills the process with the highest score when memory runs out
 
 
@@ -40,6 +42,15 @@ def release() -> None:
     """Free the memory of deleted device arrays, of which numba keeps some."""
     if (meter := _meter()) is not None:
         meter.release()
+
+
+def limit(size: int) -> None:
+    """Make allocations of this process fail once it has `size` bytes of data more than now (RLIMIT_DATA of Linux).
+
+    Memory that it only maps counts too, files and what it shares with the process that it was forked from do not.
+    """
+    held = psutil.Process().memory_info().data
+    resource.setrlimit(resource.RLIMIT_DATA, (held + size, resource.RLIM_INFINITY))
 
 
 def be_killed_first() -> None:

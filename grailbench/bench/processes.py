@@ -132,10 +132,11 @@ class CellProcess:
     def __init__(self, connection: Connection, pid: int, ending: Callable, read_ms: float):
         """ending: waits for the process to end. Returns its wait status and peak memory in bytes, or an `Outcome`."""
         self._connection, self._pid, self._ending, self.read_ms = connection, pid, ending, read_ms
-        self._over = False
+        self.over = False  #: whether the process has ended
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
-        """Make the cell run one pass, 'attempt' or 'measure'. It is killed if that takes longer than `seconds`."""
+        """Make the cell prime its kernels ('prime') or run one pass ('attempt', 'measure'). It is killed if that takes
+        longer than `seconds`."""
         try:
             self._connection.send(what)
             if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
@@ -143,14 +144,14 @@ class CellProcess:
                 return Outcome("timeout", "the cell's time limit was reached")
             return self._connection.recv()
         except (EOFError, OSError):
-            self._over = True
+            self.over = True
             end = self._ending()
             return end if isinstance(end, Outcome) else _outcome_of(*end)
 
     def close(self) -> None:
         """Kill the process of the cell. A second call does nothing."""
-        if not self._over:
-            self._over = True
+        if not self.over:
+            self.over = True
             os.kill(self._pid, signal.SIGKILL)  # its parent has not waited for it, so the id is still its own
         self._connection.close()
 
@@ -212,9 +213,12 @@ def _open(opening: _Opening):
             found = import_module(module)  # this may register the class
             if name not in implementations(opening.problem):
                 register(getattr(found, attribute))
-        if "gpu" in implementations(opening.problem)[name].needs:
-            with suppress(GrailbenchError):  # the cell reports what is missing
+        implementation = implementations(opening.problem)[name]
+        with suppress(GrailbenchError):  # the cell reports what is missing
+            if "gpu" in implementation.needs:
                 import_module("grailbench.device.gateway")  # makes no CUDA context; saves a second for each cell
+            else:
+                implementation.require()  # imports a peer's library once for all cells
     solved = problem(opening.problem)
     began = perf_counter_ns()
     graph = solved.open(opening.graph)
@@ -231,13 +235,16 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     from grailbench.bench import passes
 
     peaks.be_killed_first()
-    guarded(lambda: passes.prime(cell))  # an error here occurs again in the first pass, which reports it
+    if cell.memory_limit is not None:
+        peaks.limit(int(cell.memory_limit * 2**30))
     data, asked = given[cell.queries.name]
     edges = None
     with suppress(EOFError, OSError):
         while True:
             what = connection.recv()
-            if what == "attempt":
+            if what == "prime":
+                outcome = guarded(lambda: passes.prime(cell))
+            elif what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
                 passes.freeze(first=False)
             else:

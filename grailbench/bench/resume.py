@@ -53,7 +53,7 @@ def require_same(folder: Path, plan: Plan) -> bool:
     before = stored_config(folder)
     old, new = _by_identity(make_plan(before)), _by_identity(plan)
     found = _differences(before, plan.config) if old.keys() != new.keys() else []
-    for name in ("trials", "warmup", "time_limit", "process", "fallback"):
+    for name in ("trials", "warmup", "time_limit", "memory_limit", "retry", "process", "fallback"):
         pairs = [(getattr(old[key], name), getattr(new[key], name)) for key in old.keys() & new.keys()]
         if name == "trials":
             pairs = [(was, asked) for was, asked in pairs if asked < was]

@@ -61,6 +61,7 @@ class Sitting:
         self.new: list[dict] = []
         self.lacking: str | None = None
         self.data: dict = {}  # what implementations get of the current graph, by workload
+        self.lost: dict[tuple, Outcome] = {}  # what ran out of time or memory, by `Task.alike`
 
     @property
     def name(self) -> str | None:
@@ -238,8 +239,11 @@ class Sitting:
 
     def _attempts_at_once(self, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU
-        one after another. Returns them by key; empty where there is nothing to run in parallel."""
+        one after another, and the cells of one query set before those of the next. Returns them by key; empty where
+        there is nothing to run in parallel."""
+        sets = list(checkers)
         own = [task for task in tasks if task.process is not None and not task.over]
+        own.sort(key=lambda task: sets.index(task.cell.queries.name))
         if self.checks.jobs == 1 or len(own) < 2:
             return {}
         ahead = {}
@@ -253,7 +257,16 @@ class Sitting:
     def _attempt(self, task: Task, checkers: dict[str, Workload]) -> Outcome:
         """Make the pass that is verified, in this process or that of the cell. The value is a `contract.Attempt`."""
         name = task.cell.queries.name
-        return self._pass(task, "attempt", lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked))
+        if (before := self.lost.get(task.alike)) is not None and not task.cell.retry:
+            return replace(before, reason=f"not tried: {before.reason}")
+        outcome = None if task.process is None else task.process.ask("prime", task.cell.time_limit)
+        if outcome is None or not task.process.over:  # an error of `prime` occurs again in the pass, which reports it
+            here = lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked)  # noqa: E731
+            outcome = self._pass(task, "attempt", here)
+        if outcome.status in ("timeout", "out of memory"):
+            what = "time" if outcome.status == "timeout" else "memory"
+            self.lost[task.alike] = Outcome(outcome.status, f"it ran out of {what} with {name}")
+        return outcome
 
     def _measure(self, task: Task, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
         """Make a timed pass, in this process or that of the cell. The value is a `passes.Measured`."""
@@ -281,6 +294,8 @@ class Sitting:
         reason = outcome.reason
         if outcome.status == "timeout":
             reason += f" ({task.cell.time_limit:g} s)"
+        if outcome.status == "out of memory" and task.process is not None and task.cell.memory_limit is not None:
+            reason += f" (limit {task.cell.memory_limit:g} GiB)"
         row = new_row(task, self.name, graph)
         row |= {"status": outcome.status, "reason": reason}
         if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:

@@ -36,6 +36,11 @@ class Task:
     process: CellProcess | None = None
 
     @property
+    def alike(self) -> tuple:
+        """The configuration and the graph, which cells with other queries have too."""
+        return tuple(value for name, value in self.cell.columns().items() if name != "query_set")
+
+    @property
     def left(self) -> float | None:
         """Seconds that the cell may still take; None without a limit."""
         return None if self.cell.time_limit is None else self.cell.time_limit - self.spent

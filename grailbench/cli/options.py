@@ -71,6 +71,8 @@ matrix = _bundle(
     click.option("--seed", type=click.IntRange(0), metavar="N",
                  help="Of queries, child orders, trial orders. [default: 1]"),
     click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
+    click.option("--memory-limit", type=float, metavar="GIB",
+                 help="The most that a cell with a process of its own may allocate."),
     click.option("--process", type=click.Choice(["shared", "own"]),
                  help="'own': a process for each cell, so that its peak memory is measured and it can be stopped. "
                       "[default: own for peers, else shared]"),

@@ -99,6 +99,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
             notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
         notes += ["from edges too"] if cell.from_edges else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
+        notes += [f"at most {cell.memory_limit:g} GiB"] if cell.memory_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
         notes += [f"{count(cores, 'core')} here"] if (cell.threads or 0) > cores else []
         notes += [axis.words(value) for axis in late if (value := getattr(cell, axis.name)) not in axis.unsaid]
