@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, measured, published, ranking
+from grailbench.report import answer, measured, published, ranking, rivals
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, save
@@ -27,6 +27,7 @@ from grailbench.runs.rows import STATUSES
 from grailbench.words import count, machine
 
 FOLDER = "report"
+MOST_PAIRED = 3  #: peers of a run of which each is compared with each of our configurations in a table of its own
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Report:
 
     tables    the published tables that the run's cells fit
     others    the tables of graphs that are in no published table
-    peers     the comparisons with peers
+    peers     the comparisons with each peer, unless the run has more than `MOST_PAIRED`
     left_out  names of the published tables that no cell of the run fits
     claims    the checks of Computation 2020, if the run has that paper's graphs
     problems  the tables of problems other than reachability
@@ -77,6 +78,11 @@ class Report:
         """The rankings, if the run has peers."""
         return ranking.rankings(self.cells) if self.whole else []
 
+    @cached_property
+    def rivals(self) -> list[Table]:
+        """The best of ours against the best of the others, if the run has several peers."""
+        return rivals.tables(self.cells) if self.whole else []
+
     @property
     def every_table(self) -> list[Filled]:
         """The published tables, then those of other graphs."""
@@ -86,6 +92,7 @@ class Report:
     def shown(self) -> list[Table]:
         """Every table except `details`, in the order in which they are shown."""
         return [
+            *self.rivals,
             *map(ranking.table, self.rankings),
             *([measured.table(self.cells)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),
@@ -171,7 +178,8 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     built = [thesis.build(name, found, graphs) for name in printed]
     if names:
         return Report(run, built, problems=[table for table in problems if table.name in names], whole=False)
-    compared = peers.compare(found)
+    few = len(rivals.peers(found)) <= MOST_PAIRED
+    compared = peers.compare(found) if few else []
     return Report(
         run=run,
         tables=[thesis.of_graphs(t, found) for t in built if _belongs(t, found)],
@@ -180,7 +188,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
         left_out=_left_out(built, found),
         claims=computation.checks(found),
         problems=problems,
-        unpaired=peers.unpaired(found, compared),
+        unpaired=peers.unpaired(found, compared) if few else [],
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from grailbench.contract import USUAL
 from grailbench.errors import InputError
-from grailbench.report import answer, figures, floors, measured
+from grailbench.report import answer, figures, floors, measured, rivals
 from grailbench.report.document import Report
 from grailbench.report.figure import Figure
 from grailbench.report.footnotes import Footnotes
@@ -58,6 +58,9 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
     cells, references = _tables([report.details]), _references(report, reference)
     found = [
         Section("summary", "Summary", list(_summary(report))),
+        Section("rivals", "Everybody in one ranking", [
+            block for table in report.rivals for block in _tables([table], last=0 if table.name == rivals.NAME else 2)
+        ]),
         Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
         *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
         *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),

@@ -1,0 +1,194 @@
+"""Everybody in one ranking: parts of query sets, and the tables of a run with several peers."""
+
+import numpy as np
+import pytest
+from stored import lost, made, trials
+from strategies import dag_of
+from watchers import Silent
+
+from grailbench.bench.plan import Config, load_config, make_plan
+from grailbench.bench.runner import run
+from grailbench.errors import MachineLacks
+from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.reachability.peers import libraries, pyreachability
+from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.report import document, rivals
+from grailbench.report.page import page as page_of
+from grailbench.runs.cells import cells
+
+LIBRARIES = ("networkx", "igraph", "rustworkx", "scipy", "networkit")
+BALANCED = "balanced-100000-s1"
+
+
+def ours(**fields):
+    return trials(count=1, **({"filters": "level,tree", "order": "lexicographic", "index_bytes": 400} | fields))
+
+
+def peer(name, **fields):
+    none = {"dim": None, "search": None, "filters": None, "order": None}
+    return trials(count=1, **({"impl": f"peer:{name}", "index_bytes": 1000, **none} | fields))
+
+
+def gone(name, status, **fields):
+    return lost(status, "why", impl=f"peer:{name}", dim=None, search=None, filters=None, order=None, **fields)
+
+
+def table(rows, name):
+    (found,) = [each for each in rivals.tables(cells(rows)) if each.name == name]
+    return found
+
+
+def line(rows, name, first):
+    found = table(rows, name)
+    (line,) = [dict(zip(found.headers, each, strict=True)) for each in found.lines if first in each[:2]]
+    return line
+
+
+DIAMOND = 5, [(0, 1), (0, 2), (1, 3), (2, 3)]
+TWO_GRAPHS = [
+    *ours(query=2.0), *ours(query=4.0, dataset="human"),
+    *ours(query=1.0, impl="parallel", threads=2), *ours(query=8.0, impl="parallel", threads=2, dataset="human"),
+    *peer("a", query=4.0), *peer("a", query=3.0, dataset="human"),
+    *peer("b", query=5.0), *peer("b", query=1.0, dataset="human"),
+]  # fmt: skip
+
+
+def test_the_best_of_ours_stands_against_the_best_of_the_others_on_each_graph():
+    kegg = line(TWO_GRAPHS, "rivals-random-100000-s1", "kegg")
+    assert kegg == {
+        "graph": "kegg", "ours, one thread": "20.0", "ours, all threads": "10.0", "others": "40.0", "who": "peer:a",
+        "ratio, one thread": "0.50", "ratio, all threads": "0.25",
+    }  # fmt: skip
+    assert line(TWO_GRAPHS, "rivals-random-100000-s1", "human")["who"] == "peer:b"
+    mean = line(TWO_GRAPHS, "rivals-random-100000-s1", "geometric mean")
+    assert (mean["who"], mean["ratio, one thread"], mean["ratio, all threads"]) == ("2 graphs", "1.41", "1.41")
+    worst = line(TWO_GRAPHS, "rivals-random-100000-s1", "largest ratio")
+    assert (worst["who"], worst["ratio, one thread"], worst["ratio, all threads"]) == ("human", "4.00", "8.00")
+
+
+def test_a_cell_that_was_lost_is_counted_and_never_the_best():
+    rows = [*TWO_GRAPHS, *peer("c", query=1e-3), *gone("c", "timeout", dataset="human"), *gone("d", "out of memory")]
+    rows += [*gone("d", "timeout", dataset="human"), *gone("d", "timeout", query_set=BALANCED)]
+    places = table(rows, "rivals")
+    found = {line[1]: line[2:5] for line in places.lines}
+    assert found["peer:c"] == ["1 of 2", "1 timeout", "3.16"]  # the lost graph counts 10
+    assert found["peer:d"] == ["0 of 2", "1 timeout, 1 out of memory", "–"]
+    assert found["peer:a"][:2] == ["2 of 2", ""]
+    assert len(places.lines) == 6
+    assert places.lines[-1][1] == "peer:d"
+    assert line(rows, "rivals-random-100000-s1", "human")["who"] == "peer:b"
+
+
+def test_a_graph_that_only_others_finished_counts_against_us_and_one_that_only_we_did_does_not():
+    rows = [*ours(), *peer("a", query=4.0), *peer("b", query=9.0), *ours(dataset="xmark"), *gone("a", "timeout")]
+    rows = [*rows, *lost("failed", "why", dataset="human"), *peer("a", query=1.0, dataset="human")]
+    rows = [row for row in rows if (row["dataset"], row["impl"], row["status"]) != ("kegg", "peer:a", "timeout")]
+    (found,) = [each for each in rivals.measures(cells(rows)) if each.query_set]
+    mean = rivals.contest(cells(rows), found).mean("one thread")
+    assert (mean.measured, mean.missing) == (1, 1)
+    assert mean.value == pytest.approx((0.5 * 10) ** 0.5)
+
+
+def test_what_keeps_no_index_has_no_build_and_no_size():
+    rows = [*ours(label=3.0), *peer("a", label=6.0), *peer("nothing", label=1e-4, index_bytes=0)]
+    assert line(rows, "rivals-build", "kegg")["who"] == "peer:a"
+    assert line(rows, "rivals-bytes", "kegg")["who"] == "peer:a"
+    assert line(rows, "rivals", "peer:nothing")["build"] == "–"
+    assert line(rows, "rivals", "peer:nothing")["random, a pair"] == "1.00"
+
+
+def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
+    part = {"query_set": "random-100000-s1-first-1000", "queries": 1000}
+    rows = [*ours(query=2.0), *peer("a", query=400.0), *peer("slow", query=1.0, **part)]
+    kegg = line(rows, "rivals-random-100000-s1", "kegg")
+    assert (kegg["others"], kegg["who"], kegg["ratio"]) == ("1,000", "peer:slow (first 1,000 pairs)", "0.02")
+    assert line(rows, "rivals", "peer:slow (first 1,000 pairs)")["random, a pair"] == "50.0"
+    assert not any("first" in name for each in rivals.tables(cells(rows)) for name in [each.name])
+    found = document.make(made(rows))
+    assert {"peer:slow"}.isdisjoint(place.name for each in found.rankings for place in each.places)
+
+
+def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
+    assert rivals.tables(cells([*ours(), *peer("a")])) == []
+    rows = [*TWO_GRAPHS, *ours(dataset="kegg-like"), *peer("a", dataset="kegg-like"), *peer("b", dataset="kegg-like")]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    assert titles == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
+
+
+def test_a_run_with_many_peers_is_ranked_and_not_compared_pair_by_pair():
+    few = document.make(made([*ours(), *peer("a"), *peer("b"), *peer("c")]))
+    many = document.make(made([*ours(), *peer("a"), *peer("b"), *peer("c"), *peer("d", dim=7)]))
+    assert (len(few.peers), many.peers, many.unpaired) == (3, [], [])
+    assert many.shown[0].name == "rivals"
+    assert "## Everybody in one ranking" in document.as_markdown(many)
+    assert 'id="rivals"' in page_of(many)
+
+
+# ------------------------------------------------------------------ parts of query sets
+
+
+def test_the_first_pairs_of_a_set_are_those_of_the_whole_with_its_answers():
+    dag, whole = dag_of(*DIAMOND), QuerySpec("balanced", 50, 3)
+    every = query_set(whole, dag, "a" * 64)
+    every.answers[:], every.known[:], every.method = np.arange(50) % 2 == 0, True, "closure"
+    every.save()
+    found = query_set(whole.head(20), dag, "a" * 64)
+    assert (found.size, found.spec.name, found.method) == (20, "balanced-50-s3-first-20", "closure")
+    assert (found.u == every.u[:20]).all()
+    assert (found.answers == every.answers[:20]).all()
+    assert found.known.all()
+    assert whole.head(50) is whole
+    assert whole.head(20).identity() != whole.identity()
+
+
+def test_answers_of_a_part_that_the_oracle_gave_are_kept():
+    dag, spec = dag_of(*DIAMOND), QuerySpec("random", 50, 4).head(10)
+    found = query_set(spec, dag, "b" * 64)
+    found.answers[:], found.known[:] = True, True
+    found.save()
+    again = query_set(spec, dag, "b" * 64)
+    assert again.known.all()
+    assert again.answers.all()
+
+
+@pytest.mark.parametrize("spoiled", [False, True])
+def test_what_takes_one_pair_at_a_time_is_asked_checked_and_timed_on_a_part(diamond, tmp_path, monkeypatch, spoiled):
+    right = libraries.NetworkX.index.query_batch
+    if spoiled:
+        wrong = lambda *batch: right(*batch) ^ (np.arange(20) == 7)  # noqa: E731
+        monkeypatch.setattr(libraries.NetworkX.index, "query_batch", wrong)
+    monkeypatch.setattr(libraries.NetworkX, "sample", 20)
+    block = {"datasets": [diamond], "implementations": ["peer:networkx", "dfs"], "process": "shared"}
+    block |= {"count": 50, "trials": 1, "warmup": 0}
+    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    done = run(plan, Silent(), fetch=False, out=tmp_path / "run")
+    rows = {row["impl"]: row for row in done.rows if row["phase"] in ("query", None)}
+    assert (rows["dfs"]["queries"], rows["dfs"]["query_set"]) == (50, "random-50-s1")
+    asked = rows["peer:networkx"]
+    assert asked["query_set"] == "random-50-s1-first-20"
+    assert (asked["status"], asked["queries"]) == (("wrong", None) if spoiled else ("ok", 20))
+    assert not spoiled or "1 of 20 answers are wrong" in asked["reason"]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_without_a_library_the_error_names_the_extra(monkeypatch, name):
+    made = implementation(f"peer:{name}")
+    monkeypatch.setitem(__import__("sys").modules, made.modules[0], None)
+    with pytest.raises(MachineLacks, match=r"grailbench\[peers\]"):
+        made.build(dag_of(*DIAMOND), Params(), NoTimer())
+    with pytest.raises(MachineLacks, match=r"grailbench\[peers\]"):
+        made.require()
+
+
+def test_the_config_has_everybody_on_the_17_graphs_within_limits():
+    plan = make_plan(load_config("rivals"))
+    everybody = {f"peer:pyreachability-{name}" for name in pyreachability.METHODS} | {f"peer:{n}" for n in LIBRARIES}
+    graphs = plan.by_dataset()
+    assert len(graphs) == 17
+    for own in graphs.values():
+        assert {cell.impl for cell in own} == everybody | {"sequential", "parallel"}
+        for impl in everybody:
+            assert {cell.queries.kind for cell in own if cell.impl == impl} == {"random", "balanced"}
+    assert {(cell.process, cell.memory_limit, cell.retry) for cell in plan.cells} == {("own", 8.0, False)}
+    assert all(cell.time_limit for cell in plan.cells)
+    assert {cell.queries.first for cell in plan.cells if cell.impl == "peer:networkx"} == {1000}
