@@ -69,7 +69,7 @@ def test_reach_is_that_of_plain_python_on_a_graph_with_cycles():
     graph = some_graph(vertices=60, edges=80)
     sizes = [len(each) for each in closure(60, list(zip(graph.sources, graph.targets, strict=True)))]
     found = reach(condense(graph))
-    assert (found.sources, found.error, found.most) == (60, 0.0, max(sizes) - 1)
+    assert (found.sources, found.whole, found.error, found.most) == (60, True, 0.0, max(sizes) - 1)
     assert found.mean == pytest.approx(np.mean(sizes) - 1)
     assert found.rate == pytest.approx(sum(sizes) / 3600)
 
@@ -79,7 +79,7 @@ def test_reach_of_a_sample_has_an_error_that_covers_the_truth(monkeypatch):
     whole = reach(dag)
     monkeypatch.setattr(profiles, "SOURCES", 150)
     found = reach(dag)
-    assert found.sources == 150
+    assert (found.sources, found.whole) == (150, False)
     assert 0 < found.error < whole.mean
     assert abs(found.rate - whole.rate) < 4 * found.rate_error
 
@@ -103,6 +103,12 @@ def test_near_pairs_are_at_most_four_steps_apart_and_mostly_of_two_components():
     assert set(apart.tolist()) >= {1, 2, 3, 4}
     assert apart.max() == 4
     assert np.count_nonzero(apart == 0) < 20
+
+
+def test_near_pairs_begin_where_there_is_an_edge():
+    sources, targets = draw_near(condense(Graph.from_edges(50, np.array([7]), np.array([3]))), 200, 1)
+    assert set(zip(sources.tolist(), targets.tolist(), strict=True)) <= {(7, 3), (3, 7), (3, 3), (7, 7)}
+    assert np.count_nonzero(sources == targets) < 20
 
 
 def test_searches_stop_at_their_budget(monkeypatch):

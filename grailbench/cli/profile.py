@@ -51,7 +51,8 @@ def command(graph, seed, out, form, as_json):
     else:
         for table in view.tables(found):
             put([*terminal(table), *([""] if table.notes else [])])
-        put(([view.reached(found.reach)] if found.reach is not None else []) + remarks(found))
+        put([*([view.reached(found.reach)] if found.reach is not None else []), *remarks(found)])
+        put([f"next: grailbench advise {found.name}"] if found.structure.vertices else [])
     if out is not None:
         for path in view.draw(found, out, form):
             note(f"written: {path}")

@@ -10,13 +10,13 @@ from numba import njit
 from grailbench.datasets.library import BenchGraph
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.generate.reach import reached_from
-from grailbench.graph.profile import QUANTILES, Structure, component_sizes, structure
+from grailbench.graph.profile import QUANTILES, Structure, component_sizes, degrees, structure
 from grailbench.reachability.cpu.grail import Sequential
 from grailbench.reachability.index import FILTERS, Index, NoTimer, Params
 from grailbench.reachability.queries import draw_balanced, draw_random
 from grailbench.words import share
 
-SOURCES, SOURCES_BUDGET = 20_000, 100_000_000  #: searches that count descendants, and the edges that these may scan
+SOURCES, SOURCES_BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
 STEPS = 4  #: most steps of the walk to a near target
 INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
@@ -26,13 +26,14 @@ _WALKS = 8  # walks that may end where they began
 
 @dataclass(frozen=True)
 class Reach:
-    """How much the vertices reach, by searches from `sources` random ones (or all).
+    """How much the vertices reach, by searches from `sources` random ones; `whole` if these are all.
 
-    mean, error, most  other vertices reached from a vertex: mean, its standard error (0 if all were searched), the most
+    mean, error, most  other vertices reached from a vertex: mean, its standard error (0 if `whole`), the most
     rate, rate_error   share of the ordered pairs (u, v), including u = v, with a path from u to v; its standard error
     """
 
     sources: int
+    whole: bool
     mean: float
     error: float
     most: int
@@ -174,9 +175,10 @@ def profile(graph: BenchGraph, seed: int = 1) -> Profile:
     Pairs of original vertices are asked, `PAIRS` of each kind:
 
     random    both ends uniform, as with `--queries random`
-    near      the source is uniform; the target is a uniform member of the strong component in which a walk ends that
-              goes one to `STEPS` steps from the source's over edges of the condensed graph, in either direction. Of
-              `_WALKS` walks the first counts that ends elsewhere than it began
+    near      the source is uniform among the vertices whose strong component has an edge to or from another (among all
+              if there are none); the target is a uniform member of the component in which a walk ends that goes one to
+              `STEPS` steps from the source's over edges of the condensed graph, in either direction. Of `_WALKS` walks
+              the first counts that ends elsewhere than it began
     balanced  half reachable and half not, as with `--queries balanced`
     """
     dag = graph.dag
@@ -200,9 +202,10 @@ def reach(dag: Dag, seed: int = 1) -> Reach:
     sources = np.random.default_rng(seed).permutation(vertices)[:SOURCES]
     sizes = component_sizes(dag)
     found, _ = reached_from(dag.offsets, dag.children, dag.component[sources], SOURCES_BUDGET, sizes)
-    error = 0.0 if found.size == vertices else float(found.std() / np.sqrt(found.size))
+    whole = found.size == vertices
+    error = 0.0 if whole else float(found.std() / np.sqrt(found.size))
     mean = float(found.mean())
-    return Reach(int(found.size), mean - 1, error, int(found.max()) - 1, mean / vertices, error / vertices)
+    return Reach(int(found.size), whole, mean - 1, error, int(found.max()) - 1, mean / vertices, error / vertices)
 
 
 def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
@@ -236,7 +239,12 @@ def draw_near(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draws `count` near pairs (see `profile`) of a graph with vertices: int32[count] sources and targets, original
     vertices."""
     rng = np.random.default_rng(seed)
-    sources = rng.integers(0, dag.component.shape[0], count, dtype=VERTEX)
+    parents, children = degrees(dag)
+    joined = np.flatnonzero((parents + children)[dag.component]).astype(VERTEX)
+    if joined.size:
+        sources = joined[rng.integers(0, joined.size, count)]
+    else:
+        sources = rng.integers(0, dag.component.shape[0], count, dtype=VERTEX)
     steps = rng.integers(1, STEPS + 1, (count, _WALKS))
     picks = rng.integers(0, 2**32, (count, _WALKS * STEPS + 1), dtype=np.int64)
     rows = dag.offsets, dag.children, dag.parent_offsets, dag.parents

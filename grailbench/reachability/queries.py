@@ -333,7 +333,9 @@ def _reachable_targets(offsets, children, component, members, starts, sources, p
         while at < filled and filled < NEAR:
             for j in range(offsets[met[at]], offsets[met[at] + 1]):
                 w = children[j]
-                if seen[w] != q and filled < NEAR:
+                if filled == NEAR:
+                    break
+                if seen[w] != q:
                     seen[w] = q
                     met[filled] = w
                     filled += 1

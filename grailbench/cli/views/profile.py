@@ -28,12 +28,11 @@ def tables(profile: Profile) -> Iterator[Table]:
 
 def reached(reach: Reach) -> str:
     """What the searches found, in a sentence."""
-    exact = reach.error == 0
-    others = estimate(reach.mean, None if exact else reach.error)
-    how = "searched from all vertices" if exact else f"searched from {reach.sources:,} random vertices; standard errors"
+    others = estimate(reach.mean, None if reach.whole else reach.error)
+    how = "all vertices" if reach.whole else f"{reach.sources:,} random vertices; standard errors"
     return (
         f"A vertex reaches {others} others on average and {reach.most:,} at most; of random pairs "
-        f"{_rate(100 * reach.rate, 100 * reach.rate_error)} % are reachable ({how})."
+        f"{_rate(100 * reach.rate, 100 * reach.rate_error)} % are reachable (searched from {how})."
     )
 
 
