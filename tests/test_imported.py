@@ -236,3 +236,15 @@ def test_generate_measures_the_graph_of_a_file(capsys, tmp_path):
     assert (code, err) == (0, "imported as mine\n")
     assert json.loads(out) == {"name": "mine", "path": str(tmp_path / "mine.json")}
     assert (tmp_path / "mine.json").exists()
+
+
+def test_a_folder_is_read_again_when_it_has_other_content(tmp_path):
+    said, folder = [], tmp_path / "my tree"
+    folder.mkdir()
+    (folder / "one.py").write_text("import two\n")
+    (folder / "two.py").write_text("")
+    assert named(str(folder), said.append) == named(str(folder), said.append) == "my-tree"
+    assert said == ["imported as my-tree"]
+    (folder / "three.py").write_text("import one\n")
+    assert named(str(folder), said.append) == "my-tree"
+    assert said[1:] == ["imported as my-tree again: it changed"]

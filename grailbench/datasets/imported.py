@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench import files, paths
+from grailbench import paths
 from grailbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -162,10 +162,10 @@ def _meta_of(stored: Path) -> dict | None:
 
 
 def _unchanged(path: str, meta: dict) -> bool:
-    """Whether a file has the content that was imported. Folders are read again to see."""
-    if os.path.isdir(path):
-        return False
-    with files.opened(path, pipes=False) as source:
+    """Whether a file or folder has the content that was imported."""
+    from grailbench.graph.readers import opened
+
+    with opened(path, meta["format"] if os.path.isdir(path) else None) as source:
         return source.sha256 == meta["source_sha256"]
 
 
