@@ -14,7 +14,7 @@ def breadth_first(offsets, targets, source, deepest, again, marks, mark, found, 
     """Searches from `source` as far as `deepest` edges, and returns how many vertices it found.
 
     found, levels  int32[n], filled in the order of discovery: a vertex, and its distance from the source
-    again          whether the source is found too, where an edge leads back to it; it is never searched twice
+    again          whether the source is found too, where an edge leads back to it
     marks, mark    int32[n] without the value `mark`, which the vertices found get
     """
     if not again:
@@ -29,8 +29,6 @@ def breadth_first(offsets, targets, source, deepest, again, marks, mark, found, 
                 found[filled] = v
                 levels[filled] = level + 1
                 filled += 1
-        if at < filled and found[at] == source:
-            at += 1
         if at == filled:
             break
         u = found[at]
