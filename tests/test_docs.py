@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "adding-an-implementation.md"
 @pytest.fixture
 def example():
     """The Python block of the page."""
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (block,) = blocks(PAGE, "python")
     return block
 
 
@@ -52,27 +52,41 @@ def test_example_is_short(example):
     assert sum(bool(line.strip()) for line in example.splitlines()) <= 30
 
 
-def installed(example, folder):
-    """The example in a folder as an installed package; what PYTHONPATH must be then."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Path: the folder into which pip installed the package of the page, made of its very texts."""
+    folder = tmp_path_factory.mktemp("package")
+    (example,), (project,) = blocks(PAGE, "python"), blocks(PAGE, "toml")
     (folder / "bitclosure.py").write_text(example)
-    info = folder / "bitclosure-0.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bitclosure\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[grailbench.implementations]\nbitclosure = bitclosure:BitClosure\n")
-    return os.pathsep.join([str(folder), str(ROOT)])
+    (folder / "pyproject.toml").write_text(project)
+    into = folder / "installed"
+    words = ["install", "--no-index", "--no-deps", "--no-build-isolation", "--target", into, folder]
+    done = subprocess.run([sys.executable, "-m", "pip", *words], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return into
 
 
-def test_example_is_found_through_its_entry_point(example, tmp_path):
-    path = installed(example, tmp_path)
-    code, out, err = call_apart("list", "implementations", "--json", PYTHONPATH=path)
-    assert code == 0, err
-    assert "bitclosure" in [json.loads(line)["name"] for line in out.splitlines()]
+@pytest.mark.slow
+def test_the_installed_example_is_listed_and_verified_by_the_commands_of_the_page(installed, monkeypatch, capsys):
+    monkeypatch.setitem(contract._registry, "reachability", contract.implementations())
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.setattr(contract, "_loaded", contract._loaded - {contract.ENTRY_POINTS})
+    monkeypatch.delitem(sys.modules, "bitclosure", raising=False)
+    lines = [line for block in blocks(PAGE, "sh") for line in block.splitlines() if "bitclosure" in line]
+    lines = ["grailbench list implementations", *(line for line in lines if " verify " in line)]
+    for line in lines:
+        code, out, err = call(capsys, *shlex.split(line.replace("kegg", "kegg-like"))[1:], "--json")
+        assert code == 0, err
+        rows = [json.loads(text) for text in out.splitlines()]
+        assert "bitclosure" in [row.get("name") or row["impl"] for row in rows]
+    assert ([row["status"] for row in rows], len(lines)) == (["ok"], 2)
 
 
 @pytest.mark.processes
 @pytest.mark.slow
 def test_the_program_of_its_page_is_verified_and_run_as_the_page_says(tmp_path, monkeypatch, capsys, diamond):
     page = "docs/adding-a-program.md"
+    monkeypatch.setitem(contract._registry, "reachability", contract.implementations())
     (code,), (toml,) = blocks(page, "python"), blocks(page, "toml")
     (tmp_path / "reach.py").write_text(code)
     (tmp_path / "reach.toml").write_text(toml)
@@ -224,7 +238,7 @@ def blocks(page, language):
 
 
 @pytest.fixture
-def gated(example, tmp_path):
+def gated(installed, tmp_path):
     """A function that runs the gate of docs/ci.md in a project with its files; exit code and the verdict."""
     project = tmp_path / "project"
     (project / "benchmarks").mkdir(parents=True)
@@ -237,7 +251,8 @@ def gated(example, tmp_path):
     launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grailbench "$@"\n')
     launcher.chmod(0o755)
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-    env = {**os.environ, **NO_GPU, "PATH": path, "PYTHONPATH": installed(example, tmp_path)}
+    package = shutil.copytree(installed, tmp_path / "package")
+    env = {**os.environ, **NO_GPU, "PATH": path, "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
 
     def run(*command):
         done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=PATIENCE)
@@ -260,7 +275,7 @@ def test_the_gate_of_the_ci_page_passes_the_same_code_and_fails_a_wrong_answer(g
     code, said, verdict = run("bash", "benchmarks/gate.sh")
     assert code == 0, said
     assert "no regression" in verdict
-    mine = tmp_path / "bitclosure.py"
+    mine = tmp_path / "package" / "bitclosure.py"
     mine.write_text(mine.read_text().replace(">> v & 1 for", ">> v & 1 ^ (u % 7 == 0) for"))
     code, said, _ = run("bash", "benchmarks/gate.sh")
     assert code == 1

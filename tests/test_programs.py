@@ -96,8 +96,7 @@ COUNT = "count = { match = '^(\\d+) reachable' }"
 @pytest.fixture
 def described(tmp_path, monkeypatch):
     """A function that describes the fake program in a file and gives its path."""
-    contract.implementations()
-    monkeypatch.setattr(contract, "_registry", {k: dict(v) for k, v in contract._registry.items()})
+    monkeypatch.setitem(contract._registry, "reachability", contract.implementations())
     fake = tmp_path / "fake"
     fake.write_text(FAKE.format(python=sys.executable))
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
