@@ -1,0 +1,65 @@
+"""The walk of the guide from a table to an answer is true, and so is what it says of git repositories."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from os import sched_getaffinity
+
+import numpy as np
+import pytest
+from commands import ROOT, call
+
+from grailbench.api.reference import page
+from grailbench.datasets.imported import import_graph
+
+
+def section(heading):
+    """The blocks of a section of the guide: language and text."""
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    found = text.partition(f"\n### {heading}\n")[2]
+    return re.findall(r"^```(\w*)\n(.*?)^```$", re.split(r"^##+ ", found, maxsplit=1, flags=re.M)[0], re.M | re.S)
+
+
+def test_from_a_table_to_an_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = section("From a table to an answer")
+    parts, orders = (text for language, text in blocks if language == "csv")
+    shell, printed = (text for language, text in blocks if language == "")
+    (program,) = (text for language, text in blocks if language == "python")
+    (tmp_path / "parts.csv").write_text(parts)
+    (tmp_path / "orders.csv").write_text(orders)
+    for command, shown in re.findall(r"^\$ grailbench (.*)\n((?:[^$].*\n)*)", shell, re.M):
+        code, out, _ = call(capsys, *command.split())
+        assert code == 0
+        assert shown in ("...\n", out)
+    assert len(program.strip().splitlines()) < 10
+    exec(compile(program, "docs/guide.md", "exec"), {})
+    assert capsys.readouterr().out == printed
+    assert (tmp_path / "parts.index").exists()
+
+
+@pytest.mark.slow
+def test_ask_agrees_with_git_on_this_repositorys_history(tmp_path, capsys):
+    def git(*words, check=True):
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=check)
+
+    import_graph(str(ROOT), "history", "git")
+    commits = git("rev-list", "--all").stdout.split()
+    ends = np.random.default_rng(2_000).integers(0, len(commits), (2_000, 2))
+    pairs = [(commits[u], commits[v]) for u, v in ends]
+    (tmp_path / "pairs.txt").write_text("".join(f"{u} {v}\n" for u, v in pairs))
+    code, out, _ = call(capsys, "ask", "history", "--pairs", tmp_path / "pairs.txt")
+    assert code == 0
+    with ThreadPoolExecutor(len(sched_getaffinity(0))) as pool:
+        is_ancestor = pool.map(lambda pair: git("merge-base", "--is-ancestor", pair[1], pair[0], check=False), pairs)
+    expected = [f"{u}\t{v}\t{int(done.returncode == 0)}" for (u, v), done in zip(pairs, is_ancestor, strict=True)]
+    assert out.splitlines() == expected
+    assert len(commits) < 10 or len({line[-1] for line in expected}) == 2
+    code, out, _ = call(capsys, "ask", "history", "HEAD", "HEAD")
+    assert (code, out.split("\t")[-1]) == (0, "1\n")
+
+
+def test_the_reference_of_the_library_is_what_its_docstrings_say():
+    assert (ROOT / "docs" / "library.md").read_text(encoding="utf-8") == page()
