@@ -74,9 +74,6 @@ def test_sound_labels_have_no_fault(graph, dim):
     assert index.check_labels(dag) is None
 
 
-CHAIN = dag_of(3, [(0, 1), (1, 2)])
-
-
 @pytest.mark.parametrize(
     ("vertex", "lane", "value", "complaint"),
     [
@@ -87,9 +84,10 @@ CHAIN = dag_of(3, [(0, 1), (1, 2)])
     ],
 )
 def test_a_planted_fault_in_the_labels_is_named(vertex, lane, value, complaint):
-    index = Sequential.build(CHAIN, Params(dim=1, filters=("level",)), NoTimer())
-    index.labels.lanes.reshape(CHAIN.vertices, -1)[vertex, lane] = value
-    assert re.match(complaint, index.check_labels(CHAIN))
+    chain = dag_of(3, [(0, 1), (1, 2)])
+    index = Sequential.build(chain, Params(dim=1, filters=("level",)), NoTimer())
+    index.labels.lanes.reshape(chain.vertices, -1)[vertex, lane] = value
+    assert re.match(complaint, index.check_labels(chain))
 
 
 @pytest.mark.parametrize(("dim", "width"), [(1, 4), (2, 8), (3, 16), (5, 16), (6, 32), (10, 32), (11, 48)])

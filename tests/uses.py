@@ -6,11 +6,12 @@ missing.
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
-from pathlib import Path
 from types import CodeType, FunctionType
 
-HERE = Path(__file__).parent
+HERE = os.path.dirname(__file__)
 _STARTING = {"subprocess", "call_apart", "in_python", "Browser"}  #: who names one of these starts a process
 
 seen: set[str] = set()  #: 'processes' and 'simulator', each once it was used
@@ -33,11 +34,17 @@ def _starts(function, known: set) -> bool:
     if not isinstance(function, FunctionType) or function in known:
         return False
     known.add(function)
-    if Path(function.__code__.co_filename).parent != HERE:
-        return False
-    names = _names(function.__code__)
-    called = (function.__globals__.get(name) for name in names)
+    names, called = _named(function)
     return bool(names & _STARTING) or any(_starts(other, known) for other in called)
+
+
+@functools.cache
+def _named(function: FunctionType) -> tuple[set[str], list]:
+    """The names that a function of the tests uses, and the functions of its module among them; of others, none."""
+    if os.path.dirname(function.__code__.co_filename) != HERE:
+        return set(), []
+    names = _names(function.__code__)
+    return names, [found for name in names if callable(found := function.__globals__.get(name))]
 
 
 def _names(code: CodeType) -> set[str]:
