@@ -83,11 +83,13 @@ def implementations() -> Iterator[dict]:
             }  # fmt: skip
 
 
-def configs() -> Iterator[dict]:
-    """Every shipped config. Keys: name, description, experiments, path."""
+def configs(wanted: str | None = None) -> Iterator[dict]:
+    """Every shipped config, or the one of that name. Keys: name, description, experiments, path."""
     from grailbench.bench.plan import load_config, shipped_configs
 
     for name in shipped_configs():
+        if wanted not in (None, name):
+            continue
         config = load_config(name)
         counts = {"description": config.description, "experiments": len(config.experiment)}
         yield {"name": name, **counts, "path": str(paths.configs_dir() / f"{name}.toml")}
@@ -160,7 +162,7 @@ def info(name: str) -> list[dict]:
     for record in implementations():
         if record["name"] == name:
             found.append({"kind": "implementation", **record, **_explained(record["problem"], name)})
-    found += [{"kind": "config", **record} for record in configs() if record["name"] == name]
+    found += [{"kind": "config", **record} for record in configs(name)]
     return found or [_run_info(name)]
 
 
