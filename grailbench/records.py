@@ -13,8 +13,7 @@ CHANGED = "its checksum does not fit it: it was changed after it was written"
 def digest(value: dict) -> str:
     """The checksum of a JSON object without its `sum`, as 16 hex digits; the order of its keys does not matter."""
     rest = {name: each for name, each in value.items() if name != SUM}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(_ENCODER.encode(rest).encode()).hexdigest()[:16]
 
 
 def sealed(value: dict) -> dict:
@@ -28,7 +27,7 @@ def opened(text: bytes) -> tuple[dict, bool]:
     Raises ValueError if the text is not UTF-8 or not a JSON object of finite numbers, or if the checksum is wrong.
     """
     try:
-        value = json.loads(text.decode("utf-8"), parse_constant=_no_number)
+        value = _DECODER.decode(text.decode("utf-8"))
         if b"\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half of a surrogate pair
         if not isinstance(value, dict):
@@ -55,3 +54,8 @@ def _depth(value: object) -> int:
 
 def _no_number(text: str):
     raise ValueError(f"{text} is no number")
+
+
+# json.dumps and json.loads make these anew for every row
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_no_number)

@@ -49,7 +49,7 @@ from grailbench.report.places import save
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
-from grailbench.runs.cells import Cell, load
+from grailbench.runs.cells import Cell
 from grailbench.runs.folder import find_run
 from grailbench.words import BLANK, did_you_mean
 
@@ -95,7 +95,7 @@ class Page:
     def __init__(self, path: Path):
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
-        self._cells: dict[tuple[str, str], list[Cell]] = {}
+        self._runs: dict[Path, recorded.Recorded] = {}
 
     @cached_property
     def text(self) -> str:
@@ -144,7 +144,7 @@ class Page:
 
     def _made(self, block: Block) -> str:
         if block.runs:
-            return compact(recorded.overview([self._folder(name) for name in block.runs]))
+            return compact(recorded.overview(map(self._run, block.runs)))
         if block.table:
             return compact(self._reported(block))
         made = _Values(block, self._measured(block))
@@ -172,12 +172,13 @@ class Page:
 
     def _measured(self, block: Block) -> list[Cell]:
         names = [block.run] if isinstance(block.run, str) else block.run
-        return [cell for name in names for cell in self._run(name, block.problem)]
+        return [cell for name in names for cell in self._run(name).cells if cell.problem == block.problem]
 
-    def _run(self, name: str, problem: str) -> list[Cell]:
-        if (name, problem) not in self._cells:
-            self._cells[name, problem] = load(self._folder(name)).of(problem)
-        return self._cells[name, problem]
+    def _run(self, name: str) -> recorded.Recorded:
+        folder = self._folder(name)
+        if folder not in self._runs:
+            self._runs[folder] = recorded.Recorded.of(folder)
+        return self._runs[folder]
 
     def _folder(self, name: str) -> Path:
         places = (self.path.parent / name, Path(name))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from grailbench import words
 from grailbench.bench import provenance
@@ -20,16 +21,28 @@ _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an o
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
 
 
-def overview(folders: Iterable[Path]) -> Table:
-    """One line per run. Raises InputError if a folder is not a run."""
+class Recorded(NamedTuple):
+    """A run without its rows, which take most of its memory."""
+
+    folder: Path
+    environment: Mapping[str, Any]
+    cells: list[Cell]
+
+    @classmethod
+    def of(cls, folder: Path) -> Recorded:
+        """The run in a folder. Raises InputError if the folder is not a run."""
+        run = read(folder)
+        return cls(folder, run.environment, run.cells)
+
+
+def overview(runs: Iterable[Recorded]) -> Table:
+    """One line per run."""
     foot = Footnotes()
     lines = []
-    for folder in folders:
-        run = read(folder)
-        environment = run.environment
+    for folder, environment, cells in runs:
         machine = ", ".join([*words.gpus(environment), f"{environment['cores']} cores"])
         day = (environment.get("at") or "")[:10]
-        lines.append([f"`{folder.name}/`", machine, _cells(run.cells), day, _commits(folder, environment, foot),
+        lines.append([f"`{folder.name}/`", machine, _cells(cells), day, _commits(folder, environment, foot),
                       f"`{repeated(folder, environment)}`"])  # fmt: skip
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
