@@ -53,12 +53,12 @@ def git(folder, *words):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A checkout with the files of this one in a commit of its own, in which the commands of this test run."""
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout with the files of this one in a commit of its own."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("this is no git checkout")
-    folder = tmp_path / "clone"
+    folder = tmp_path_factory.mktemp("checkout") / "clone"
     for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -66,10 +66,18 @@ def clone(tmp_path, monkeypatch):
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "all")
-    monkeypatch.setattr(paths, "_PACKAGE", folder / "grailbench")
-    monkeypatch.delenv("GRAILBENCH_CACHE")
-    monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture
+def clone(checkout, monkeypatch):
+    """That checkout, in which the commands of this test run; afterwards it is as before."""
+    monkeypatch.setattr(paths, "_PACKAGE", checkout / "grailbench")
+    monkeypatch.delenv("GRAILBENCH_CACHE")
+    monkeypatch.chdir(checkout)
+    yield checkout
+    git(checkout, "reset", "-q", "--hard")
+    git(checkout, "clean", "-dffqx")
 
 
 def hashes(folder):
