@@ -41,6 +41,7 @@ REPLACED = (
     (r"^limits$", "limits --quick"),
     (r"^(run|plan|verify) --config \w+", rf"\1 --config quickstart {SMALL}"),
     (r"^(run|verify)( --(dataset|set) \S+)+", rf"\1 {SMALL}"),
+    (r"kegg-like(.* --simulate)", r"held\1"),
     (r"^plan --config quickstart.*", "plan --config quickstart"),
     (r"^run (?!--resume)(.*?)( --trials \d+)?$", r"run \1 --trials 1"),
     (r"^advise \S+((?: --(?!impl|budget)\S+ \S+)*).*", r"advise held\1 --impl dfs --budget 1 --process shared"),

@@ -12,6 +12,7 @@ import threading
 
 import numpy as np
 import pytest
+from commands import call
 
 from grailbench import files, memory
 from grailbench.errors import InputError, TooLittleMemory
@@ -236,13 +237,12 @@ def test_vertices_are_as_a_header_that_says_so(tmp_path):
         asked(format="gra", vertices=4)
 
 
-def test_import_takes_vertices_and_renumber(tmp_path):
+def test_import_takes_vertices_and_renumber(tmp_path, capsys):
     (tmp_path / "far.txt").write_text("0 5000000\n")
-    assert command("import", tmp_path / "far.txt", "--name", "far").returncode == 2
-    wide = command("import", tmp_path / "far.txt", "--name", "far", "--vertices", "5000001", "--json")
-    assert '"file_vertices": 5000001' in wide.stdout
-    narrow = command("import", tmp_path / "far.txt", "--name", "far", "--renumber", "--json")
-    assert (narrow.returncode, "--replace" in narrow.stderr) == (2, True)
-    narrow = command("import", tmp_path / "far.txt", "--name", "far", "--renumber", "--replace", "--json")
-    assert '"file_vertices": 2' in narrow.stdout
-    assert command("import", tmp_path / "far.txt", "--name", "far", "--renumber", "--vertices", "3").returncode == 2
+    far = ("import", tmp_path / "far.txt", "--name", "far")
+    assert call(capsys, *far)[0] == 2
+    assert '"file_vertices": 5000001' in call(capsys, *far, "--vertices", "5000001", "--json")[1]
+    code, _, err = call(capsys, *far, "--renumber", "--json")
+    assert (code, "--replace" in err) == (2, True)
+    assert '"file_vertices": 2' in call(capsys, *far, "--renumber", "--replace", "--json")[1]
+    assert call(capsys, *far, "--renumber", "--vertices", "3")[0] == 2

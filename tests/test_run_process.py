@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from commands import PATIENCE
+from commands import PATIENCE, call
 
 from grailbench.bench.plan import Config, make_plan
 from grailbench.errors import InputError
@@ -101,15 +101,14 @@ def test_interrupt_is_heard_inside_a_kernel_that_runs_for_hours(process, tmp_pat
 
 
 @pytest.mark.parametrize(("toy", "code"), [("right", 0), ("wrong", 1), ("crash", 1), ("memory", 3), ("lacks", 4)])
-def test_exit_codes_of_run(process, tmp_path, toy, code):
-    child = process(*RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", str(tmp_path / "run"))
-    assert child.wait(PATIENCE) == code
+def test_exit_codes_of_run(toys, diamond, tmp_path, capsys, toy, code):
+    assert call(capsys, *RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", tmp_path / "run")[0] == code
 
 
-def test_what_the_machine_lacks_is_skipped_beside_what_can_be_measured(process, tmp_path):
+def test_what_the_machine_lacks_is_skipped_beside_what_can_be_measured(toys, diamond, tmp_path, capsys):
     out = tmp_path / "run"
     both = ("--impl", "toy:right", "--impl", "toy:lacks")
-    assert process(*RUN, *both, "--trials", "1", "--out", str(out)).wait(PATIENCE) == 0
+    assert call(capsys, *RUN, *both, "--trials", "1", "--out", out)[0] == 0
     rows = {row["impl"]: row for row in read_rows(out)[0]}
     assert (rows["toy:right"]["status"], rows["toy:lacks"]["status"]) == ("ok", "skipped")
     assert "needs a moon" in rows["toy:lacks"]["reason"]
@@ -129,12 +128,13 @@ def test_json_is_one_row_a_line_and_nothing_else(process, tmp_path):
     assert printed == read_rows(out)[0]
 
 
-def test_plan_prints_the_cells_that_run_executes(process, tmp_path):
+def test_plan_prints_the_cells_that_run_executes(toys, diamond, tmp_path, capsys):
     flags = ("--dataset", "diamond", "--impl", "toy:right", "--impl", "toy:other", "--dim", "2", "--dim", "4")
-    assert process("plan", *flags, "--json").wait(PATIENCE) == 0
-    cells = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    code, printed, _ = call(capsys, "plan", *flags, "--json")
+    assert code == 0
+    cells = [json.loads(line) for line in printed.splitlines()]
     out = tmp_path / "run"
-    assert process("run", *flags, "--trials", "1", "--count", "50", "--no-fetch", "--out", str(out)).wait(PATIENCE) == 0
+    assert call(capsys, "run", *flags, "--trials", "1", "--count", "50", "--no-fetch", "--out", out)[0] == 0
     measured = {(row["impl"], row["dim"]) for row in read_rows(out)[0]}
     assert {(cell["impl"], cell["dim"]) for cell in cells} == measured
     assert len(cells) == 3
