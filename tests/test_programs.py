@@ -321,7 +321,7 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
     assert {name: row["status"] for name, row in rows.items()} == {
         "sequential": "ok", "program:wrong": "wrong", "program:crash": "failed", "program:right": "ok",
         "program:count": "ok",
-    }  # fmt: skip
+    }, [row["reason"] for row in rows.values()]  # fmt: skip
     assert rows["program:wrong"]["reason"].startswith("1 of 30 answers are wrong")
     assert "no such luck" in rows["program:crash"]["reason"]
     assert rows["program:right"]["verified"] == rows["sequential"]["verified"] == "closure"

@@ -11,7 +11,7 @@ from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import geometric_mean
 from grailbench.words import count, ms, ratio, some
 
-PREFIX = "peer:"
+PREFIX = ("peer:", "program:")  #: of the names of others' indexes: adapters of libraries, and programs
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
 USUAL_DIM = 2  #: our label pairs in a comparison with a peer that has no label pairs
