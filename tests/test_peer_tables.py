@@ -35,7 +35,8 @@ def test_peers_are_compared_by_medians():
 def test_a_program_is_compared_as_peers_are():
     frame = rows(ms=(1.0, 1.0, 1.0)) + rows(impl="program:x", search=None, ms=(2.0, 2.0, 2.0))
     (comparison,) = peers.compare(cells(frame))
-    assert (comparison.theirs, comparison.pairs[0].ratio("query")) == ("program:x", 0.5)
+    assert comparison.theirs.startswith("program:x")
+    assert comparison.pairs[0].ratio("query") == 0.5
 
 
 def test_look_alikes_are_compared_with_peers_apart():
