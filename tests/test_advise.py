@@ -69,6 +69,15 @@ def test_query_sets_count_the_same():
     assert (option.build, option.query) == (pytest.approx(10.0), pytest.approx(2e-3))
 
 
+def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked():
+    (option,) = made(rows("peer:networkx", 1.0, 50.0, sets=("random-100000-s1-first-1000",)))
+    assert (option.part, option.query) == (1000, pytest.approx(0.05))
+    held = tournament.Held(None, "pairs", [option], [option], {})
+    entry = tournament.Entry("kegg", 1000)
+    (line,) = view._last(entry, held, advise([option], 1000)).lines
+    assert "asked 1,000 pairs" in line[-1]
+
+
 def test_of_what_differs_less_than_the_noise_the_smallest_is_taken():
     slower, faster = rows("sequential", 10.0, 1.05, 4000, noise=0.2), rows("parallel", 10.0, 1.0, 9000)
     found = advise(made(faster, slower), 10**6)
@@ -181,6 +190,7 @@ def test_those_out_of_time_get_more_of_it_while_few_have_finished(diamond, monke
 
     monkeypatch.setattr(tournament, "_run", fake)
     monkeypatch.setattr(tournament, "_load_kernels", lambda plan: None)
+    monkeypatch.setattr(tournament, "_load", lambda: 1.0)
     entry = tournament.Entry(diamond, 1000, implementations=("sequential", "dfs"))
     held = tournament.hold(entry, Watching, out=str(tmp_path / "run"), fetch=False)
     first, second, third, last = plans

@@ -58,6 +58,11 @@ class Option:
         """True if not all of its answers were checked."""
         return any(cell.status == "sampled" for cell in self.cells)
 
+    @property
+    def part(self) -> int | None:
+        """How many pairs it was asked, if it takes one at a time and was asked the first of each query set; or None."""
+        return max((cell.part for cell in self.cells if cell.part is not None), default=None)
+
     @cached_property
     def build(self) -> float:
         """ms from edges in memory to a ready index."""

@@ -8,6 +8,7 @@ subfolders `round-1`, `round-2`, ...
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from grailbench.graph.store import atomic_file
 from grailbench.guard import guarded
 from grailbench.reachability.pairs import UNKNOWN, read_pairs
 from grailbench.runs.cells import cells
+from grailbench.runs.environment import usable_cores
 from grailbench.words import count
 
 DRAWN = ("random", "balanced")  #: the query sets where the user gives no pairs; each counts half
@@ -41,8 +43,8 @@ FINALISTS = 6  #: configurations of the last round by their cost, at most `OF_ON
 OF_ONE = 2
 ENOUGH = 3  #: with fewer sound configurations, those that ran out of time get `MORE` times as much of it
 MORE, ROUNDS = 4, 3
-#: the time limit of a cell in the first round: so many seconds at least, a share of the budget, and so many times the
-#: time that condensing the graph takes here and now
+#: the time limit of a cell in the first round: so many seconds at least, more on a busy machine; a share of the budget;
+#: and so many times the time that condensing the graph takes here and now
 LEAST_SECONDS, SHARE, CONDENSED = 5.0, 1 / 12, 30
 ONCE = {"count": FIRST_PAIRS, "warmup": 0, "from_edges": True}  #: fields of the first rounds
 FIRST_TRIALS, LARGE = 3, 1_000_000  #: trials of the first round; on graphs of more edges there is one
@@ -112,7 +114,7 @@ def hold(
         pairs = _Pairs(entry)
         watcher.note("loading kernels; the first time they are compiled, for a minute or two")
         _load_kernels(plan)
-    limit = max(LEAST_SECONDS, SHARE * entry.seconds, CONDENSED * pairs.condensing)
+    limit = max(LEAST_SECONDS * _load(), SHARE * entry.seconds, CONDENSED * pairs.condensing)
     began = monotonic()  # neither fetching nor compiling counts
     folder = new_run(candidates.NAME, plan.digest, out)
     asked = pairs.of(FIRST_PAIRS, folder)[-1:]
@@ -158,6 +160,11 @@ def finalists(found: Iterable[Option], queries: int, memory: int | None = None) 
     kept += [step.option for step in envelope(sound)]
     kept += [min(sound, key=lambda option: option.memory)] if sound and memory is not None else []
     return list(dict.fromkeys(kept))
+
+
+def _load() -> float:
+    """How many processes there are for each core, at least 1."""
+    return max(1.0, os.getloadavg()[0] / usable_cores())
 
 
 def _size(chosen: list[Option], pairs: _Pairs, seconds: float) -> tuple[int, int]:

@@ -75,6 +75,7 @@ def _last(entry: Entry, held: Held, found: Advice) -> Table:
             "front" if option in best else "",
             "needs too much memory" if ratio is None else "",
             "sampled" if option.sampled else "",
+            f"asked {option.part:,} pairs of each set" if option.part else "",
         ]
         lines.append([
             option.name, short(option.build), short(NS * option.query), _size(option.index_bytes),
@@ -231,7 +232,8 @@ def records(
             yield {
                 "kind": "candidate", **_configuration(option), "round": turn, **times,
                 "index_bytes": option.index_bytes, "peak_bytes": option.peak_bytes, "trials": option.trials,
-                "ratio": ratio and ratio.value, "interval": ratio and ratio.interval, "level": option in found.level,
+                "part": option.part, "ratio": ratio and ratio.value, "interval": ratio and ratio.interval,
+                "level": option in found.level,
                 "front": option in best, "too_large": option in found.too_large, "status": option.worst.status,
                 "reason": option.worst.reason or None,
             }  # fmt: skip
