@@ -301,6 +301,7 @@ def _expand(experiment: Experiment):
 
 def _merge(one: Cell, other: Cell) -> Cell:
     """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
+
     def most(limits: tuple) -> float | None:
         return None if None in limits else max(limits)
 
