@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -40,6 +41,18 @@ def _marked(request):
     yield
     missing = uses.seen - {mark.name for mark in request.node.iter_markers()}
     assert not missing, f"mark it with {' and '.join(missing)}: tests/uses.py does not see it"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unfreeze():
+    """The true `gc.unfreeze`. A run calls it and collects garbage before its passes, which here would go through the
+    modules and tests of the whole session each time: what one run froze stays frozen for the next."""
+    gc.collect()
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        true = gc.unfreeze
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield true
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,8 +53,10 @@ def test_a_cell_has_label_and_query_rows_for_every_trial(measured):
     assert notes.steps == notes.total == 1 + 1 + 3
 
 
-def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, monkeypatch):
+def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, monkeypatch, unfreeze):
     seen = []
+    monkeypatch.setattr(gc, "unfreeze", unfreeze)
+    gc.unfreeze()
     monkeypatch.setattr(Notes, "step", lambda self, cell, doing, steps=1: seen.append((doing, gc.get_freeze_count())))
     measured("right")
     assert min(count for doing, count in seen if doing.startswith("trial")) > 10_000
