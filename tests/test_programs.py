@@ -360,9 +360,10 @@ def test_the_library_builds_no_index_by_a_command(described):
 @pytest.mark.slow
 def test_a_config_names_a_program_beside_it_and_each_has_its_process(described, diamond, tmp_path):
     described()
+    described("count", COUNT, name="counting")
     config = tmp_path / "mine.toml"
     config.write_text(
-        f'[[experiment]]\ndatasets = "{diamond}"\nimplementations = ["sequential", "reach.toml"]\n'
+        f'[[experiment]]\ndatasets = "{diamond}"\nimplementations = ["sequential", "counting.toml", "reach.toml"]\n'
         "trials = 2\ncount = 50\nprocess = 'own'\n"
     )
     run = tmp_path / "run"

@@ -213,12 +213,12 @@ def _open(opening: _Opening):
             found = import_module(module)  # this may register the class
             if name not in implementations(opening.problem):
                 register(getattr(found, attribute))
-        implementation = implementations(opening.problem)[name]
+        chosen = implementations(opening.problem)[name]
         with suppress(GrailbenchError):  # the cell reports what is missing
-            if "gpu" in implementation.needs:
+            if "gpu" in chosen.needs:
                 import_module("grailbench.device.gateway")  # makes no CUDA context; saves a second for each cell
             else:
-                implementation.require()  # imports a peer's library once for all cells
+                chosen.require()  # imports a peer's library once for all cells
     solved = problem(opening.problem)
     began = perf_counter_ns()
     graph = solved.open(opening.graph)
