@@ -1,5 +1,6 @@
 """Markdown pages keep their numbers from runs: what is marked is made anew, and nothing of it may differ."""
 
+import json
 import re
 
 import pytest
@@ -251,3 +252,24 @@ def test_runs_are_listed_with_commit_and_command(tmp_path):
 )  # fmt: skip
 def test_values_are_words_with_three_digits(value, text):
     assert str(value) == text
+
+
+def test_records_beside_a_page_are_a_table(tmp_path):
+    rows = [
+        {"part": "one", "what": "reaches | x", "pairs": 100_000, "ns": 251.4},
+        {"part": "many", "what": "all", "pairs": 7, "ns": None},
+        {"part": "one", "what": "query", "pairs": 1_000, "ns": 0.0123},
+    ]
+    (tmp_path / "costs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = tmp_path / "page.md"
+    body = 'records = "costs.jsonl"\nwhere = {part = "one"}\n[columns]\n"" = "what"\npairs = "pairs"\n"ns" = "ns"\n'
+    path.write_text(f"<!-- grailbench\n{body}-->\n<!-- end -->\n")
+    assert made(path).splitlines() == [
+        "|  | pairs | ns |", "| --- | ---: | ---: |", "| reaches \\| x | 100,000 | 251 |", "| query | 1,000 | 0.0123 |",
+    ]  # fmt: skip
+    path.write_text(path.read_text().replace('"ns"\n', '"us"\n'))
+    with pytest.raises(InputError, match=r"costs.jsonl: a record without 'us'"):
+        _ = Page(path).renewed
+    (tmp_path / "costs.jsonl").unlink()
+    with pytest.raises(InputError, match=r"costs.jsonl: cannot be read"):
+        _ = Page(path).renewed

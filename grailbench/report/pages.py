@@ -22,10 +22,14 @@ graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mea
 `figure = "figures/labels"` draws the columns, one mark per graph, as `figures/labels.svg` beside the page, with
 `title`, `caption` and `axis`; `table = "2.4"` inserts that table of the run's report; `runs = [...]` lists runs with
 their cells, commits, and the commands that repeat them.
+
+`records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
+`columns` are headers and fields, `where` has the values that fields must have.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable
@@ -38,7 +42,7 @@ from typing import Literal
 import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from grailbench import settings
+from grailbench import settings, words
 from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.files import read_text
@@ -79,13 +83,14 @@ class Block(BaseModel):
     caption: str = ""
     axis: str = ""
     runs: list[str] = []
+    records: str = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Block:
         if sum(map(bool, (self.columns, self.table, self.runs))) != 1:
             raise ValueError("a block has one of 'columns', 'table' and 'runs'")
-        if not self.runs and not self.run:
-            raise ValueError("'columns' and 'table' need a 'run'")
+        if not (self.runs or self.run or self.records):
+            raise ValueError("'columns' and 'table' need a 'run', or 'records'")
         return self
 
 
@@ -147,6 +152,8 @@ class Page:
             return compact(recorded.overview(map(self._run, block.runs)))
         if block.table:
             return compact(self._reported(block))
+        if block.records:
+            return compact(self._recorded(block))
         made = _Values(block, self._measured(block))
         if block.figure:
             return self._drawn(block, made)
@@ -169,6 +176,25 @@ class Page:
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
         return known[block.table]
+
+    def _recorded(self, block: Block) -> Table:
+        """The table of a file of records."""
+        path = self.path.parent / block.records
+        try:
+            found = [json.loads(line) for line in read_text(path).splitlines()]
+            chosen = [each for each in found if all(each[field] == value for field, value in block.where.items())]
+            lines = [[each[field] for field in block.columns.values()] for each in chosen]
+        except OSError as error:
+            raise InputError(f"cannot be read: {error}", path=path) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"a record without {error}", path=path) from None
+        numeric = {
+            header
+            for at, header in enumerate(block.columns)
+            if all(isinstance(line[at], int | float | None) for line in lines)
+        }
+        cells = [[value if isinstance(value, str) else _number(value) for value in line] for line in lines]
+        return Table("records", block.title, list(block.columns), cells, frozenset(numeric))
 
     def _measured(self, block: Block) -> list[Cell]:
         names = [block.run] if isinstance(block.run, str) else block.run
@@ -293,3 +319,8 @@ def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
             raise InputError(f"no graph or set {name!r}", remedy=f"the run has {', '.join(there)}")
         found += [name] if name in there else [each.name for each in sets()[name] if each.name in there]
     return list(dict.fromkeys(found))
+
+
+def _number(value: float | None) -> str:
+    """A number of a record."""
+    return words.grouped(value) if isinstance(value, int) else words.short(value)
