@@ -403,10 +403,17 @@ def test_a_shipped_description_reads_what_its_program_prints(name, tmp_path):
     does = implementation(f"program:{name}").does
     (tmp_path / "stdout").write_text(text)
     said = Output(name, tmp_path)
-    assert said.number(does.times.build) * adapter.MS[does.times.build.unit] == pytest.approx(build)
-    assert said.number(does.times.query) * adapter.MS[does.times.query.unit] == pytest.approx(query)
+    assert said.ms(does.times.build) == pytest.approx(build)
+    assert said.ms(does.times.query) == pytest.approx(query)
     assert said.answers(does.answers, 100_000) == Count(reachable)
     assert (does.index and said.number(does.index) * adapter.BYTES[does.index.unit]) == size
+
+
+@pytest.mark.parametrize(("printed", "ms"), [("0.000", 0.5), ("0", 500), ("0.001", 1), ("0.0e-3", 0.05), ("1e-3", 1)])
+def test_a_time_below_what_a_program_prints_is_the_most_that_it_can_be(printed, ms, tmp_path):
+    (tmp_path / "stdout").write_text(f"index time: {printed}s\n")
+    build = implementation("program:bfl").does.times.build
+    assert Output("program:bfl", tmp_path).ms(build) == pytest.approx(ms)
 
 
 def test_info_explains_a_described_program(capsys):

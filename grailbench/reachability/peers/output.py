@@ -10,7 +10,7 @@ import numpy as np
 
 from grailbench.errors import GrailbenchError
 from grailbench.reachability.index import Count
-from grailbench.reachability.peers.description import Answers, Number
+from grailbench.reachability.peers.description import MS, Answers, Number, Time
 
 _SHOWN = 3  # last lines in messages
 _WIDTH = 100  # characters of each
@@ -32,11 +32,24 @@ class Output:
 
     def number(self, what: Number) -> float:
         """The number in the last place that fits. Raises ProgramFailed if there is none."""
+        return self._number(what)[0]
+
+    def ms(self, what: Time) -> float:
+        """A time in ms. One that is printed as zero is half of its last digit, the most that was rounded to that: 0.5
+        of '0.000' s. Raises ProgramFailed if there is none."""
+        value, text = self._number(what)
+        if value == 0:
+            digits, _, exponent = text.lower().partition("e")
+            value = 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+        return value * MS[what.unit]
+
+    def _number(self, what: Number) -> tuple[float, str]:
+        """A number, and how it is printed."""
         found = re.findall(what.match, self._text(what.where), re.MULTILINE)
         if not found:
             raise self._fault(f"nothing in {what.where} fits {what.match!r}", what.where)
         try:
-            return float(found[-1])
+            return float(found[-1]), found[-1]
         except ValueError:
             raise ProgramFailed(f"{self.name}: {what.match!r} fits {found[-1]!r}, which is no number") from None
 

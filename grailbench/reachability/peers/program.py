@@ -28,7 +28,7 @@ from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Count, Implementation, Index, Params, Timer
 from grailbench.reachability.peers import description
-from grailbench.reachability.peers.description import BYTES, MS, Description
+from grailbench.reachability.peers.description import BYTES, Description
 from grailbench.reachability.peers.keeper import Ended, Keeper
 from grailbench.reachability.peers.output import Output, ProgramFailed
 from grailbench.reachability.peers.texts import Format, write_graph, write_pairs
@@ -117,8 +117,8 @@ class ProgramIndex(Index):
                 ended = self.run(folder)
             with timer.phase("read", apart=True):
                 said, times = Output(self.program.name, folder), self.does.times
-                timer.record("label", said.number(times.build) * MS[times.build.unit], apart=True)
-                timer.record("query", said.number(times.query) * MS[times.query.unit], apart=True)
+                timer.record("label", said.ms(times.build), apart=True)
+                timer.record("query", said.ms(times.query), apart=True)
                 timer.record("processor", ended.cpu_ms, apart=True)
                 if self.does.index is not None:
                     self._bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
