@@ -49,8 +49,9 @@ def test_the_number_of_settled_comparisons_is_exact_for_a_graph():
 
 
 def test_labels_hold_where_64_bits_overflow():
-    """66 diamonds in a row, so 2**66 paths, and then another diamond, whose costs are all beyond the ceiling."""
-    ladder = [(3 * i + a, 3 * i + b) for i in range(66) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    """22 times eight ways in a row: 2**66 paths; then a diamond apart, whose costs are all beyond the ceiling."""
+    starts = range(0, 198, 9)
+    ladder = [edge for a in starts for way in range(1, 9) for edge in ((a, a + way), (a + way, a + 9))]
     dag = dag_of(203, ladder + [(199, 200), (199, 201), (200, 202), (201, 202)])
     params = Params(dim=1, order="lexicographic")
     built = labelled(dag, params, SMALLEST)
