@@ -95,6 +95,20 @@ def check_path(path, u, v, vertices, edges):
     assert length == len(steps) - 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, found in implementations().items() if "peers" in found.needs])
+def test_indexes_of_other_libraries_answer_in_the_users_ids_too(name, tmp_path):
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 3), (6, 6)]
+    index = gb.build(library_graph(7, edges), name)
+    every = [f"v{v}" for v in range(7)]
+    found = np.unpackbits(index.matrix(every, every), axis=1, count=7)
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(7, edges)
+    assert index.reaches("v1", "v3")
+    assert index.explain("v4", "v0").by == name
+    with pytest.raises(gb.InputError, match="keeps its index to itself"):
+        index.save(tmp_path / "x")
+
+
 @given(drawn=digraphs(), bits=st.sampled_from([64, 128]), data=st.data())
 def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
     vertices, edges = drawn
@@ -148,7 +162,8 @@ def test_graphs_of_other_libraries_keep_their_ids():
 
 
 def test_igraph_names():
-    igraph = pytest.importorskip("igraph")
+    import igraph
+
     graph = igraph.Graph.TupleList([("s", "t"), ("t", "u")], directed=True)
     assert gb.build(gb.Graph.from_igraph(graph)).reaches("s", "u")
     assert gb.build(gb.Graph.from_igraph(igraph.Graph([(0, 1)]))).reaches(1, 0)
