@@ -12,7 +12,7 @@ from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
 
-from grailbench.bench import peaks
+from grailbench.bench import peaks, processes
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.contract import Checks
@@ -162,6 +162,32 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     pairs = np.arange(30, dtype=np.int32), np.arange(1, 31, dtype=np.int32)
     passes.measure(cell, dag, pairs, None)
     assert [len(kernel.signatures) for kernel in kernels] == known
+
+
+def test_a_time_limit_leaves_out_the_kernels_that_a_new_process_loads(apart, monkeypatch):
+    asked = []
+
+    def noting(process, what, seconds=None):
+        asked.append((what, seconds))
+        return ask(process, what, seconds)
+
+    ask = processes.CellProcess.ask
+    monkeypatch.setattr(processes.CellProcess, "ask", noting)
+    apart("dfs", process="own", trials=1, warmup=0)
+    assert asked == [("prime", processes.OPENING_SECONDS), ("attempt", None), ("measure", None)]
+
+
+def test_kernels_of_the_verified_pass_are_primed_too_where_asked(monkeypatch):
+    from grailbench.bench import passes
+
+    primed = []
+    solved = type("Solved", (), {"prime": lambda self, impl, params, edges: primed.append((params.count, edges))})()
+    monkeypatch.setattr(passes, "problem", lambda name: solved)
+    (cell,) = make_plan(Config.model_validate({"experiment": [{"datasets": ["kegg"], "implementations": "dfs"}]})).cells
+    passes.prime(cell)
+    assert primed == [(False, False)]
+    passes.prime(cell, counted=True)
+    assert primed[1:] == [(True, False), (False, False)]
 
 
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grailbench.bench import peaks
@@ -22,9 +22,13 @@ class Measured:
     rate: float | None = None
 
 
-def prime(cell: Cell) -> None:
-    """Compile or load the kernels that the trials run. Raises what the implementation raises."""
-    problem(cell.problem).prime(implementation(cell.impl, cell.problem), cell.params, cell.from_edges)
+def prime(cell: Cell, counted: bool = False) -> None:
+    """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`.
+    Raises what the implementation raises."""
+    solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
+    if counted and impl.counts:
+        solved.prime(impl, replace(cell.params, count=True), False)
+    solved.prime(impl, cell.params, cell.from_edges)
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:

@@ -32,7 +32,7 @@ from grailbench.bench.plan import Cell
 from grailbench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.words import gib
 
-OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph
+OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
 # Interrupts are ignored from the start of Python on: the run handles them and then ends this process.
 _START = f"""import signal, sys
 for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
@@ -135,8 +135,8 @@ class CellProcess:
         self.over = False  #: whether the process has ended
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
-        """Make the cell prime its kernels ('prime') or run one pass ('attempt', 'measure'). It is killed if that takes
-        longer than `seconds`."""
+        """Make the cell run one pass, 'attempt' or 'measure', or 'prime' its kernels. It is killed if that takes longer
+        than `seconds`."""
         try:
             self._connection.send(what)
             if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
@@ -243,7 +243,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
         while True:
             what = connection.recv()
             if what == "prime":
-                outcome = guarded(lambda: passes.prime(cell))
+                outcome = guarded(lambda: passes.prime(cell, counted=True))
             elif what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
                 passes.freeze(first=False)

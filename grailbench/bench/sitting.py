@@ -250,16 +250,24 @@ class Sitting:
         for gpu, jobs in ((True, 1), (False, self.checks.jobs)):
             pool = ThreadPoolExecutor(jobs, thread_name_prefix="grailbench-verify")
             chosen = [task for task in own if on_gpu(task.cell) == gpu]
-            ahead |= {task.key: pool.submit(self._attempt, task, checkers) for task in chosen}
+            for task in chosen:
+                before = [ahead[other.key] for other in chosen if other.key in ahead and other.alike == task.alike]
+                ahead[task.key] = pool.submit(self._attempt_after, before, task, checkers)
             pool.shutdown(wait=False)
         return ahead
+
+    def _attempt_after(self, before: list[Future], task: Task, checkers: dict[str, Workload]) -> Outcome:
+        """Make the pass of a cell that is not to be tried if an earlier one like it was lost, once that is known."""
+        for each in before if not task.cell.retry else ():
+            each.result()
+        return self._attempt(task, checkers)
 
     def _attempt(self, task: Task, checkers: dict[str, Workload]) -> Outcome:
         """Make the pass that is verified, in this process or that of the cell. The value is a `contract.Attempt`."""
         name = task.cell.queries.name
         if (before := self.lost.get(task.alike)) is not None and not task.cell.retry:
             return replace(before, reason=f"not tried: {before.reason}")
-        outcome = None if task.process is None else task.process.ask("prime", task.cell.time_limit)
+        outcome = None if task.process is None else task.process.ask("prime", task.patience)
         if outcome is None or not task.process.over:  # an error of `prime` occurs again in the pass, which reports it
             here = lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked)  # noqa: E731
             outcome = self._pass(task, "attempt", here)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell
-from grailbench.bench.processes import CellProcess
+from grailbench.bench.processes import OPENING_SECONDS, CellProcess
 from grailbench.contract import Input, Verdict, Workload, implementation, problem
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
@@ -39,6 +39,11 @@ class Task:
     def alike(self) -> tuple:
         """The configuration and the graph, which cells with other queries have too."""
         return tuple(value for name, value in self.cell.columns().items() if name != "query_set")
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds that priming may take, which `left` does not count; what counts its work compiles kernels there."""
+        return OPENING_SECONDS if implementation_of(self.cell).counts else self.cell.time_limit
 
     @property
     def left(self) -> float | None:
