@@ -45,7 +45,7 @@ def test_commands_and_options():
 
 def test_graphs_of_the_registry_look_alikes_and_those_of_this_machine(tmp_path):
     (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
-    import_graph(tmp_path / "edges.txt", "mine", "edges", False, None, False)
+    import_graph(tmp_path / "edges.txt", "mine", "edges")
     assert {*registry(), "kegg-like", "dag_01-like", "mine"} <= set(offered("run --dataset "))
     assert offered("run --dataset citeseer-l") == ["citeseer-large", "citeseer-like", "citeseer-large-like"]
     assert "kegg-like" not in offered("fetch ")

@@ -98,7 +98,7 @@ def test_a_file_that_is_read_again_later_may_be_no_pipe(piped):
         pass
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero", "."])
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero"])
 def test_what_is_no_file_is_refused_at_once(path):
     with pytest.raises(InputError, match="no file .write it to a file first"):
         read_graph(path)
@@ -221,11 +221,11 @@ def test_a_header_that_lies_is_refused_before_anything_is_as_long_as_it_says(tmp
 def test_vertices_are_as_a_header_that_says_so(tmp_path):
     (tmp_path / "g.txt").write_text("1 2\n2 5\n")
 
-    def asked(**more):
+    def asked(format=None, **more):
         from grailbench.graph.readers import read_source
 
         with opened(tmp_path / "g.txt") as source:
-            return read_source(source, **more)
+            return read_source(source, format, **more)
 
     assert asked(vertices=9).graph.vertices == 9
     assert asked(vertices=5).graph.targets.tolist() == [1, 4]
@@ -233,7 +233,7 @@ def test_vertices_are_as_a_header_that_says_so(tmp_path):
     assert asked(renumber=True).graph.vertices == 3
     with pytest.raises(InputError, match="ids reach 5, and 3 of them occur, but --vertices says 4 vertices"):
         asked(vertices=4)
-    with pytest.raises(InputError, match="--vertices and --renumber are for edge lists; this is gra"):
+    with pytest.raises(InputError, match="--vertices is for edges; this is gra"):
         asked(format="gra", vertices=4)
 
 

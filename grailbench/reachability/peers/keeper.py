@@ -8,6 +8,7 @@ from it takes as long for a large process that asks as for a small one.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import select
@@ -57,6 +58,7 @@ class Keeper:
             command = [sys.executable, "-I", "-S", __file__]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self._folder = json.loads(self._process.stdout.readline())
+            atexit.register(self.stop)
 
     def run(self, words: list[str], folder: Path) -> Ended:
         """Run a command in a folder until it ends; its outputs go to the files `stdout` and `stderr` there.
@@ -76,6 +78,7 @@ class Keeper:
         """End the process and what it runs. It does nothing without one."""
         if self._process is not None:
             process, self._process = self._process, None
+            atexit.unregister(self.stop)
             with suppress(BrokenPipeError):
                 process.stdin.close()
             process.stdout.close()

@@ -13,7 +13,6 @@ There is no phase `ready`: a command begins with a file, not with edges in memor
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import signal
@@ -36,7 +35,6 @@ from grailbench.words import gib
 
 PREFIX = "program:"
 _KEEPER = Keeper()
-atexit.register(_KEEPER.stop)
 
 
 class Program(Implementation):
