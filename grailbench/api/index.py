@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grailbench.api.inside import Inside
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
-_BLOCK = 1 << 17  #: pairs that are translated at a time
+_BLOCK = 1 << 16  #: pairs that one thread is asked at a time: they fit the second-level cache
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
 
@@ -50,6 +50,8 @@ class Index:
         self._lock = threading.Lock()
         self._component = None if graph.acyclic else graph.dag.component
         self._one_pair: Any = _UNASKED
+        self._quick, self._at = _unknown, 0  # the filters, where each id is its vertex
+        self._first = self._counted = 0  # ids that count: the first, and how many
 
     @property
     def graph(self) -> Graph:
@@ -80,18 +82,20 @@ class Index:
         >>> index.reaches("bread", "bread")
         True
         """
-        u, v = self._vertex(source), self._vertex(target)
-        if self._one_pair is _UNASKED:
-            self._prepare()
-        return self._reaches(u, v)
+        if type(source) is int and type(target) is int:
+            try:
+                answer = self._quick(self._at, source, target)
+            except OverflowError:  # an integer of more than 64 bits is no vertex
+                answer = None
+            if answer is not None:
+                return answer
+        return self._reaches(self._vertex(source), self._vertex(target))
 
     def reaches_vertices(self, source: int, target: int) -> bool:
         """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
         vertices = self.graph.vertices
         if not (0 <= source < vertices and 0 <= target < vertices):
             raise InputError(f"vertices {source} and {target}: the graph has {vertices:,}, from 0")
-        if self._one_pair is _UNASKED:
-            self._prepare()
         return self._reaches(source, target)
 
     def reaches_many(self, sources: Iterable, targets: Iterable) -> np.ndarray:
@@ -256,31 +260,25 @@ class Index:
     # ------------------------------------------------------------------ inside
 
     def _prepare(self) -> None:
-        """Gets what answers single pairs, if the implementation has that, and puts it before `reaches`."""
-        self._one_pair = self._inside.index.one_pair(self._component)
-        if self._one_pair is None:
-            return
-        if not _plain(self.graph):
-            return
-        quick, at, search = self._one_pair.quick, self._one_pair.at, self._one_pair.search
-        vertices, otherwise = self.graph.vertices, self.reaches
-
-        def reaches(source: Hashable, target: Hashable) -> bool:
-            if type(source) is int and type(target) is int:
-                try:
-                    answer = quick(at, source, target)
-                except OverflowError:  # an integer of more than 64 bits is no vertex
-                    answer = None
-                if answer is not None:
-                    return answer
-                if 0 <= source < vertices and 0 <= target < vertices:
-                    return search(source, target)
-            return otherwise(source, target)
-
-        self.reaches = reaches
+        """Gets what answers single pairs, if the implementation has that, when the first one is asked."""
+        ids = self.graph.ids
+        with self._lock:
+            if self._one_pair is not _UNASKED:  # another thread was first
+                return
+            one = self._inside.index.one_pair(self._component)
+            # Others may ask meanwhile: each value is set after those that it needs.
+            if isinstance(ids, Counted):
+                self._first = ids.first
+                self._counted = ids.vertices
+                if one is not None and ids.first == 0:
+                    self._at = one.at
+                    self._quick = one.quick
+            self._one_pair = one
 
     def _reaches(self, source: int, target: int) -> bool:
         """The answer for two vertices in range."""
+        if self._one_pair is _UNASKED:
+            self._prepare()
         one = self._one_pair
         if one is None:
             return bool(self._ask(np.array([source], VERTEX), np.array([target], VERTEX))[0])
@@ -288,6 +286,8 @@ class Index:
         return one.search(source, target) if answer is None else answer
 
     def _vertex(self, id: Any) -> int:
+        if type(id) is int and 0 <= (vertex := id - self._first) < self._counted:
+            return vertex
         places = self._places
         if places is None:
             return self.graph.vertex(id)
@@ -306,30 +306,40 @@ class Index:
 
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
-        of range."""
+        of range. Pairs are checked, translated and answered block by block, while they are in the cache."""
         self._inside.check()
-        vertices, pairs = self._graph.vertices, us.shape[0]
-        if self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
-            us, vs = np.ascontiguousarray(us), np.ascontiguousarray(vs)
-            # a negative number is a great one without its sign
-            fit = not pairs or max(int(each.view(np.uint32).max()) for each in (us, vs)) < vertices
-            return self._query(us, vs) if fit else None
+        vertices, pairs, size = self._graph.vertices, us.shape[0], self._block or max(us.shape[0], 1)
         component = _NO_LEVELS if self._component is None else self._component
+        as_they_are = self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX
+        room = np.empty((2, 0 if as_they_are else min(pairs, size)), VERTEX)
         answers = np.empty(pairs, np.bool_)
-        room = np.empty((2, min(pairs, _BLOCK)), VERTEX)  # a block stays in the cache
-        for begin in range(0, pairs, _BLOCK):
-            block = slice(begin, begin + _BLOCK)
-            ends = room[:, : min(_BLOCK, pairs - begin)]
-            for each, found in ((us, ends[0]), (vs, ends[1])):
-                if not sweeps.place(each[block], first, vertices, component, found):
-                    return None
+        for begin in range(0, pairs, size):
+            block = slice(begin, begin + size)
+            if as_they_are:
+                ends = [np.ascontiguousarray(each[block]) for each in (us, vs)]
+                # a negative number is a great one without its sign
+                fit = max(int(each.view(np.uint32).max()) for each in ends) < vertices
+            else:
+                ends = list(room[:, : min(size, pairs - begin)])
+                fit = all(
+                    sweeps.place(each[block], first, vertices, component, found)
+                    for each, found in zip((us, vs), ends, strict=True)
+                )
+            if not fit:
+                return None
             answers[block] = self._query(*ends)
         return answers
 
+    @cached_property
+    def _block(self) -> int:
+        """How many pairs are asked at a time; 0 for all, where a call is dear."""
+        if not self._inside.index.concurrent:
+            return 0
+        alone = "threads" not in self._inside.implementation.axes or self.params.workers == 1
+        return _BLOCK if alone else 4 * _BLOCK
+
     def _query(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
         """The answers, bool[k], to pairs of components, int32[k] each and contiguous."""
-        if not us.size:
-            return np.empty(0, np.bool_)
         if self._inside.index.concurrent:
             return self._inside.index.query_batch(us, vs, NoTimer())
         with self._lock:
@@ -395,6 +405,5 @@ def _unpacked(content: bytes) -> Index:
     return Index(*saved.unpacked(content))
 
 
-def _plain(graph: Graph) -> bool:
-    """Whether each id equals its vertex."""
-    return isinstance(graph.ids, Counted) and graph.ids.first == 0
+def _unknown(at: int, source: int, target: int) -> None:
+    """In place of the filters, where they cannot be asked by ids."""
