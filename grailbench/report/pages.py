@@ -101,6 +101,7 @@ class Page:
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
         self._runs: dict[Path, recorded.Recorded] = {}
+        self._tables: dict[Path, dict[str, Table]] = {}
 
     @cached_property
     def text(self) -> str:
@@ -171,8 +172,10 @@ class Page:
 
     def _reported(self, block: Block) -> Table:
         """The table of the run's report that the block names."""
-        report = document.of_run(self._folder(block.run if isinstance(block.run, str) else block.run[0]))
-        known = {table.name: table for table in report.shown}
+        folder = self._folder(block.run if isinstance(block.run, str) else block.run[0])
+        if folder not in self._tables:
+            self._tables[folder] = {table.name: table for table in document.of_run(folder).shown}
+        known = self._tables[folder]
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
         return known[block.table]
