@@ -12,9 +12,11 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph import csr
-from grailbench.graph.condense import condense, simple_rows
+from grailbench.graph.condense import simple_rows
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
+from grailbench.graph.readers.edges import both_ways
+from grailbench.graph.store import condensed
 
 if TYPE_CHECKING:
     import igraph
@@ -144,7 +146,7 @@ class Graph:
         nodes = list(graph)
         place = {node: at for at, node in enumerate(nodes)}
         flat = np.fromiter((place[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(-1, 2)
-        return cls._placed(_ids_of(nodes), *_directed(flat[:, 0], flat[:, 1], graph.is_directed()))
+        return cls._placed(_ids_of(nodes), flat, graph.is_directed())
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph) -> Graph:
@@ -155,10 +157,14 @@ class Graph:
         flat = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
         named = "name" in graph.vs.attributes()
         ids = _ids_of(graph.vs["name"]) if named else Counted(graph.vcount())
-        return cls._placed(ids, *_directed(flat[:, 0], flat[:, 1], graph.is_directed()))
+        return cls._placed(ids, flat, graph.is_directed())
 
     @classmethod
-    def _placed(cls, ids: Ids, sources: np.ndarray, targets: np.ndarray) -> Graph:
+    def _placed(cls, ids: Ids, ends: np.ndarray, directed: bool) -> Graph:
+        """The graph of edges between vertices, int64[m, 2]; those of an undirected graph lead both ways."""
+        sources, targets = ends.T
+        if not directed:
+            sources, targets, _ = both_ways(sources, targets)
         return cls(csr.Graph.from_edges(ids.vertices, sources, targets), ids)
 
     @classmethod
@@ -209,7 +215,7 @@ class Graph:
     @cached_property
     def dag(self) -> Dag:
         """The condensed graph, from which indexes are built."""
-        return condense(self.raw, threads=len(os.sched_getaffinity(0)))
+        return condensed(self.raw)
 
     @property
     def vertices(self) -> int:
@@ -354,9 +360,3 @@ def _ids_of(nodes: Sequence) -> Ids:
     if np.unique(labels).size != labels.size:
         raise InputError("an id occurs twice")
     return ids_from(labels.astype(np.int64)) if labels.size else Counted(0)
-
-
-def _directed(sources: np.ndarray, targets: np.ndarray, directed: bool) -> tuple[np.ndarray, np.ndarray]:
-    if directed:
-        return sources, targets
-    return np.concatenate((sources, targets)), np.concatenate((targets, sources))
