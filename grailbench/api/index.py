@@ -12,6 +12,7 @@ import numpy as np
 
 from grailbench.api import saved, sweeps
 from grailbench.api.graph import Graph, id_column
+from grailbench.api.places import place, within
 from grailbench.contract import NoTimer
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from grailbench.api.inside import Inside
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
-_BLOCK = 1 << 16  #: pairs that one thread is asked at a time: they fit the second-level cache
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
 
@@ -306,37 +306,19 @@ class Index:
 
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
-        of range. Pairs are checked, translated and answered block by block, while they are in the cache."""
+        of range."""
         self._inside.check()
-        vertices, pairs, size = self._graph.vertices, us.shape[0], self._block or max(us.shape[0], 1)
-        component = _NO_LEVELS if self._component is None else self._component
-        as_they_are = self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX
-        room = np.empty((2, 0 if as_they_are else min(pairs, size)), VERTEX)
-        answers = np.empty(pairs, np.bool_)
-        for begin in range(0, pairs, size):
-            block = slice(begin, begin + size)
-            if as_they_are:
-                ends = [np.ascontiguousarray(each[block]) for each in (us, vs)]
-                # a negative number is a great one without its sign
-                fit = max(int(each.view(np.uint32).max()) for each in ends) < vertices
-            else:
-                ends = list(room[:, : min(size, pairs - begin)])
-                fit = all(
-                    sweeps.place(each[block], first, vertices, component, found)
-                    for each, found in zip((us, vs), ends, strict=True)
-                )
-            if not fit:
-                return None
-            answers[block] = self._query(*ends)
-        return answers
-
-    @cached_property
-    def _block(self) -> int:
-        """How many pairs are asked at a time; 0 for all, where a call is dear."""
-        if not self._inside.index.concurrent:
-            return 0
-        alone = "threads" not in self._inside.implementation.axes or self.params.workers == 1
-        return _BLOCK if alone else 4 * _BLOCK
+        vertices = self._graph.vertices
+        if self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
+            ends = [np.ascontiguousarray(each) for each in (us, vs)]
+            fit = within(*ends, vertices)
+        else:
+            component = _NO_LEVELS if self._component is None else self._component
+            ends = list(np.empty((2, us.shape[0]), VERTEX))
+            fit = all(
+                place(each, first, vertices, component, found) for each, found in zip((us, vs), ends, strict=True)
+            )
+        return self._query(*ends) if fit else None
 
     def _query(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
         """The answers, bool[k], to pairs of components, int32[k] each and contiguous."""

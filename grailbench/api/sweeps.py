@@ -21,23 +21,6 @@ _NONE = np.int32(-1)
 
 
 @njit(cache=True, nogil=True)
-def place(numbers, first, count, component, found):
-    """Sets found (int32[k]) to the components of numbers (integers of any type, [k]) less `first`; returns whether each
-    is in 0..count - 1. component: int32[count], or of length 0 where each vertex is its own."""
-    wrong = False
-    for i in range(numbers.shape[0]):
-        vertex = np.int64(numbers[i]) - first
-        wrong |= (vertex < 0) | (vertex >= count)
-        found[i] = np.int32(vertex)
-    if wrong:
-        return False
-    if component.shape[0]:
-        for i in range(numbers.shape[0]):
-            found[i] = component[found[i]]
-    return True
-
-
-@njit(cache=True, nogil=True)
 def reached(offsets, targets, starts, levels, deepest, seen):
     """The vertices that a breadth-first search from `starts` (int32[s]) meets, with these, int32[k].
 

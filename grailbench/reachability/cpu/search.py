@@ -173,11 +173,11 @@ def search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts)
 
 
 @njit(cache=True, nogil=True)
-def _filter_by_level(start, end, batch, levels, opened, counts):
-    """Opens the queries start..end - 1 that the levels do not exclude and whose ends differ; returns their number."""
+def _filter_by_level(batch, levels, opened, counts):
+    """Opens the queries of a block that the levels do not exclude and whose ends differ; returns their number."""
     sources, targets, answers = batch
     count = 0
-    for i in range(start, end):
+    for i in range(answers.shape[0]):
         u, v = np.uint64(sources[i]), np.uint64(targets[i])
         answers[i] = u == v
         opened[count] = i
@@ -185,8 +185,8 @@ def _filter_by_level(start, end, batch, levels, opened, counts):
     if counts is not None:
         counts[LABELS_TESTED] += count
         if levels.shape[0]:
-            counts[LEVELS_COMPARED] += end - start
-            counts[BY_LEVEL] += end - start - count
+            counts[LEVELS_COMPARED] += answers.shape[0]
+            counts[BY_LEVEL] += answers.shape[0] - count
     return count
 
 
@@ -239,19 +239,21 @@ def answer_blocks(share, batch, rows, labels, hubs, scratch, breadth_first, coun
     `counters`, or None) belong to this thread.
     """
     opened, levels = scratch.opened, rows[2]
+    sources, targets, answers = batch
     first, size, step = share
-    total = batch[0].shape[0]
+    total = answers.shape[0]
     for start in range(first, total, step):
         end = min(start + size, total)
+        block = sources[start:end], targets[start:end], answers[start:end]  # indices from 0 need no check of their sign
         if counts is not None:
             counts[QUERIES] += end - start
         if labels is None:
             left = end - start
             for j in range(left):
-                opened[j] = start + j
+                opened[j] = j
         else:
-            left = _filter_by_level(start, end, batch, levels, opened, counts)
-            left = _filter_by_labels(left, batch, labels, opened, counts)
+            left = _filter_by_level(block, levels, opened, counts)
+            left = _filter_by_labels(left, block, labels, opened, counts)
             if hubs is not None:
-                left = _filter_by_hubs(left, batch, hubs, opened, counts)
-        search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts)
+                left = _filter_by_hubs(left, block, hubs, opened, counts)
+        search_open(left, block, rows, labels, hubs, scratch, breadth_first, counts)
