@@ -1,0 +1,1 @@
+"""Exact answers without search: forests are peeled off both ends of the DAG, and what is left has a packed closure."""
