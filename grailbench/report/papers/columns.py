@@ -1,0 +1,161 @@
+"""The columns of tables 2.4-2.6 and 6.1-6.6 that were not printed, and what must be known to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from grailbench.report import published
+from grailbench.report.papers.beside import Entry
+from grailbench.report.papers.entries import NOT_RUN, asked, time, timed
+from grailbench.report.papers.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
+from grailbench.report.papers.peers import PREFIX
+from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
+
+GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
+LIKE = "-like"
+EXACT = ("core", "core-gpu")  #: ours that answer without label pairs, and have columns in tables of searches
+OTHER_LABELS, OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"  #: tables that were not printed
+_OTHERS = {OTHER_LABELS: GPU_LABELS, OTHER_SEARCH: GPU_SEARCH}
+_ALONE = ", device alone"  #: ends the names of columns with the part `ON_DEVICE` of a phase
+_WHOLE = ", from edges"  #: ends the names of columns with the phase `ready`
+_INDEX = ", index"  #: ends the names of columns with the phase `label`, in tables of indexes and searches
+#: columns with the phases that we time separately and that print counts as overhead
+_APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
+
+
+def feeds(name: str) -> Mapping[str, Feed]:
+    """What fills the columns of a table in print, or those of a table that was not printed."""
+    return FEEDS.get(name) or _OTHERS.get(name, CPU)
+
+
+def on_gpu(cells: Iterable[Cell]) -> bool:
+    """True when there is a cell of one of our implementations for GPUs, with a sound time or not."""
+    return any(cell.impl.startswith(THESIS_GPU) or cell.impl.endswith(f"-{THESIS_GPU}") for cell in cells)
+
+
+def in_print(name: str) -> Callable[[Cell], bool]:
+    """Makes a test of cells: True when the graph, or the one that it looks like, has a row in table `name`. For a table
+    of other graphs on a GPU, True when it has a row in none of the tables of the GPU; for others, always."""
+    if name in FEEDS:
+        rows = published.table(name).rows
+        return lambda cell: cell.dataset.removesuffix(LIKE) in rows
+    if name not in _OTHERS:
+        return lambda cell: True
+    rows = {dataset for each in GPU_TABLES for dataset in published.table(each).rows}
+    return lambda cell: cell.dataset.removesuffix(LIKE) not in rows
+
+
+class Ours:
+    """The columns of a table that were not printed, for the series that the run has on the table's graphs.
+
+    Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
+    has none such, with the fewest. Tables of the CPU have only the series of `EXACT`, and two more columns for each, of
+    building its index. Tables of the GPU have all series, those of searches also `EXACT`. In tables of labels there are
+    more columns: the phases in `_APART`; for a series on one GPU with a time by events, the time of the device alone
+    and the time from edges; for other series on GPUs, the time from edges if it was measured.
+    """
+
+    def __init__(self, name: str, cells: Iterable[Cell]):
+        self.cpu = feeds(name) is CPU
+        self.searching = feeds(name) is not GPU_LABELS
+        self.dim = feeds(name)["Sequential DFS" if self.searching else "CPU ICT"].dim
+        self.reference = feeds(name)["Sequential DFS" if self.searching else "CPU ICT"]
+        self.phase = "query" if self.searching else "label"
+        shown = in_print(name)
+        dims: dict[Series, set[int | None]] = {}
+        alone, whole, self.from_edges = set(), set(), False
+        for cell in cells:
+            if self._fits(cell) and shown(cell):
+                series = Series.of(cell, self.searching)
+                dims.setdefault(series, set()).add(cell.dim)
+                if self.searching:
+                    continue
+                if (self.phase, ON_DEVICE) in cell.phases and cell.devices in (None, 1):
+                    alone.add(series)
+                    whole.add(series)
+                if cell.stats("ready") and on_gpu([cell]):
+                    whole.add(series)
+                    self.from_edges = True
+        found = [s if {self.dim, None} & has else replace(s, dim=min(has)) for s, has in dims.items()]
+        self.series = sorted(found, key=lambda s: (not s.impl.startswith(THESIS_GPU), *s.rank))
+        self.alone, self.whole = (
+            {series for series in self.series if replace(series, dim=None) in some} for some in (alone, whole)
+        )
+
+    def _fits(self, cell: Cell) -> bool:
+        """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
+        if cell.impl in EXACT:
+            return cell.random and self.searching
+        plain = cell.impl == "sequential" and not cell.filters
+        return (
+            cell.dim is not None and cell.random and not self.cpu and not plain and not cell.impl.startswith(PREFIX)
+            and (not self.searching or cell.search in (None, "dfs"))
+        )  # fmt: skip
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns in order, without the labeling of `gpu`, which is printed as 'Total'."""
+        names = [name for series in self.series for name, *_ in self._parts(series)]
+        apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
+        printed = () if self.searching else (THESIS_GPU,)
+        return (*apart, *(each for name in names for each in (name, f"sequential / {name}") if each not in printed))
+
+    def _parts(self, series: Series) -> list[tuple[str, str, str]]:
+        """For each time of a series: its name, its phase, and the phase of `sequential` to compare it with."""
+        parts = [(series.name, self.phase, self.phase)]
+        if self.cpu:
+            parts.insert(0, (f"{series.name}{_INDEX}", "label", "label"))
+        if series in self.alone:
+            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}", self.phase))
+        if series in self.whole:
+            parts.append((f"{series.name}{_WHOLE}", "ready", "ready"))
+        return parts
+
+    def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
+        """The entries of one graph by column; without cells they are blank, for the reason `why`."""
+        blank = Entry(status="missing", measured_notes=() if own else (why,))
+        found = {
+            column: time(own, Feed(THESIS_GPU, phase, self.dim)) if own else blank for column, phase in _APART.items()
+        }
+        for series in self.series:
+            dim, known = series.dim or self.dim, replace(series, dim=None)
+            has = None if series.impl in EXACT else dim
+            fit = [c for c in own if self._fits(c) and c.dim == has and Series.of(c, self.searching) == known]
+            for name, phase, against in self._parts(series):
+                reference = time(own, replace(self.reference, dim=dim, value=against))
+                queried = phase == "query"
+                entry = asked(timed(fit, Feed(series.impl, phase, dim)), queried) if fit else blank
+                found[name] = entry
+                sound = entry.measured and reference.measured
+                sound = sound and (not queried or entry.cell.query_set == reference.cell.query_set)
+                status = "sampled" if "sampled" in (entry.status, reference.status) else "ok"
+                ratio = Entry(reference.measured / entry.measured, status=status, cell=entry.cell) if sound else blank
+                found[f"sequential / {name}"] = ratio
+        return {column: found[column] for column in self.columns}
+
+    def notes(self) -> list[str]:
+        """What must be known to read the columns, and the printed ones of tables of the GPU."""
+        exact = [series.impl for series in self.series if series.impl in EXACT]
+        what = "DFS search" if self.searching else "labeling"
+        any_gpu = any(series.impl.startswith(THESIS_GPU) for series in self.series)
+        notes = {
+            "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
+            "Positive queries are those found on the GPU.": self.searching and not self.cpu,
+            "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
+            "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
+                not self.searching,
+            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
+            f"{what}, unfiltered, over that of X with as many label pairs on the same machine; filters, and label "
+            "pairs other than the table's, are named.": self.series and not self.cpu,
+            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential DFS "
+            "search, and of its index, over that of X on the same machine.": self.series and self.cpu,
+            f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search "
+            "(docs/benchmark-graphs.md).": exact,
+            "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
+            "time of the same labeling, from call to return.": self.alone,
+            "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
+            "condensing, renumbering, transfer and allocation included, over the same of sequential.": self.from_edges,
+            f"From edges: {NOT_FROM_EDGES}.": any_gpu and not self.searching and not self.from_edges,
+        }  # fmt: skip
+        return [note for note, fits in notes.items() if fits]
