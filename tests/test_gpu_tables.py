@@ -164,6 +164,21 @@ def test_search_of_ours_is_the_whole_batch_against_sequential_dfs():
     assert entries["gpu"].measured == pytest.approx(751.0 * 1.005)
 
 
+@pytest.mark.parametrize("impl", ["core", "core-gpu"])
+def test_core_stands_in_tables_of_searches_and_in_none_of_labels(impl):
+    core = trials(label=0.1, query=0.5, **(GPU | {"impl": impl, "dim": None, "filters": None}))
+    table = built("6.4", search(), sequential(2, query=20.0), core)
+    assert row(table).entries[impl].measured == pytest.approx(0.5025)
+    assert row(table).entries[f"sequential / {impl}"].measured == pytest.approx(40.0)
+    assert f"{impl}: no label pairs" in table_markdown(table)
+    assert not [column for column in built("6.1", labels(), sequential(1), core).columns if impl in column]
+
+
+def test_a_run_of_core_on_a_gpu_is_one_of_a_gpu():
+    assert thesis.on_gpu(cells(trials(impl="core-gpu", dim=None)))
+    assert not thesis.on_gpu(cells(trials(impl="core", dim=None)))
+
+
 def test_parallel_columns_say_their_threads():
     both = [trials(impl="parallel", threads=16, search=way) for way in ("dfs", "bfs")]
     table = built("6.4", search(), *both)

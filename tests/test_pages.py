@@ -5,7 +5,7 @@ import re
 
 import pytest
 from commands import ROOT, call
-from stored import store, trials
+from stored import ENVIRONMENT, store, trials
 
 from grailbench.errors import InputError
 from grailbench.report.pages import Page
@@ -175,6 +175,57 @@ def test_a_table_of_the_report_is_put_there_whole(page):
     assert any(line.startswith("| Kegg | measured | 20240 |") for line in found)
     with pytest.raises(InputError, match=r"no table '2\.9' \(did you mean 2\.4 or 2\.1\?\)"):
         made(page('table = "2.9"'))
+
+
+def core(query, **fields):
+    """Trials of `core`, which has no label pairs."""
+    given = {"impl": "core", "dim": None, "search": None, "filters": None, "order": None}
+    return trials(label=0.25, query=query, **given, **fields)
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (ENVIRONMENT, "core: of the run `later`, on the same machine at another time."),
+        (
+            {**ENVIRONMENT, "cpu": "Other", "fingerprint": "g"},
+            "core: of the run `later`, on another machine (Other, 2 cores). "
+            "Ratios of its times to those of `run` CROSS MACHINES.",
+        ),
+    ],
+)
+def test_a_table_of_several_runs_has_what_the_first_lacks_and_says_where_it_is_from(page, tmp_path, environment, said):
+    path = page('table = "2.4"', "")
+    store(tmp_path / "later", [*core(0.5), *trials(label=4.0, query=99.0)], environment)
+    path.write_text(path.read_text().replace('run = "run"', 'run = ["run", "later"]'))
+    found = lines(path)
+    names = [cell.strip() for cell in found[0].split("|")]
+    kegg = [cell.strip() for cell in next(line for line in found if line.startswith("| Kegg |")).split("|")]
+    shown = dict(zip(names, kegg, strict=True))
+    assert (shown["core"], shown["sequential / core"], shown["core, index"]) == ("0.50", "40.00", "0.25")
+    assert shown["Sequential DFS"] == "20.10"  # the later run's own is left out
+    assert f"- {said}" in found
+
+
+def test_records_are_drawn_as_bars_of_their_parts(tmp_path, capsys):
+    rows = [
+        {"name": "one", "left": 3, "right": 1, "some_bytes": 2048},
+        {"name": "two", "left": 0, "right": 4, "some_bytes": 0},
+    ]
+    (tmp_path / "kept.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = tmp_path / "page.md"
+    columns = '"graph" = "name"\n"on the left" = "left"\n"on the right" = "right"\n"size" = "some_bytes"\n'
+    words = 'records = "kept.jsonl"\nfigure = "bars"\ntitle = "Bars"\ncaption = "How to read them."\n'
+    path.write_text(f"<!-- grailbench\n{words}[columns]\n{columns}-->\n<!-- end -->\n")
+    assert call(capsys, "report", "--into", path)[0] == 0
+    assert made(path) == "![Bars](bars.svg)"
+    text = (tmp_path / "bars.svg").read_text()
+    for said in ("one, on the left: 3", "two, on the right: 4", "75%", "2 KiB", "0 B", "How to read them."):
+        assert said in text
+    assert "two, on the left" not in text
+    assert call(capsys, "report", "--into", path, "--check")[0] == 0
+    (tmp_path / "kept.jsonl").write_text(json.dumps(rows[0] | {"left": 4}) + "\n")
+    assert call(capsys, "report", "--into", path, "--check")[0] == 1
 
 
 def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):

@@ -172,6 +172,34 @@ def test_random_child_order_is_preferred_as_print_has_it():
     assert entry(table, "Sequential DFS").measured == 5.0
 
 
+def exact(impl="core", **other):
+    return rows(impl=impl, **{"dim": None, "search": None, "filters": None, "order": None} | other)
+
+
+def test_core_has_columns_after_the_printed_ones_where_the_run_has_it():
+    printed = built(rows()).columns
+    table = built(rows(), rows(phase="label", ms=(0.5,)), exact(ms=(0.2,)), exact(phase="label", ms=(0.1,)), unguided())
+    assert table.columns == (*printed, "core, index", "sequential / core, index", "core", "sequential / core")
+    shown = {column: entry(table, column) for column in table.columns[-4:]}
+    assert [shown[column].measured for column in shown] == [0.1, pytest.approx(5.0), 0.2, pytest.approx(15.0)]
+    assert {(each.printed, each.ratio) for each in shown.values()} == {(None, None)}
+    assert any("core: no label pairs" in note for note in table.notes)
+    assert built(rows(), exact(query_set="balanced-100000-s1")).columns == printed
+
+
+def test_core_stands_beside_graphs_that_are_not_in_print():
+    few = {"query_set": "random-16-s1", "queries": 16}
+    (table,) = thesis.others(cells(rows("mine", **few) + exact(dataset="mine", ms=(0.5,), **few)))
+    assert entry(table, "core", "mine").measured == 0.5
+    assert entry(table, "core", "mine").measured_notes == ("asked 16 queries, not 100,000",)
+    assert entry(table, "sequential / core", "mine").measured == pytest.approx(6.0)
+
+
+def test_a_run_of_core_alone_fills_no_printed_table():
+    report = document.make(made(exact() + exact(phase="label"), ENVIRONMENT))
+    assert [table.name for table in report.tables] == ["2.1"]
+
+
 # ------------------------------------------------------------------ what is missing or bad
 
 

@@ -20,20 +20,21 @@ With `say` the block is that text instead of a table; `{ratio}` (least to most o
 graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
 
 `figure = "figures/labels"` draws the columns, one mark per graph, as `figures/labels.svg` beside the page, with
-`title`, `caption` and `axis`; `table = "2.4"` inserts that table of the run's report; `runs = [...]` lists runs with
-their cells, commits, and the commands that repeat them.
+`title`, `caption` and `axis`; `table = "2.4"` inserts that table of the run's report, or of the report on several runs,
+of which later ones add what the first has not; `runs = [...]` lists runs with their cells, commits, and the commands
+that repeat them.
 
 `records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
-`columns` are headers and fields, `where` has the values that fields must have.
+`columns` are headers and fields, `where` has the values that fields must have. With `figure` it draws stacked bars: the
+first column names them, the last is what stands at their ends, and those between are their parts.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -42,23 +43,25 @@ from typing import Literal
 import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from grailbench import settings, words
+from grailbench import settings
 from grailbench.datasets.registry import sets
 from grailbench.errors import InputError
 from grailbench.files import read_text
-from grailbench.report import document, recorded
-from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
+from grailbench.report import document, fields, recorded
+from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.places import save
+from grailbench.report.recorded import apart
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
-from grailbench.runs.cells import Cell
+from grailbench.runs.cells import Cell, joined, read
 from grailbench.runs.folder import find_run
 from grailbench.words import BLANK, did_you_mean
 
 #: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
 _MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+Form = tuple[pandas.DataFrame, Marks | Bars]  #: the data of a figure, and what is drawn
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
@@ -101,7 +104,7 @@ class Page:
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
         self._runs: dict[Path, recorded.Recorded] = {}
-        self._tables: dict[Path, dict[str, Table]] = {}
+        self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
 
     @cached_property
     def text(self) -> str:
@@ -154,16 +157,17 @@ class Page:
         if block.table:
             return compact(self._reported(block))
         if block.records:
-            return compact(self._recorded(block))
+            lines = fields.read(self.path.parent / block.records, block.columns, block.where)
+            return self._drawn(block, fields.bars(lines)) if block.figure else compact(fields.table(lines, block.title))
         made = _Values(block, self._measured(block))
         if block.figure:
-            return self._drawn(block, made)
+            return self._drawn(block, made.figure())
         return compact(made.table()) if block.say is None else made.said()
 
-    def _drawn(self, block: Block, values: _Values) -> str:
+    def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
-        figure = values.figure()
+        figure = Drawn(Path(block.figure).name, *data, words=(block.title, block.caption))
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
             self.figures.pop(file, None)
         else:
@@ -171,33 +175,16 @@ class Page:
         return f"![{block.title}]({block.figure}.svg)"
 
     def _reported(self, block: Block) -> Table:
-        """The table of the run's report that the block names."""
-        folder = self._folder(block.run if isinstance(block.run, str) else block.run[0])
-        if folder not in self._tables:
-            self._tables[folder] = {table.name: table for table in document.of_run(folder).shown}
-        known = self._tables[folder]
+        """The table of the report on the run that the block names, or on its runs together."""
+        names = [block.run] if isinstance(block.run, str) else block.run
+        folders = tuple(map(self._folder, names))
+        if folders not in self._tables:
+            runs = [read(folder) for folder in folders]
+            self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, apart(runs)
+        known, said = self._tables[folders]
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
-        return known[block.table]
-
-    def _recorded(self, block: Block) -> Table:
-        """The table of a file of records."""
-        path = self.path.parent / block.records
-        try:
-            found = [json.loads(line) for line in read_text(path).splitlines()]
-            chosen = [each for each in found if all(each[field] == value for field, value in block.where.items())]
-            lines = [[each[field] for field in block.columns.values()] for each in chosen]
-        except OSError as error:
-            raise InputError(f"cannot be read: {error}", path=path) from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"a record without {error}", path=path) from None
-        numeric = {
-            header
-            for at, header in enumerate(block.columns)
-            if all(isinstance(line[at], int | float | None) for line in lines)
-        }
-        cells = [[value if isinstance(value, str) else _number(value) for value in line] for line in lines]
-        return Table("records", block.title, list(block.columns), cells, frozenset(numeric))
+        return replace(known[block.table], notes=[*known[block.table].notes, *said])
 
     def _measured(self, block: Block) -> list[Cell]:
         names = [block.run] if isinstance(block.run, str) else block.run
@@ -251,8 +238,8 @@ class _Values:
         words = [BLANK if value is None else str(value) for value in values]
         return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
 
-    def figure(self) -> Figure:
-        """A figure with one mark per graph and column, with its interval."""
+    def figure(self) -> Form:
+        """One mark per graph and column, with its interval."""
         marks = [
             Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
                  open=bool(value.notes))
@@ -261,7 +248,7 @@ class _Values:
         frame = pandas.DataFrame([(mark.y, mark.series, mark.x, mark.low, mark.high) for mark in marks],
                                  columns=["graph", "series", "value", "low", "high"])  # fmt: skip
         form = Marks((Panel("", tuple(marks)),), tuple(self.of), Axis(self.block.axis), Axis(scale="names"), across=1)
-        return Drawn(Path(self.block.figure).name, frame, form, words=(self.block.title, self.block.caption))
+        return frame, form
 
     def _together(self, column: str, graphs: list[str]) -> Value | None:
         values = [self.of[column][graph] for graph in graphs]
@@ -322,8 +309,3 @@ def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
             raise InputError(f"no graph or set {name!r}", remedy=f"the run has {', '.join(there)}")
         found += [name] if name in there else [each.name for each in sets()[name] if each.name in there]
     return list(dict.fromkeys(found))
-
-
-def _number(value: float | None) -> str:
-    """A number of a record."""
-    return words.grouped(value) if isinstance(value, int) else words.short(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from grailbench.bench.plan import shipped_configs
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table
 from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell, read
+from grailbench.runs.cells import Cell, Run, read
 from grailbench.runs.rows import SOUND
 
 _UNKNOWN = "recorded from code that no commit has"
@@ -33,6 +33,19 @@ class Recorded(NamedTuple):
         """The run in a folder. Raises InputError if the folder is not a run."""
         run = read(folder)
         return cls(folder, run.environment, run.cells)
+
+
+def apart(runs: Sequence[Run]) -> list[str]:
+    """A sentence for each run after the first on what it adds to it, and on whether it is of the same machine."""
+    first, *others = runs
+    found = []
+    for run in others:
+        names = [name for name in run.implementations if name not in first.implementations] or run.implementations
+        same = first.fingerprint is not None and run.fingerprint == first.fingerprint
+        where = "on the same machine at another time" if same else f"on another machine ({run.machine})"
+        crosses = "" if same else f" Ratios of its times to those of `{first.name}` CROSS MACHINES."
+        found.append(f"{', '.join(names)}: of the run `{run.name}`, {where}.{crosses}")
+    return found
 
 
 def overview(runs: Iterable[Recorded]) -> Table:

@@ -320,6 +320,22 @@ def load(run: str | os.PathLike | None = None) -> Run:
     return read(folder.latest_results() if run is None else folder.find_run(run))
 
 
+def joined(runs: Iterable[Run]) -> Run:
+    """At least one run as one: the rows of the first, and those of cells that only later ones have.
+
+    It has the folder and the environment of the first, with the others' as earlier sittings: `mixed` tells whether all
+    are of one machine.
+    """
+    first, *others = runs
+    rows, have = list(first.rows), {cell_of(row) for row in first.rows}
+    for run in others:
+        more = [row for row in run.rows if cell_of(row) not in have]
+        rows += more
+        have |= {cell_of(row) for row in more}
+    earlier = [*first.environment.get("earlier", ()), *(run.environment for run in others)]
+    return Run(first.folder, {**first.environment, "earlier": earlier}, rows, first.damage)
+
+
 def read(where: Path) -> Run:
     """Read the run in a folder. Raises InputError for a wrong row or environment.
 

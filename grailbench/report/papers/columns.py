@@ -146,10 +146,10 @@ class Ours:
             "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
                 not self.searching,
             "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
-            f"{what}, unfiltered, over that of X with as many label pairs on the same machine; filters, and label "
+            f"{what}, unfiltered, over that of X with as many label pairs; filters, and label "
             "pairs other than the table's, are named.": self.series and not self.cpu,
             "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential DFS "
-            "search, and of its index, over that of X on the same machine.": self.series and self.cpu,
+            "search, or of its index, over that of X.": self.series and self.cpu,
             f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search "
             "(docs/benchmark-graphs.md).": exact,
             "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "

@@ -1,0 +1,84 @@
+"""A file of records, one JSON object a line: tables and stacked bars of its fields.
+
+A field whose name ends in `_bytes` is shown as a size, one that ends in `_share` as a percentage, other numbers with
+three digits or, if they are integers, whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas
+
+from grailbench import words
+from grailbench.errors import InputError
+from grailbench.files import read_text
+from grailbench.report.figure import Bar, Bars, Panel, Part
+from grailbench.report.table import Table
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Chosen fields of chosen records: the headers, the names of the fields, and a line of values per record."""
+
+    headers: Sequence[str]
+    fields: Sequence[str]
+    values: list[list]
+
+    @property
+    def words(self) -> list[list[str]]:
+        """The values as they are shown."""
+        return [[_word(*each) for each in zip(self.fields, line, strict=True)] for line in self.values]
+
+
+def read(path: Path, columns: Mapping[str, str], where: Mapping) -> Lines:
+    """The fields that `columns` has by header, of the records whose fields have the values of `where`.
+
+    Raises InputError if the file cannot be read or a record lacks a field.
+    """
+    try:
+        found = [json.loads(line) for line in read_text(path).splitlines()]
+        chosen = [each for each in found if all(each[field] == value for field, value in where.items())]
+        lines = [[each[field] for field in columns.values()] for each in chosen]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error}", path=path) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"a record without {error}", path=path) from None
+    return Lines([*columns], [*columns.values()], lines)
+
+
+def table(lines: Lines, title: str = "") -> Table:
+    """A table with a line per record."""
+    numeric = {
+        header
+        for at, header in enumerate(lines.headers)
+        if all(isinstance(line[at], int | float | None) for line in lines.values)
+    }
+    return Table("records", title, [*lines.headers], lines.words, frozenset(numeric))
+
+
+def bars(lines: Lines) -> tuple[pandas.DataFrame, Bars]:
+    """The data and the bars of a figure with a stacked bar per record: the first field is its name, the last stands at
+    its end, and each field between is a part, whose length is its share of them all."""
+    frame = pandas.DataFrame(lines.values, columns=[*lines.fields])
+    drawn, names = [], lines.headers[1:-1]
+    for line, said in zip(lines.values, lines.words, strict=True):
+        whole = sum(line[1:-1])
+        parts = [
+            Part(name, value / whole, f"{said[0]}, {name}: {word}")
+            for name, value, word in zip(names, line[1:-1], said[1:-1], strict=True)
+            if value
+        ]
+        drawn.append(Bar(said[0], tuple(parts), said[-1]))
+    return frame, Bars((Panel("", tuple(drawn)),) if drawn else (), tuple(names), whole=True, across=1)
+
+
+def _word(field: str, value: str | float | None) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or not field.endswith(("_bytes", "_share")):
+        return words.grouped(value) if isinstance(value, int) else words.short(value)
+    return words.size(value) if field.endswith("_bytes") else words.share(value, 1)
