@@ -18,9 +18,13 @@ def _condensed(graph):
 
 def _peeled_by_hand(vertices, edges):
     """The sets B and A by the definition: remove sources with at most one child, then sinks with one parent."""
+    targets = [v for _, v in edges]
     left, sides = set(range(vertices)), []
     for end in (1, 0):
         side = set()
+        if end == 1 and len(targets) == len(set(targets)):
+            sides.append(side)  # nothing but out-trees
+            continue
         while True:
             inner = [(u, v) for u, v in edges if u in left and v in left]
             into, out = ([each[at] for each in inner] for at in (end, 1 - end))

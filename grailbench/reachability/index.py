@@ -37,6 +37,8 @@ class Params(contract.Params):
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
     devices  GPUs of this host that share the queries
+    memory   bytes that the packed closure of `core` may take at most; 0 for a quarter of the free memory or 64 MiB,
+             whichever is more
     seed     seed of all random choices
     count    build the variant that counts its work (`Index.counters`); it is never timed
     """
@@ -46,6 +48,7 @@ class Params(contract.Params):
     filters: tuple[str, ...] = ()
     order: str = "random"
     devices: int = 1
+    memory: int = 0
 
     def __post_init__(self):
         super().__post_init__()
@@ -56,6 +59,8 @@ class Params(contract.Params):
                 raise InputError(f"{axis} {getattr(self, axis)!r}: choose {' or '.join(words)}")
         if self.devices < 1:
             raise InputError(f"devices {self.devices}: at least one is needed")
+        if self.memory < 0:
+            raise InputError(f"memory {self.memory}: a number of bytes, or 0 for a share of what is free")
         for name in self.filters:
             if name not in FILTERS:
                 raise InputError(f"filter {name!r}: choose among {', '.join(FILTERS)}")
@@ -66,7 +71,8 @@ class Decision:
     """How one query was answered; see `Index.decide`.
 
     reachable  the answer
-    by         what gave it: a filter of `FILTERS`, 'labels' or 'search'
+    by         what gave it: a filter of `FILTERS`, 'labels' or 'search'; or of `core`, 'in-tree', 'out-tree',
+               'closure' or 'core'; 'same' or 'root' where that needs no index
     why        the reason in words, in which '{0}', '{1}', ... stand for the vertices of `vertices`
     vertices   int32[k]: vertices of the `Dag` that the reason names
     looked     the work: what was counted -> how often, such as 'edges scanned'

@@ -34,6 +34,7 @@ class Reachability(Problem):
     modules = (
         "grailbench.reachability.cpu.grail",
         "grailbench.reachability.cpu.unguided",
+        "grailbench.reachability.core.index",
         "grailbench.reachability.gpu.thesis",
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",

@@ -5,7 +5,8 @@ points at its only child. Then sinks with at most one parent among the rest are 
 A, are out-trees, in each of which a vertex points at its only parent. The core is what remains. The super-root is left
 out. Since only sources are peeled first, a vertex belongs to B if it has at most one child and all its parents belong
 to B; and a vertex of the rest belongs to A if it has at most one parent there and all its children belong to A. So one
-pass along the topological order finds B, and one against it finds A: nothing is queued or transposed.
+pass along the topological order finds B, and one against it finds A: nothing is queued or transposed. Where no vertex
+has two parents, the DAG is nothing but out-trees; B is then left empty, so that chains do not part them.
 
 Sources: trees below a graph are the tree cover of Agrawal, Borgida and Jagadish (*Efficient management of transitive
 relationships in large data and knowledge bases*, SIGMOD 1989); reductions of a DAG before it is indexed are those of
@@ -62,16 +63,17 @@ class Peeled:
 
 def peel(dag: Dag) -> Peeled:
     """Finds the forests and the core in O(n + m), on one thread."""
-    return Peeled(*_peel(dag.offsets, dag.children, dag.order))
+    out_trees = dag.edges == dag.vertices - 1
+    return Peeled(*_peel(dag.offsets, dag.children, dag.order, -1 if out_trees else 1))
 
 
 @njit(cache=True, nogil=True)
-def _peel(offsets, children, order):
-    """Returns the fields of `Peeled`. Shapes are those of `Dag`."""
+def _peel(offsets, children, order, most):
+    """Returns the fields of `Peeled`. Shapes are those of `Dag`. most: children of a vertex of B, 1, or -1 for no B."""
     n = offsets.shape[0] - 1
     state, gate = np.zeros(n, np.int8), np.full(n, NONE, np.int32)
     position, end = np.zeros(n, np.int32), np.ones(n, np.int32)
-    above = _peel_above(offsets, children, order, state, position, end, gate)
+    above = _peel_above(offsets, children, order, most, state, position, end, gate)
     count = 0 if above == n - 1 else _peel_below(offsets, children, order, state, position, end, gate)
     core = np.empty(count, np.int32)
     _place_above(order, state, position, end, gate)
@@ -84,7 +86,7 @@ def _peel(offsets, children, order):
 
 
 @njit(cache=True, nogil=True)
-def _peel_above(offsets, children, order, state, position, end, gate):
+def _peel_above(offsets, children, order, most, state, position, end, gate):
     """Finds B along the order, and returns how many there are.
 
     Afterwards gate[u] is the child of u in B, or the last parent outside of B of another vertex; end[u] is the size of
@@ -94,7 +96,7 @@ def _peel_above(offsets, children, order, state, position, end, gate):
     for i in range(1, order.shape[0]):
         u = order[i]
         first, last = offsets[u], offsets[u + 1]
-        if state[u] == 0 and last - first <= 1:
+        if state[u] == 0 and last - first <= most:
             state[u] = _ABOVE
             above += 1
             if first < last:

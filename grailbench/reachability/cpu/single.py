@@ -72,7 +72,7 @@ class OnePair:
 
 
 @intrinsic
-def _pointer(typing, address):
+def pointer(typing, address):
     """An int64 as a pointer."""
 
     def generate(context, builder, signature, arguments):
@@ -86,21 +86,21 @@ def _ends(block, source, target):
     """The components of two original vertices, which must be in range."""
     if block[COMPONENT] == 0:
         return source, target
-    component = carray(_pointer(block[COMPONENT]), (block[ORIGINALS],), np.int32)
+    component = carray(pointer(block[COMPONENT]), (block[ORIGINALS],), np.int32)
     return np.int64(component[source]), np.int64(component[target])
 
 
 @njit(cache=True)
 def _filter(at, source, target):
     """The answer of the filters to one query. at: the address of the block, int64[FIELDS]."""
-    block = carray(_pointer(at), (FIELDS,), np.int64)
+    block = carray(pointer(at), (FIELDS,), np.int64)
     if source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]:
         return None
     source, target = _ends(block, source, target)
     if source == target:
         return True
     vertices, width, dim = block[VERTICES], block[WIDTH], block[DIM]
-    lanes = carray(_pointer(block[LANES]), (vertices * width,), np.int32)
+    lanes = carray(pointer(block[LANES]), (vertices * width,), np.int32)
     u, v, pairs = np.uint64(source) * np.uint64(width), np.uint64(target) * np.uint64(width), range(dim)
     level = _2 * np.uint64(dim)
     if block[LEVELED] != 0 and lanes[u + level] >= lanes[v + level]:
@@ -110,7 +110,7 @@ def _filter(at, source, target):
     if cuts(lanes, u, lanes, v, pairs):
         return True
     if block[HUBS] != 0:
-        hubs = carray(_pointer(block[HUBS]), (2 * vertices,), np.uint64)
+        hubs = carray(pointer(block[HUBS]), (2 * vertices,), np.uint64)
         a, b = _2 * np.uint64(source), _2 * np.uint64(target)
         if joined(hubs[a], hubs[b + _1]):
             return True
@@ -122,26 +122,26 @@ def _filter(at, source, target):
 @njit(cache=True, nogil=True)
 def _search(at, scratch_at, source, target):
     """The answer of a search. scratch_at: the address of int64[5], the addresses of the arrays of a `Scratch`."""
-    block, own = carray(_pointer(at), (FIELDS,), np.int64), carray(_pointer(scratch_at), (5,), np.int64)
+    block, own = carray(pointer(at), (FIELDS,), np.int64), carray(pointer(scratch_at), (5,), np.int64)
     source, target = _ends(block, source, target)
     vertices, width = block[VERTICES], block[WIDTH]
     ends = np.array([source, target]).astype(np.int32)
     answers = np.empty(1, np.bool_)
     batch = ends[:1], ends[1:], answers
-    offsets = carray(_pointer(block[OFFSETS]), (vertices + 1,), np.int64)
-    rows = offsets, carray(_pointer(block[CHILDREN]), (block[EDGES],), np.int32), np.empty(0, np.int16)
-    labels = carray(_pointer(block[LANES]), (vertices * width,), np.int32), np.uint64(width), range(block[DIM])
+    offsets = carray(pointer(block[OFFSETS]), (vertices + 1,), np.int64)
+    rows = offsets, carray(pointer(block[CHILDREN]), (block[EDGES],), np.int32), np.empty(0, np.int16)
+    labels = carray(pointer(block[LANES]), (vertices * width,), np.int32), np.uint64(width), range(block[DIM])
     scratch = Scratch(
-        carray(_pointer(own[0]), (vertices,), np.int32),
-        carray(_pointer(own[1]), (vertices,), np.int32),
-        carray(_pointer(own[2]), (BLOCK,), np.int32),
-        carray(_pointer(own[3]), (width,), np.int32),
-        carray(_pointer(own[4]), (1,), np.int64),
+        carray(pointer(own[0]), (vertices,), np.int32),
+        carray(pointer(own[1]), (vertices,), np.int32),
+        carray(pointer(own[2]), (BLOCK,), np.int32),
+        carray(pointer(own[3]), (width,), np.int32),
+        carray(pointer(own[4]), (1,), np.int64),
     )
     scratch.opened[0] = 0
     breadth_first = block[BREADTH_FIRST] != 0
     if block[HUBS] != 0:
-        hubs = carray(_pointer(block[HUBS]), (2 * vertices,), np.uint64)
+        hubs = carray(pointer(block[HUBS]), (2 * vertices,), np.uint64)
         search_open(1, batch, rows, labels, hubs, scratch, breadth_first, None)
     else:
         search_open(1, batch, rows, labels, None, scratch, breadth_first, None)
@@ -150,15 +150,15 @@ def _search(at, scratch_at, source, target):
 
 @cache
 def _filter_entry() -> Callable[[int, int, int], bool | None]:
-    return _entry(_filter, optional(boolean)(int64, int64, int64))
+    return entry(_filter, optional(boolean)(int64, int64, int64))
 
 
 @cache
 def _search_entry() -> Callable[[int, int, int, int], bool]:
-    return _entry(_search, boolean(int64, int64, int64, int64))
+    return entry(_search, boolean(int64, int64, int64, int64))
 
 
-def _entry(function, signature) -> Callable:
+def entry(function, signature) -> Callable:
     """A compiled function without numba's dispatch."""
     function.compile(signature)
     return function.overloads[signature.args].entry_point

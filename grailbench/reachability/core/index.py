@@ -1,0 +1,191 @@
+"""`core`: forests peeled off both ends of the DAG as intervals, and the closure of what is left as packed bits."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+
+from grailbench import memory
+from grailbench.graph.csr import Dag
+from grailbench.reachability.core import checked, decided
+from grailbench.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
+from grailbench.reachability.core.closure import close, words
+from grailbench.reachability.core.inner import Grail, Inner
+from grailbench.reachability.core.peel import Peeled, peel
+from grailbench.reachability.core.records import records, tree_records
+from grailbench.reachability.core.single import OnePair
+from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
+
+SMALL = 64 << 20  #: bytes of a closure that is made without asking how much memory is free
+SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
+empty_bits = np.zeros
+_PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
+
+
+@cache
+def _helpers(threads: int) -> ThreadPoolExecutor:
+    """Returns a pool of threads, which is kept: starting one takes longer than most batches."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
+
+
+class CoreIndex(Index):
+    """The records of the vertices, and the closure or another index of the core.
+
+    arrays  'shape': int64[2], b and k of `Peeled`; either 'tree' alone or 'sources' and 'targets' (see `records`);
+            'bits', the closure (see `closure`), unless there is an inner index
+    inner   the index of the core where its closure does not fit the budget, else None
+    """
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray], inner: Inner | None):
+        self.dag, self.workers, self.arrays, self.inner = dag, params.workers, arrays, inner
+        self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
+        if self.tree is None:
+            self.sources, self.targets = arrays["sources"], arrays["targets"]
+            self.narrow = self.sources.dtype == np.uint16
+            self._seen = (
+                self.sources.view(np.uint64),
+                self.targets.reshape(-1).view(np.uint32 if self.narrow else np.uint64),
+            )
+            self._answer = answer_narrow if self.narrow else answer_wide
+            if self.narrow:
+                self._seen = self._seen[0].reshape(-1), self._seen[1]
+
+    @property
+    def above(self) -> int:
+        """Number of vertices in the in-trees."""
+        return int(self.arrays["shape"][0])
+
+    @property
+    def core(self) -> int:
+        """Number of vertices of the core."""
+        return int(self.arrays["shape"][1])
+
+    @property
+    def upward(self) -> bool:
+        """Whether a DAG that is a forest has in-trees."""
+        return self.above > 0
+
+    def gate(self, position: int) -> int:
+        """Returns the vertex that has a position."""
+        return int(np.flatnonzero(self.targets[:, 0] == position)[0])
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Answers on one thread, or on more where each gets 65,536 pairs or more."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        if self.inner is not None:
+            self._answer_inside((sources, targets, answers))
+            return answers
+        shares = max(1, min(self.workers, answers.size // _PER_THREAD))
+        if shares == 1:
+            self._answer_share((sources, targets, answers))
+            return answers
+        cuts = np.linspace(0, answers.size, shares + 1).astype(np.int64).tolist()
+        parts = [slice(low, high) for low, high in zip(cuts, cuts[1:], strict=False)]
+        batches = [(sources[part], targets[part], answers[part]) for part in parts]
+        others = [_helpers(shares - 1).submit(self._answer_share, batch) for batch in batches[1:]]
+        self._answer_share(batches[0])
+        for other in others:
+            other.result()
+        return answers
+
+    def _answer_share(self, batch: tuple) -> None:
+        if self.tree is not None:
+            answer_tree(self.tree, batch, self.dag.super_root, self.upward)
+        else:
+            self._answer(*self._seen, batch, self.above, self.core // 64 + 1, self.bits)
+
+    def _answer_inside(self, batch: tuple) -> None:
+        """Has the inner index answer the pairs of the core that the forests leave open."""
+        size = batch[0].shape[0] + 1  # the kernel writes one entry too many
+        opened, rows, columns = np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32)
+        left = settle(self.sources, self.targets, batch, self.above, opened, rows, columns)
+        if left:
+            batch[2][opened[:left]] = self.inner.answer(rows[:left], columns[:left])
+
+    def one_pair(self, component: np.ndarray | None) -> OnePair | None:
+        """Answers by the same records; None where the core has an index of its own."""
+        return None if self.inner is not None else OnePair(component, self)
+
+    def decide(self, source: int, target: int) -> Decision:
+        """Reads from the records which step answers."""
+        return decided.decide(self, source, target)
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """Compares the records and the rows of the closure with every edge."""
+        return checked.fault(self, dag)
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns all arrays, those of an inner index with the prefix 'inner_'."""
+        inner = {} if self.inner is None else {f"inner_{name}": each for name, each in self.inner.stored().items()}
+        return self.arrays | inner
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the records and of the closure, or of the inner index with the edges that it searches."""
+        own = sum(array.nbytes for name, array in self.arrays.items() if name != "shape")
+        return own + (0 if self.inner is None else self.inner.nbytes)
+
+
+def budget(params: Params) -> int:
+    """Returns how many bytes the closure of the core may take at most."""
+    return params.memory or max(SMALL, memory.available() // SHARE)
+
+
+def fits(size: int, params: Params) -> bool:
+    """Returns whether a closure of that many bytes fits the budget; free memory is asked for only where it matters."""
+    return size <= (params.memory or SMALL) or size <= budget(params)
+
+
+def _closure(dag: Dag, peeled: Peeled, params: Params) -> np.ndarray | None:
+    """Returns the bits of the closure; None if they do not fit the budget, or memory runs out."""
+    size = words(int(peeled.core.shape[0]))
+    if not fits(8 * size, params):
+        return None
+    try:
+        bits = empty_bits(size, np.uint64)
+    except MemoryError:
+        return None
+    close(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above, bits)
+    return bits
+
+
+@register
+class Core(Implementation):
+    """Exact answers without search: intervals for the forests at both ends, and a closure of packed bits between them.
+
+    Sources with at most one child are peeled again and again, then sinks with at most one parent: in-trees above, and
+    out-trees below, in which an interval of a pre-order answers. A vertex of an in-tree reaches what the vertex at
+    which its tree points reaches; a vertex of an out-tree is reached by what reaches the vertex at which its tree
+    points. So every other pair is one of the core, the vertices that are left, whose transitive closure is kept as
+    bits, the upper triangle of a topological order. A query reads a record of each end and one word, and has no
+    branch. If the bits do not fit `memory`, the core alone is labelled and searched as by `parallel`.
+    """
+
+    name = "core"
+    source = "after Agrawal, Borgida and Jagadish 1989 (trees) and Zhou et al. 2017 (DAG reduction)"
+    cost = "O(n + m), and k^2 / 16 bytes and O(k m / 64) for a core of k vertices; a query O(1); 4 to 24 bytes a vertex"
+    axes = frozenset({"threads"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:
+        """Peels, writes the records, and closes the core."""
+        peeled = peel(dag)
+        arrays = {"shape": np.array([peeled.above, peeled.core.shape[0]], np.int64)}
+        if peeled.vertices in (peeled.above, peeled.below):
+            return CoreIndex(dag, params, arrays | {"tree": tree_records(peeled)}, None)
+        arrays["sources"], arrays["targets"] = records(peeled)
+        bits = _closure(dag, peeled, params)
+        if bits is None:
+            return CoreIndex(dag, params, arrays, Grail.build(dag, peeled, params))
+        return CoreIndex(dag, params, arrays | {"bits": bits}, None)
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreIndex:
+        """Returns the index whose arrays these are; nothing is read or copied."""
+        inner = {name.removeprefix("inner_"): each for name, each in arrays.items() if name.startswith("inner_")}
+        own = {name: each for name, each in arrays.items() if not name.startswith("inner_")}
+        return CoreIndex(dag, params, own, Grail.restored(params, inner) if inner else None)

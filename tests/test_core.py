@@ -1,0 +1,177 @@
+"""`core`: every answer is the oracle's, for every kind of record and every budget; its check finds what is broken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure
+from strategies import dag_of, dags, digraphs
+
+import grailbench as gb
+from grailbench.contract import NoTimer
+from grailbench.errors import InputError
+from grailbench.reachability.core import index as core_index
+from grailbench.reachability.core import records
+from grailbench.reachability.core.closure import words
+from grailbench.reachability.core.index import Core
+from grailbench.reachability.core.peel import peel
+from grailbench.reachability.index import Params
+
+CHAIN = (200, [(u, u + 1) for u in range(199)])
+IN_TREES = (30, [(v, v // 3) for v in range(1, 28)])
+OUT_TREES = (30, [(v // 3, v) for v in range(1, 28)])
+ONE_IN_CORE = (5, [(0, 2), (1, 2), (2, 3), (2, 4), (0, 1)])
+LATTICE = (90, [(u, u + step) for u in range(90) for step in (1, 7, 9) if u + step < 90])
+
+
+def build(graph, memory=0, threads=1):
+    dag = dag_of(*graph)
+    return Core.build(dag, Params(threads=threads, memory=memory), NoTimer()), dag
+
+
+def answers(index, dag, vertices):
+    """The answers to all pairs of original vertices, a set for each source."""
+    us, vs = np.divmod(np.arange(vertices * vertices), max(vertices, 1))
+    found = index.query_batch(dag.component[us], dag.component[vs], NoTimer()).reshape(vertices, vertices)
+    return [set(np.flatnonzero(row).tolist()) for row in found]
+
+
+def budgets(dag):
+    """All bits of the closure, one word too few, and none; 0 stands for as many as are needed."""
+    exact = 8 * words(len(peel(dag).core))
+    return [0, exact, exact - 8 or 1, 1]
+
+
+@pytest.fixture(params=["short", "long"])
+def fields(request, monkeypatch):
+    """Records of 16-bit fields, or of 32-bit ones, which only large graphs need otherwise."""
+    if request.param == "long":
+        monkeypatch.setattr(records, "SHORT", 0)
+    return request.param
+
+
+@given(graph=st.one_of(digraphs(), dags(12)))
+def test_answers_with_every_budget_are_the_oracles(graph):
+    wanted, dag = closure(*graph), dag_of(*graph)
+    for memory in budgets(dag):
+        index = Core.build(dag, Params(threads=1, memory=memory), NoTimer())
+        assert answers(index, dag, graph[0]) == wanted
+        assert index.check_labels(dag) is None
+        has_core = index.tree is None and index.core > 0
+        assert (index.inner is not None) == (memory != 0 and memory < 8 * words(index.core) and index.tree is None)
+        assert index.index_bytes > 0 or not has_core
+
+
+@pytest.mark.parametrize("graph", [(0, []), (1, []), CHAIN, IN_TREES, OUT_TREES, ONE_IN_CORE, LATTICE])
+def test_shapes_in_short_and_long_records(graph, fields):
+    index, dag = build(graph)
+    kept = index.arrays["sources" if index.tree is None else "tree"]
+    assert kept.dtype == (np.uint16 if fields == "short" else np.uint32)
+    assert answers(index, dag, graph[0]) == closure(*graph)
+    root = np.full(dag.vertices, dag.super_root, np.int32)
+    everything = np.arange(dag.vertices, dtype=np.int32)
+    assert index.query_batch(root, everything, NoTimer()).all()
+    assert index.query_batch(everything, root, NoTimer()).sum() == 1
+    one = index.one_pair(None)
+    reach = closure(*graph)
+    assert all(one.search(u, v) == (v in reach[u]) for u in range(graph[0]) for v in range(graph[0]))
+    assert one.search(0, graph[0]) is False
+    assert one.quick(one.at, -1, 0) is None
+
+
+@pytest.mark.parametrize(("graph", "shape"), [(CHAIN, "tree"), (IN_TREES, "tree"), (OUT_TREES, "tree")])
+def test_forests_have_one_record_of_two_fields_and_no_closure(graph, shape):
+    index, _ = build(graph)
+    assert set(index.arrays) == {"shape", shape}
+    assert index.index_bytes == 4 * (graph[0] + 1)
+
+
+def test_core_of_one_vertex():
+    index, dag = build(ONE_IN_CORE)
+    assert answers(index, dag, 5) == closure(*ONE_IN_CORE)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("graph", [LATTICE, IN_TREES])
+def test_threads_answer_each_pair_of_a_batch_once(monkeypatch, graph, threads):
+    monkeypatch.setattr(core_index, "_PER_THREAD", 10)
+    index, dag = build(graph, threads=threads)
+    assert answers(index, dag, graph[0]) == closure(*graph)
+
+
+def test_duplicate_pairs_and_none():
+    index, _ = build(LATTICE)
+    same = np.full(1_000, 3, np.int32)
+    assert index.query_batch(same, same + 7, NoTimer()).all()
+    assert index.query_batch(same[:0], same[:0], NoTimer()).tolist() == []
+
+
+def test_memory_that_is_gone_while_the_closure_is_made_leaves_labels(monkeypatch):
+    def gone(size, kind):
+        raise MemoryError
+
+    dag = dag_of(*LATTICE)
+    with monkeypatch.context() as patch:
+        patch.setattr(core_index, "empty_bits", gone)
+        index = Core.build(dag, Params(threads=1), NoTimer())
+    assert index.inner is not None
+    assert answers(index, dag, 90) == closure(*LATTICE)
+
+
+def test_without_a_stated_budget_a_large_closure_takes_a_share_of_the_free_memory(monkeypatch):
+    monkeypatch.setattr(core_index, "SMALL", 8)
+    monkeypatch.setattr(core_index.memory, "available", lambda: 8 * words(len(peel(dag_of(*LATTICE)).core)))
+    assert build(LATTICE)[0].inner is not None
+    monkeypatch.setattr(core_index, "SHARE", 1)
+    assert build(LATTICE)[0].inner is None
+    with pytest.raises(InputError, match="memory -1"):
+        Params(memory=-1)
+
+
+@given(graph=digraphs(), data=st.data())
+def test_damage_is_found_by_the_check(graph, data):
+    index, dag = build(graph)
+    name = data.draw(st.sampled_from(sorted(set(index.arrays) - {"shape"})))
+    before = answers(index, dag, graph[0])
+    array = index.arrays[name].reshape(-1).view(np.uint8)
+    at = data.draw(st.integers(0, array.size - 1))
+    array[at] ^= np.uint8(1 << data.draw(st.integers(0, 7)))
+    if answers(index, dag, graph[0]) != before:
+        assert index.check_labels(dag) is not None
+
+
+@pytest.mark.parametrize("graph", [LATTICE, IN_TREES, OUT_TREES, ONE_IN_CORE])
+@pytest.mark.parametrize("memory", [0, 1])
+def test_decisions_agree_with_answers_and_name_vertices(graph, memory):
+    index, dag = build(graph, memory)
+    reach = closure(*graph)
+    found = set()
+    for u in range(dag.vertices - 1):
+        for v in range(dag.vertices - 1):
+            decision = index.decide(u, v)
+            assert decision.reachable == (v in reach[u])
+            assert decision.why.format(*decision.vertices)
+            found.add(decision.by)
+    assert found <= {"same", "in-tree", "out-tree", "core", "closure"}
+    assert index.decide(dag.super_root, 0).by == "root"
+
+
+@pytest.mark.parametrize("memory", [0, 1])
+@pytest.mark.parametrize("graph", [LATTICE, IN_TREES])
+def test_stored_arrays_make_the_index_again(graph, memory):
+    index, dag = build(graph, memory)
+    again = Core.restored(dag, Params(threads=1), index.stored())
+    assert answers(again, dag, graph[0]) == closure(*graph)
+    assert again.index_bytes == index.index_bytes
+
+
+def test_the_library_builds_saves_and_loads_it(tmp_path):
+    graph = gb.Graph.from_edges(["a", "b", "b", "c", "d", "x"], ["b", "c", "d", "e", "e", "x"])
+    index = gb.build(graph, "core")
+    index.save(tmp_path / "letters.index")
+    for each in (index, gb.load(tmp_path / "letters.index")):
+        assert each.reaches("a", "e")
+        assert not each.reaches("c", "d")
+        assert each.explain("b", "e").reachable
