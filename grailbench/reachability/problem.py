@@ -35,6 +35,7 @@ class Reachability(Problem):
         "grailbench.reachability.cpu.grail",
         "grailbench.reachability.cpu.unguided",
         "grailbench.reachability.core.index",
+        "grailbench.reachability.sweep.index",
         "grailbench.reachability.gpu.thesis",
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",

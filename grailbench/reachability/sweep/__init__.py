@@ -1,0 +1,1 @@
+"""Batches answered without an index: `sweep`."""

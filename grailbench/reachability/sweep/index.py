@@ -1,0 +1,216 @@
+"""`sweep`: batches answered without an index."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+
+import numpy as np
+
+from grailbench import memory
+from grailbench.graph.csr import Dag, transpose
+from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.reachability.sweep.between import Between, between, mirrored
+from grailbench.reachability.sweep.groups import WORD, memory_of, rows_for, sweep
+from grailbench.reachability.sweep.search import REACHED, UNSETTLED, settle
+from grailbench.reachability.sweep.share import Shares, distinct, shared
+
+NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
+DENSE = 8  #: edges a vertex from which a DAG has many
+SEARCHED = 1.0  #: edges that all searches of a batch may look at together, for each vertex and edge of the graph
+LEAST = 256  #: edges a pair below which searches are not tried
+_BLOCK = 256  #: pairs that a thread searches for at a time
+_ALL = 2**62
+_COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
+
+
+@cache
+def _helpers(threads: int) -> ThreadPoolExecutor:
+    """Returns a pool of threads, which is kept."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench-sweep")
+
+
+def _on(workers: int, work: Callable[[], None]) -> None:
+    """Calls `work` on so many threads, of which the calling one is the first."""
+    others = [_helpers(workers - 1).submit(work) for _ in range(1, workers)]
+    work()
+    for other in others:
+        other.result()
+
+
+class SweepIndex(Index):
+    """The DAG in both directions, and the memory of searches: 8 bytes a vertex for each thread that ever searched."""
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, params: Params):
+        self.dag, self.workers = dag, params.workers
+        self.ways = (dag.offsets, dag.children), (dag.parent_offsets, dag.parents)
+        self.counts = dict.fromkeys(_COUNTS, 0) if params.count else None
+        self._idle: list[tuple[np.ndarray, np.ndarray]] = []
+        self._lock = Lock()
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Answers what levels tell; then, if that may be the shorter way, searches of bounded length; then sweeps."""
+        top, bottom = self.dag.levels[sources], self.dag.levels[targets]
+        answers = (sources == targets) | (top == 0)  # the super-root alone has level 0
+        which = np.flatnonzero((top < bottom) & (top > 0))
+        most = int(SEARCHED * (self.dag.vertices + self.dag.edges)) // max(which.size, 1)
+        searched = 0
+        if which.size and most >= LEAST:
+            searched = which.size
+            which = self._search(sources, targets, which, most, answers)
+        if which.size:
+            self._sweep(sources, targets, which, answers)
+        self._count(queries=sources.shape[0], searches=searched, queries_swept=which.size)
+        return answers
+
+    def _search(
+        self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, most: int, answers: np.ndarray
+    ) -> np.ndarray:
+        """Answers those of the pairs `which` for which it suffices to look at `most` edges; returns the others."""
+        pairs, found = (sources[which], targets[which]), np.empty(which.shape[0], np.int8)
+        blocks = deque(range(0, which.shape[0], _BLOCK))
+
+        def work() -> None:
+            counts = None if self.counts is None else np.zeros(2, np.int64)
+            with self._scratch() as (seen, queue):
+                while blocks:
+                    try:
+                        first = blocks.popleft()
+                    except IndexError:
+                        break
+                    block = first, min(first + _BLOCK, which.shape[0])
+                    settle(*self.ways, self.dag.levels, pairs, most, (seen, queue), found, block, counts)
+            self._worked(counts)
+
+        _on(min(self.workers, len(blocks)), work)
+        answers[which] = found == REACHED
+        return which[found == UNSETTLED]
+
+    def _sweep(self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, answers: np.ndarray) -> None:
+        """Answers the pairs `which` by sweeps through what lies between their ends."""
+        part = between(self.dag, sources, targets, which)
+        if not part.which.size:
+            return
+        width, threads = fitting(part.vertices, part.children.shape[0], self.workers)
+        if not threads:
+            self._search(sources, targets, which, _ALL, answers)
+            return
+        down, up, shares = _directed(part, WORD * width)
+        todo = deque(shares.groups())
+
+        def work() -> None:
+            counts = None if self.counts is None else np.zeros(2, np.int64)
+            rows = rows_for(part.vertices, width)
+            while todo:
+                try:
+                    group = todo.popleft()
+                except IndexError:
+                    break
+                sweep(down, up, *group, answers, rows, counts)
+            self._worked(counts)
+
+        _on(min(threads, len(todo)), work)
+
+    @contextmanager
+    def _scratch(self):
+        """Lends the memory of one search."""
+        try:
+            own = self._idle.pop()
+        except IndexError:
+            own = np.zeros(self.dag.vertices + 1, np.int32), np.empty(self.dag.vertices, np.int32)
+        try:
+            yield own
+        finally:
+            self._idle.append(own)
+
+    def _worked(self, counts: np.ndarray | None) -> None:
+        if counts is not None:
+            self._count(vertices_expanded=int(counts[0]), edges_scanned=int(counts[1]))
+
+    def _count(self, **more: int) -> None:
+        if self.counts is not None:
+            with self._lock:
+                for name, number in more.items():
+                    self.counts[name] += number
+
+    def decide(self, source: int, target: int) -> Decision:
+        """Compares levels, and then searches from both ends."""
+        u, v = (int(self.dag.levels[end]) for end in (source, target))
+        if source != target and u >= v:
+            return Decision(False, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
+                            "greater level", (source, target))  # fmt: skip
+        pair, found, counts = (np.array([source], np.int32), np.array([target], np.int32)), *np.zeros((2, 2), np.int64)
+        with self._scratch() as scratch:
+            settle(*self.ways, self.dag.levels, pair, _ALL, scratch, found, (0, 1), counts)
+        looked = dict(zip(("vertices expanded", "edges scanned"), counts.tolist(), strict=True))
+        end = "they met" if found[0] == REACHED else "one of them had no vertex left"
+        return Decision(bool(found[0] == REACHED), "search", f"breadth-first searches from {{0}} down and from {{1}} "
+                        f"up ended when {end}", (source, target), looked)  # fmt: skip
+
+    def check_labels(self, dag: Dag) -> None:
+        """Returns None: there are no labels."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {} if self.counts is None else dict(self.counts)
+
+    @property
+    def index_bytes(self) -> int:
+        return 0
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: the graph is all that is needed."""
+        return {}
+
+
+def fitting(vertices: int, edges: int, workers: int) -> tuple[int, int]:
+    """The words of a row and the threads of sweeps through a DAG that use at most half of the free memory; no thread if
+    not even the narrowest rows of one fit."""
+    room, width = memory.available() // 2, (WIDE if edges >= DENSE * vertices else NARROW) // WORD
+    while width > NARROW // WORD and workers * memory_of(vertices, width) > room:
+        width //= 2
+    return width, min(workers, room // memory_of(vertices, width))
+
+
+def _directed(part: Between, size: int) -> tuple[tuple, tuple, Shares]:
+    """The rows of children and of parents, and the pairs in groups of `size` sources. Everything is reversed if there
+    are fewer targets than sources: a sweep up from the targets answers the same."""
+    down, sources, targets = (part.offsets, part.children), part.sources, part.targets
+    up, last = transpose(*down), np.int32(part.vertices - 1)
+    if distinct(part.vertices, targets) < distinct(part.vertices, sources):
+        down, up = mirrored(*up), mirrored(*down)
+        sources, targets = last - targets, last - sources
+    return down, up, shared(part.vertices, sources, targets, part.which, size)
+
+
+@register
+class Sweep(Implementation):
+    """Sweeps with many sources at once, and searches from both ends where few pairs are asked: no index.
+
+    What levels tell is answered first. A batch that is small for its graph is then searched, breadth first from both
+    ends, pruned by level, with a bound on the edges that a pair may look at. For what is left, the vertices that a
+    source reaches and that reach a target are numbered in topological order, and groups of up to 2,048 sources of
+    neighbouring rank are swept down them, one bit each, from the first source to the last target. Most vertices share
+    the row of bits of a parent or have every bit that still matters; only the others get a row of their own. If there
+    are fewer targets than sources, the targets are swept upwards. Threads share the groups.
+    """
+
+    name = "sweep"
+    source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014"
+    cost = (
+        "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, to "
+        "sweep at most 266 a vertex and thread, and half of the free memory"
+    )
+    counts = _COUNTS
+    axes = frozenset({"threads"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> SweepIndex:
+        """Only makes the rows of parents, if the DAG has not got them."""
+        return SweepIndex(dag, params)

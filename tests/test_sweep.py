@@ -1,0 +1,117 @@
+"""`sweep` answers as the oracle does by searches alone, by sweeps alone, up or down, in groups of any size."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import closure
+from strategies import dag_of, digraphs
+
+from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.reachability.sweep import groups, index
+
+WAYS = {
+    "searches": {"LEAST": 0, "SEARCHED": 1e9},
+    "short searches, then sweeps": {"LEAST": 0, "SEARCHED": 0.0},
+    "narrow sweeps": {"LEAST": 2**62, "DENSE": 2**30, "NARROW": 512},
+    "wide sweeps": {"LEAST": 2**62, "DENSE": 0, "WIDE": 1024},
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    """Leaves no choice of the way."""
+    for name, value in WAYS[request.param].items():
+        monkeypatch.setattr(index, name, value)
+    return request.param
+
+
+def built(dag, threads=1, count=False):
+    return implementation("sweep").build(dag, Params(threads=threads, count=count), NoTimer())
+
+
+def ask(found, sources, targets):
+    return found.query_batch(np.asarray(sources, np.int32), np.asarray(targets, np.int32), NoTimer())
+
+
+def every_pair(dag):
+    """Sources and targets of all pairs of the DAG's vertices, the super-root among them."""
+    ids = np.arange(dag.vertices, dtype=np.int32)
+    return np.repeat(ids, dag.vertices), np.tile(ids, dag.vertices)
+
+
+def truth(graph, dag):
+    """The oracle's word on all pairs of components, bool[n * n]."""
+    table = np.zeros((dag.vertices, dag.vertices), bool)
+    for vertex, reached in enumerate(closure(*graph)):
+        table[dag.component[vertex], dag.component[list(reached)]] = True
+    table[dag.super_root] = True
+    return table.ravel()
+
+
+@pytest.mark.usefixtures("way")
+@given(graph=digraphs(), threads=st.sampled_from([1, 2, 3]), seed=st.integers(0, 99))
+def test_any_batch_of_pairs_is_answered_as_the_oracle_does(graph, threads, seed):
+    dag = dag_of(*graph)
+    sources, targets = every_pair(dag)
+    drawn = np.random.default_rng(seed).integers(0, sources.size, min(3_000, 2 * sources.size))  # some of them twice
+    answers = ask(built(dag, threads), sources[drawn], targets[drawn])
+    np.testing.assert_array_equal(answers, truth(graph, dag)[drawn])
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_chain_of_many_groups_is_answered_by_rank(threads):
+    vertices = 2_500
+    dag = dag_of(vertices, [(v, v - 1) for v in range(1, vertices)])
+    sources, targets = np.random.default_rng(threads).integers(0, vertices, (2, 9_000))
+    sources[:2], targets[:2] = (0, vertices - 1), (vertices - 1, 0)
+    index = built(dag, threads)
+    assert (ask(index, sources, targets) == (sources >= targets)).all()
+    assert (ask(index, targets, sources) == (targets >= sources)).all()
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("many", ["sources", "targets"])
+def test_many_sources_of_few_targets_are_swept_from_the_few(many):
+    """A layer of 3,000 vertices between two that are not complete: full rows, shared rows and rows of their own."""
+    rng = np.random.default_rng(1)
+    layers = [np.arange(0, 3_000), np.arange(3_000, 3_040), np.arange(3_040, 6_040)]
+    edges = {(int(rng.choice(a)), int(b)) for a, b in ((layers[0], b) for b in layers[1]) for _ in range(9)}
+    edges |= {(int(rng.choice(layers[1])), int(c)) for c in layers[2] for _ in range(2)}
+    graph = 6_040, sorted(edges)
+    dag, few = dag_of(*graph), rng.choice(layers[0] if many == "targets" else layers[2], 5)
+    sources, targets = (layers[0], few) if many == "sources" else (few, layers[2])
+    sources, targets = np.repeat(sources, targets.size), np.tile(targets, sources.size)
+    parents = {}
+    for a, b in edges:
+        parents.setdefault(b, set()).add(a)
+    pairs = zip(sources.tolist(), targets.tolist(), strict=True)
+    expected = [any(s in parents.get(m, ()) for m in parents.get(t, ())) for s, t in pairs]
+    found = built(dag, 2, count=True)
+    assert ask(found, sources, targets).tolist() == expected
+
+
+@pytest.mark.parametrize("way", ["narrow sweeps"], indirect=True)
+@pytest.mark.usefixtures("way")
+def test_rows_that_have_used_up_their_names_begin_anew(monkeypatch):
+    vertices, made = 3_000, []
+
+    def rows_for(*sizes):
+        made.append(groups.rows_for(*sizes))
+        made[-1].first[0] = groups.MOST - vertices - 1_000  # enough for one group
+        return made[-1]
+
+    monkeypatch.setattr(index, "rows_for", rows_for)
+    dag = dag_of(vertices, [(v, v + 1) for v in range(vertices - 1)])
+    sources, targets = np.random.default_rng(5).integers(0, vertices, (2, 8_000))
+    assert (ask(built(dag), sources, targets) == (sources <= targets)).all()
+    assert made[0].first[0] < groups.MOST // 2
+
+
+def test_a_search_that_has_used_up_its_stamps_begins_anew():
+    dag = dag_of(4, [(0, 1), (1, 2), (2, 3)])
+    found = built(dag)
+    with found._scratch() as (seen, _):
+        seen[:] = 2**31 - 4
+    assert ask(found, *every_pair(dag)).tolist() == truth((4, [(0, 1), (1, 2), (2, 3)]), dag).tolist()
