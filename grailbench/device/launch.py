@@ -140,9 +140,10 @@ class Prepared:
         self.launch = lambda: check(call(*fixed), doing)
 
 
-def prepared_copy(to, source) -> Callable[[], None]:
+def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:
     """A function that copies all bytes of `source` to `to` and waits. One is on the device, the other is pinned.
 
+    Without `wait` it returns while bytes are copied to the device, in order with all other work on it.
     Both must be contiguous and of the same size. numba processes the arguments at each copy, which takes longer than a
     small copy itself.
     """
@@ -157,6 +158,10 @@ def prepared_copy(to, source) -> Callable[[], None]:
     places = host.ctypes.data, device.device_ctypes_pointer.value
     fixed = (*(reversed(places) if inward else places), host.nbytes)
     call = driver.cuMemcpyHtoD if inward else driver.cuMemcpyDtoH
+    if not wait:
+        if not inward:
+            raise ValueError("bytes from the device are waited for")
+        call, fixed = driver.cuMemcpyHtoDAsync, (*fixed, 0)
     doing = f"copy {host.nbytes:,} bytes {'to' if inward else 'from'} the device"
     return lambda: check(call(*fixed), doing)
 

@@ -39,6 +39,7 @@ class Reachability(Problem):
         "grailbench.reachability.gpu.thesis",
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",
+        "grailbench.reachability.gpu.core.index",
         "grailbench.reachability.peers.pyreachability",
         "grailbench.reachability.peers.libraries",
     )

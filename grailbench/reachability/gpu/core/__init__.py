@@ -1,0 +1,1 @@
+"""`core-gpu`: peeling, closure of the core and queries on the GPU."""

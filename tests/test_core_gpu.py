@@ -1,0 +1,163 @@
+"""`core-gpu`: what it peels is what `core` peels, its closure that of `core` bit for bit, and its answers the oracle's.
+
+In the simulator a grid is one block of four threads; on a GPU the same tests run with whole grids.
+"""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import closure
+from strategies import dag_of, dags, digraphs
+
+from grailbench.device import gateway
+from grailbench.device.gateway import cuda
+from grailbench.errors import TooLittleMemory
+from grailbench.reachability.core import records
+from grailbench.reachability.core.peel import NONE, peel
+from grailbench.reachability.gpu.core import build
+from grailbench.reachability.index import NoTimer, Params, implementation
+
+gateway.require()
+MANY = settings(max_examples=8 if gateway.simulated else 100)
+FEW = settings(max_examples=2 if gateway.simulated else 50)
+MOST_PAIRS = 300 if gateway.simulated else 3000
+DIAMOND = 8, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (7, 1)]
+
+
+def built(name, dag, memory=0):
+    return implementation(name).build(dag, Params(memory=memory), NoTimer())
+
+
+def ask(index, sources, targets):
+    ends = (np.ascontiguousarray(each, np.int32) for each in (sources, targets))
+    return index.query_batch(*ends, NoTimer()).tolist()
+
+
+def pairs_of(vertices, seed=1):
+    return np.divmod(np.random.default_rng(seed).permutation(vertices**2)[:MOST_PAIRS], max(vertices, 1))
+
+
+@MANY
+@given(graph=digraphs(), short=st.booleans())
+def test_answers_are_the_oracles_and_arrays_those_of_the_cpu(graph, short):
+    assert_right(graph, 0, short)
+
+
+@FEW
+@given(graph=dags(12).filter(lambda graph: built("core", dag_of(*graph)).core > 2), short=st.booleans())
+def test_answers_are_the_oracles_where_the_closure_does_not_fit(graph, short):
+    assert_right(graph, 1, short)
+
+
+def assert_right(graph, memory, short):
+    dag, reach = dag_of(*graph), closure(*graph)
+    with pytest.MonkeyPatch.context() as patch:
+        if not short:  # wide records, which else only large graphs have
+            patch.setattr(records, "SHORT", 0)
+        index, of_cpu = built("core-gpu", dag, memory), built("core", dag, memory)
+    us, vs = pairs_of(graph[0])
+    expected = [v in reach[u] for u, v in zip(us.tolist(), vs.tolist(), strict=True)]
+    assert ask(index, dag.component[us], dag.component[vs]) == expected
+    everything, root = np.arange(dag.vertices), np.full(dag.vertices, dag.super_root)
+    assert ask(index, root, everything) == [True] * dag.vertices
+    assert ask(index, everything, root) == [False] * dag.super_root + [True]
+    assert index.check_labels(dag) is None
+    found, wanted = index.fetch(), of_cpu.arrays
+    assert {name: (each.shape, each.dtype) for name, each in found.items()} == {
+        name: (each.shape, each.dtype) for name, each in wanted.items()
+    }
+    for name in found.keys() & {"shape", "bits"}:
+        assert np.array_equal(found[name], wanted[name])
+    assert memory or index.index_bytes == of_cpu.index_bytes
+
+
+@MANY
+@given(graph=digraphs())
+def test_forests_and_core_are_those_of_the_cpu(graph):
+    dag = dag_of(*graph)
+    builder = build.Builder(dag, 0, NoTimer())
+    builder.run(NoTimer())
+    found, wanted = builder.peeled(), peel(dag)
+    assert found.above == wanted.above
+    assert np.array_equal(found.core, wanted.core)
+    assert np.array_equal(found.gate, wanted.gate)
+    assert np.array_equal(found.end - found.position, wanted.end - wanted.position)
+    assert np.array_equal(np.sort(found.position), np.arange(dag.vertices))
+    at = [(each.position[:, None] <= each.position) & (each.position < each.end[:, None]) for each in (found, wanted)]
+    assert np.array_equal(*at), "other trees"
+    assert found.gate[dag.super_root] == NONE
+
+
+@pytest.mark.skipif(not gateway.simulated, reason="counts in the simulator")
+@pytest.mark.parametrize("downward", [False, True])
+def test_a_chain_takes_barriers_by_the_logarithm_of_its_length(downward, monkeypatch):
+    met, simulator = [], gateway.cuda.jit.__module__.rpartition(".")[0]
+    group = import_module(f"{simulator}.kernelapi").GridGroup
+    sync = group.sync
+    monkeypatch.setattr(group, "sync", lambda self: met.append(sync(self)))
+    counts = []
+    for length in (4, 256):
+        chain = [(v, v + 1) for v in range(length)]
+        fork = [(0, length + 1), (length + 1, 1)] if downward else [(length - 1, length + 1), (length + 1, length)]
+        met.clear()
+        built("core-gpu", dag_of(length + 2, [*chain, *fork]))
+        counts.append(len(met) / build.Shape(1, 4).threads)
+    assert counts[1] - counts[0] <= 3 * 4 * 6 + 256, "three loops of up to four barriers, six more rounds, and levels"
+
+
+def test_a_batch_of_any_size_and_one_on_the_device_are_answered_alike():
+    dag = dag_of(*DIAMOND)
+    index = built("core-gpu", dag)
+    us, vs = (each.astype(np.int32) for each in np.divmod(np.arange(64), 8))
+    whole = ask(index, us, vs)
+    assert ask(index, us[:5], vs[:5]) == whole[:5]
+    assert ask(index, us[:0], vs[:0]) == []
+    assert ask(index, np.tile(us, 3), np.tile(vs, 3)) == whole * 3
+    answers = cuda.to_device(np.full(64, 7, np.uint8))
+    index.answerer.answer_device(cuda.to_device(us), cuda.to_device(vs), answers)
+    assert answers.copy_to_host().tolist() == [int(each) for each in whole]
+
+
+def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
+    index = built("core-gpu", dag_of(*DIAMOND))
+    monkeypatch.setattr("grailbench.device.describe.memory", lambda: (9 * 1000 - 1, 2**30))
+    with pytest.raises(TooLittleMemory, match="a batch of 1,000 queries needs .* are free on .*--count"):
+        ask(index, np.zeros(1000), np.zeros(1000))
+
+
+def test_a_graph_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr("grailbench.device.describe.memory", lambda: (1000, 2**30))
+    with pytest.raises(TooLittleMemory, match="peeling 9 vertices and 10 edges on the GPU needs"):
+        built("core-gpu", dag_of(*DIAMOND))
+
+
+def test_damage_on_the_device_is_found():
+    dag = dag_of(*DIAMOND)
+    index = built("core-gpu", dag)
+    bits = index._held.bits.copy_to_host()
+    index._held.bits.copy_to_device(bits ^ np.uint64(1 << 4))
+    assert index.check_labels(dag) is not None
+    index._held.bits.copy_to_device(bits)
+    assert index.check_labels(dag) is None
+
+
+@pytest.mark.parametrize("memory", [0, 1])
+def test_an_index_is_restored_from_its_arrays(memory):
+    dag = dag_of(*DIAMOND)
+    index = built("core-gpu", dag, memory)
+    arrays = index.stored()
+    assert bool(arrays) == (memory == 0)
+    again = implementation("core-gpu").restored(dag, Params(memory=memory), arrays)
+    us, vs = np.divmod(np.arange(64), 8)
+    assert ask(again, us, vs) == ask(index, us, vs)
+    assert again.index_bytes == index.index_bytes
+
+
+def test_counters_are_those_of_the_batches():
+    index = implementation("core-gpu").build(dag_of(*DIAMOND), Params(count=True), NoTimer())
+    ask(index, [0, 5], [6, 0])
+    assert index.counters == {"queries": 2, "positives": 1}
