@@ -10,11 +10,13 @@ from strategies import dag_of, digraphs
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.reachability.sweep import groups, index
 
+FREE = {"THROUGH": 1e9}  #: searches may take as long as they like
+NEVER = {"THROUGH": 0.0, "AGAIN": 0.0, "ASKED": 0}
 WAYS = {
-    "searches": {"LEAST": 0, "SEARCHED": 1e9},
-    "short searches, then sweeps": {"LEAST": 0, "SEARCHED": 0.0},
-    "narrow sweeps": {"LEAST": 2**62, "DENSE": 2**30, "NARROW": 512},
-    "wide sweeps": {"LEAST": 2**62, "DENSE": 0, "WIDE": 1024},
+    "searches": FREE,
+    "searches of a sample, then sweeps": {"THROUGH": 0.5, "SAMPLE": 3},
+    "narrow sweeps": NEVER | {"DENSE": 2**30},
+    "wide sweeps": NEVER | {"DENSE": 0, "WIDE": 1024},
 }
 
 
@@ -112,6 +114,63 @@ def test_rows_that_have_used_up_their_names_begin_anew(monkeypatch):
 def test_a_search_that_has_used_up_its_stamps_begins_anew():
     dag = dag_of(4, [(0, 1), (1, 2), (2, 3)])
     found = built(dag)
-    with found._scratch() as (seen, _):
+    with found.scratch() as (seen, _):
         seen[:] = 2**31 - 4
     assert ask(found, *every_pair(dag)).tolist() == truth((4, [(0, 1), (1, 2), (2, 3)]), dag).tolist()
+
+
+def test_without_memory_for_a_sweep_everything_is_searched(monkeypatch):
+    for name, value in NEVER.items():
+        monkeypatch.setattr(index, name, value)
+    graph = 40, [(u, v) for u in range(40) for v in (u + 1, u + 7, u * u % 40) if u < v < 40]
+    dag = dag_of(*graph)
+    monkeypatch.setattr(index.memory, "available", lambda: 10_000)
+    assert index.fitting(dag.vertices, dag.edges, 2)[1] == 0
+    found = built(dag, 2, count=True)
+    assert ask(found, *every_pair(dag)).tolist() == truth(graph, dag).tolist()
+
+
+def test_the_memory_of_sweeps_is_what_is_said_and_within_half_of_what_is_free(monkeypatch):
+    for width in (8, 16, 32):
+        assert sum(each.nbytes for each in groups.rows_for(9_999, width)) <= groups.memory_of(9_999, width)
+    free = 2 * 3 * groups.memory_of(50_000, 8)
+    monkeypatch.setattr(index.memory, "available", lambda: free)
+    assert index.fitting(50_000, 10**7, 9) == (8, 3)
+    assert index.fitting(50_000, 10**7, 1) == (16, 1)
+
+
+@given(graph=digraphs())
+def test_one_pair_and_a_decision_say_what_the_batch_says(graph):
+    dag = dag_of(*graph)
+    found = built(dag)
+    one, expected = found.one_pair(dag.component), closure(*graph)
+    for u in range(min(graph[0], 12)):
+        for v in range(min(graph[0], 12)):
+            quick = one.quick(one.at, u, v)
+            assert one.search(u, v) == (v in expected[u])
+            assert quick in (None, v in expected[u])
+            decision = found.decide(int(dag.component[u]), int(dag.component[v]))
+            assert decision.reachable == (v in expected[u])
+    assert one.quick(one.at, -1, 0) is one.quick(one.at, 0, graph[0]) is None
+
+
+def test_the_work_is_counted_and_is_the_same_on_any_number_of_threads():
+    graph = 300, [(u, v) for u in range(300) for v in (u + 1, u + 9, u * u % 300) if u < v < 300]
+    dag = dag_of(*graph)
+    found = [built(dag, threads, count=True) for threads in (1, 3)]
+    for each in found:
+        ask(each, *every_pair(dag))
+    assert found[0].counters == found[1].counters
+    assert found[0].counters["queries"] == 301 * 301
+    assert found[0].counters["queries_swept"] > 0
+    assert found[0].counters["edges_scanned"] > dag.edges
+    assert built(dag).counters == {}
+
+
+def test_a_path_of_two_edges_is_searched_from_both_ends_and_decided_in_words():
+    found = built(dag_of(3, [(0, 1), (1, 2)]))
+    assert found.decide(2, 0).by == "level"
+    decision = found.decide(0, 2)
+    assert (decision.reachable, decision.by, decision.looked) == (
+        True, "search", {"vertices expanded": 2, "edges scanned": 2},
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -15,16 +15,16 @@ from grailbench import memory
 from grailbench.graph.csr import Dag, transpose
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.reachability.sweep.between import Between, between, mirrored
-from grailbench.reachability.sweep.groups import WORD, memory_of, rows_for, sweep
+from grailbench.reachability.sweep.groups import LANES, WORD, memory_of, rows_for, sweep
 from grailbench.reachability.sweep.search import REACHED, UNSETTLED, settle
-from grailbench.reachability.sweep.share import Shares, distinct, shared
+from grailbench.reachability.sweep.share import distinct, shared
+from grailbench.reachability.sweep.single import ALL, OnePair, found_by_search
 
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
 DENSE = 8  #: edges a vertex from which a DAG has many
-SEARCHED = 1.0  #: edges that all searches of a batch may look at together, for each vertex and edge of the graph
-LEAST = 256  #: edges a pair below which searches are not tried
+SAMPLE = 256  #: pairs of a batch that are searched to tell how long the others' searches would be
+THROUGH, AGAIN, ASKED = 4, 0.1, 4  #: what a sweep costs, in edges of a search; see `sweeping`
 _BLOCK = 256  #: pairs that a thread searches for at a time
-_ALL = 2**62
 _COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
 
 
@@ -58,50 +58,70 @@ class SweepIndex(Index):
         """Answers what levels tell; then, if that may be the shorter way, searches of bounded length; then sweeps."""
         top, bottom = self.dag.levels[sources], self.dag.levels[targets]
         answers = (sources == targets) | (top == 0)  # the super-root alone has level 0
-        which = np.flatnonzero((top < bottom) & (top > 0))
-        most = int(SEARCHED * (self.dag.vertices + self.dag.edges)) // max(which.size, 1)
-        searched = 0
-        if which.size and most >= LEAST:
-            searched = which.size
-            which = self._search(sources, targets, which, most, answers)
-        if which.size:
-            self._sweep(sources, targets, which, answers)
-        self._count(queries=sources.shape[0], searches=searched, queries_swept=which.size)
+        asked = np.flatnonzero((top < bottom) & (top > 0))
+        left = self._searched(sources, targets, asked, answers) if asked.size else asked
+        if left.size:
+            self._sweep(sources, targets, left, answers)
+        self._count(queries=sources.shape[0], searches=asked.size - left.size, queries_swept=left.size)
         return answers
+
+    def _searched(
+        self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray
+    ) -> np.ndarray:
+        """Answers pairs by searches, and returns those that are better swept.
+
+        A sample is searched. If all pairs at its mean would look at more edges than `sweeping` allows, all that the
+        sample left open are swept; else all are searched, and swept are those whose own searches are long. The bounds
+        are numbers of edges, so that no clock has a say.
+        """
+        most = sweeping(self.dag.vertices, self.dag.edges, asked.size)
+        rest = np.ones(asked.size, np.bool_)
+        rest[:: -(-asked.size // SAMPLE)] = False
+        sample, others = asked[~rest], asked[rest]
+        left, looked = self._search(sources, targets, sample, most // (4 * sample.size), answers)
+        others = np.concatenate([left, others])
+        if looked * asked.size > most * sample.size:
+            return others
+        return self._search(sources, targets, others, most // 4, answers)[0]
 
     def _search(
         self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, most: int, answers: np.ndarray
-    ) -> np.ndarray:
-        """Answers those of the pairs `which` for which it suffices to look at `most` edges; returns the others."""
+    ) -> tuple[np.ndarray, int]:
+        """Answers those of the pairs `which` for which it suffices to look at `most` edges. Returns the others, and how
+        many edges were looked at."""
         pairs, found = (sources[which], targets[which]), np.empty(which.shape[0], np.int8)
-        blocks = deque(range(0, which.shape[0], _BLOCK))
+        blocks, looked = deque(range(0, which.shape[0], _BLOCK)), []
 
         def work() -> None:
             counts = None if self.counts is None else np.zeros(2, np.int64)
-            with self._scratch() as (seen, queue):
+            with self.scratch() as scratch:
                 while blocks:
                     try:
                         first = blocks.popleft()
                     except IndexError:
                         break
                     block = first, min(first + _BLOCK, which.shape[0])
-                    settle(*self.ways, self.dag.levels, pairs, most, (seen, queue), found, block, counts)
+                    looked.append(settle(*self.ways, self.dag.levels, pairs, most, scratch, found, block, counts))
             self._worked(counts)
 
         _on(min(self.workers, len(blocks)), work)
         answers[which] = found == REACHED
-        return which[found == UNSETTLED]
+        return which[found == UNSETTLED], sum(looked)
 
     def _sweep(self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, answers: np.ndarray) -> None:
         """Answers the pairs `which` by sweeps through what lies between their ends."""
         part = between(self.dag, sources, targets, which)
         if not part.which.size:
             return
-        width, threads = fitting(part.vertices, part.children.shape[0], self.workers)
+        down, up, ends = _directed(part)
+        most, threads = fitting(part.vertices, part.children.shape[0], self.workers)
         if not threads:
-            self._search(sources, targets, which, _ALL, answers)
+            self._search(sources, targets, which, ALL, answers)
             return
-        down, up, shares = _directed(part, WORD * width)
+        number = distinct(part.vertices, ends[0])
+        size = -(-number // -(-number // (WORD * most)))  # of groups as equal as can be
+        width = -(-size // (WORD * LANES)) * LANES
+        shares = shared(part.vertices, *ends, part.which, size)
         todo = deque(shares.groups())
 
         def work() -> None:
@@ -118,7 +138,7 @@ class SweepIndex(Index):
         _on(min(threads, len(todo)), work)
 
     @contextmanager
-    def _scratch(self):
+    def scratch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Lends the memory of one search."""
         try:
             own = self._idle.pop()
@@ -145,13 +165,16 @@ class SweepIndex(Index):
         if source != target and u >= v:
             return Decision(False, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
                             "greater level", (source, target))  # fmt: skip
-        pair, found, counts = (np.array([source], np.int32), np.array([target], np.int32)), *np.zeros((2, 2), np.int64)
-        with self._scratch() as scratch:
-            settle(*self.ways, self.dag.levels, pair, _ALL, scratch, found, (0, 1), counts)
+        counts = np.zeros(2, np.int64)
+        answer = found_by_search(self, source, target, counts)
         looked = dict(zip(("vertices expanded", "edges scanned"), counts.tolist(), strict=True))
-        end = "they met" if found[0] == REACHED else "one of them had no vertex left"
-        return Decision(bool(found[0] == REACHED), "search", f"breadth-first searches from {{0}} down and from {{1}} "
-                        f"up ended when {end}", (source, target), looked)  # fmt: skip
+        end = "they met" if answer else "one of them had no vertex left"
+        return Decision(answer, "search", f"breadth-first searches from {{0}} down and from {{1}} up ended when {end}",
+                        (source, target), looked)  # fmt: skip
+
+    def one_pair(self, component: np.ndarray | None) -> OnePair:
+        """Answers by levels, then by a search from both ends."""
+        return OnePair(component, self)
 
     def check_labels(self, dag: Dag) -> None:
         """Returns None: there are no labels."""
@@ -169,6 +192,13 @@ class SweepIndex(Index):
         return {}
 
 
+def sweeping(vertices: int, edges: int, pairs: int) -> int:
+    """The edges that searches may look at in the time of a sweep, about: `THROUGH` for each vertex and edge, since the
+    graph is gone through to find what is between; `AGAIN` of its edges for each group; `ASKED` for each pair."""
+    again = edges * -(-pairs // (WIDE if edges >= DENSE * vertices else NARROW))
+    return int(THROUGH * (vertices + edges) + AGAIN * again + ASKED * pairs)
+
+
 def fitting(vertices: int, edges: int, workers: int) -> tuple[int, int]:
     """The words of a row and the threads of sweeps through a DAG that use at most half of the free memory; no thread if
     not even the narrowest rows of one fit."""
@@ -178,15 +208,14 @@ def fitting(vertices: int, edges: int, workers: int) -> tuple[int, int]:
     return width, min(workers, room // memory_of(vertices, width))
 
 
-def _directed(part: Between, size: int) -> tuple[tuple, tuple, Shares]:
-    """The rows of children and of parents, and the pairs in groups of `size` sources. Everything is reversed if there
-    are fewer targets than sources: a sweep up from the targets answers the same."""
+def _directed(part: Between) -> tuple[tuple, tuple, tuple]:
+    """The rows of children, those of parents, and the ends of the pairs. All are reversed if there are fewer targets
+    than sources: a sweep up from the targets answers the same."""
     down, sources, targets = (part.offsets, part.children), part.sources, part.targets
     up, last = transpose(*down), np.int32(part.vertices - 1)
     if distinct(part.vertices, targets) < distinct(part.vertices, sources):
-        down, up = mirrored(*up), mirrored(*down)
-        sources, targets = last - targets, last - sources
-    return down, up, shared(part.vertices, sources, targets, part.which, size)
+        return mirrored(*up), mirrored(*down), (last - targets, last - sources)
+    return down, up, (sources, targets)
 
 
 @register
@@ -204,8 +233,8 @@ class Sweep(Implementation):
     name = "sweep"
     source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014"
     cost = (
-        "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, to "
-        "sweep at most 266 a vertex and thread, and half of the free memory"
+        "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, "
+        "to sweep at most 266 a vertex and thread, and half of the free memory"
     )
     counts = _COUNTS
     axes = frozenset({"threads"})

@@ -12,6 +12,7 @@ STAMPS = 2**31 - 4  #: the greatest stamp; then `seen` is cleared
 @njit(cache=True, nogil=True)
 def settle(down, up, levels, pairs, most, scratch, answers, block, counts):
     """Searches for the pairs of a block of a batch, and says of each what it found in `answers` (an array of integers).
+    Returns the edges that were looked at.
 
     down, up   (int64[n + 1], int32[m]): CSR of children and of parents
     levels     int32[n]: every edge leads to a greater level
@@ -26,7 +27,7 @@ def settle(down, up, levels, pairs, most, scratch, answers, block, counts):
     parent_offsets, parents = up
     sources, targets = pairs
     seen, queue = scratch
-    n = levels.shape[0]
+    n, looked = levels.shape[0], 0
     for q in range(block[0], block[1]):
         source, target = sources[q], targets[q]
         if source == target:
@@ -86,6 +87,8 @@ def settle(down, up, levels, pairs, most, scratch, answers, block, counts):
                             right -= 1
                             behind += parent_offsets[v + 1] - parent_offsets[v]
         answers[q] = state
+        looked += scanned
         if counts is not None:
             counts[0] += expanded
             counts[1] += scanned
+    return looked
