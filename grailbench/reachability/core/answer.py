@@ -1,4 +1,8 @@
-"""Answers batches from the records of `records`, pair by pair and without branches."""
+"""Answers batches from the records of `records`, pair by pair and without branches.
+
+A closure is a tuple of plain arrays: (width, bits), the triangle of `closure`; or (spans, masks, starts, pointers,
+words), the rows of `rows`. width and spans are uint64.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +17,31 @@ OPEN = 2  #: an answer that only the index of the core can give
 
 
 @njit(cache=True, nogil=True)
-def answer_narrow(sources, targets, batch, above, width, bits):
+def answer_narrow(sources, targets, batch, above, closure):
     """Answers a batch by records of 16-bit fields.
 
     sources: uint64[n + 1] and targets: uint32[n + 1], the records seen as one number each; batch: (int32[k], int32[k],
-    bool[k]); above: b, and width and bits of the closure (see `closure`).
+    bool[k]); above: b.
     """
     us, vs, answers = batch
-    above, width = np.uint64(above), np.uint64(width)
+    above = np.uint64(above)
     for i in range(answers.shape[0]):
         u, v = sources[np.uint64(us[i])], np.uint64(targets[np.uint64(vs[i])])
         answers[i] = reaches(
-            u & _SHORT, (u >> _16) & _SHORT, (u >> _32) & _SHORT, u >> _48, v & _SHORT, v >> _16, above, width, bits
+            u & _SHORT, (u >> _16) & _SHORT, (u >> _32) & _SHORT, u >> _48, v & _SHORT, v >> _16, above, closure
         )
 
 
 @njit(cache=True, nogil=True)
-def answer_wide(sources, targets, batch, above, width, bits):
+def answer_wide(sources, targets, batch, above, closure):
     """As `answer_narrow`, by records of 32-bit fields: sources uint64[n + 1, 2], targets uint64[n + 1]."""
     us, vs, answers = batch
-    above, width = np.uint64(above), np.uint64(width)
+    above = np.uint64(above)
     for i in range(answers.shape[0]):
         u, v = np.uint64(us[i]), targets[np.uint64(vs[i])]
         first, second = sources[u, 0], sources[u, 1]
         answers[i] = reaches(
-            first & _LONG, first >> _32, second & _LONG, second >> _32, v & _LONG, v >> _32, above, width, bits
+            first & _LONG, first >> _32, second & _LONG, second >> _32, v & _LONG, v >> _32, above, closure
         )
 
 

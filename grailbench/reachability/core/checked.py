@@ -9,6 +9,7 @@ from numba import njit
 
 from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
+from grailbench.reachability.core import checked_rows
 from grailbench.reachability.core.closure import row_start
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def fault(index: CoreIndex, dag: Dag) -> str | None:
     position, size = _intervals(index)
     if not np.array_equal(np.sort(position), np.arange(dag.vertices)) or position[-1] != dag.super_root:
         return "two vertices have the same position, or a position is out of range"
+    if "masks" in index.arrays:
+        return checked_rows.fault(index, dag, edges)
     faults = (
         _tree_fault(index, edges, position, size),
         None if index.tree is not None else _gate_fault(index, edges, position),

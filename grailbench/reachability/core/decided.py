@@ -24,16 +24,15 @@ def decide(index: CoreIndex, source: int, target: int) -> Decision:
     if index.tree is not None:
         side = "in-tree" if index.upward else "out-tree"
         return Decision(answer, side, _placed(answer, side), (source, target))
-    first_below = index.above + index.core
     (_, row, low, length), (place, column) = index.sources[source].tolist(), index.targets[target].tolist()
     if place < index.above:
         return Decision(answer, "in-tree", _placed(answer, "in-tree"), (source, target))
-    if place >= first_below and (length and low <= place < low + length):
+    if length and low <= place < low + length:
         return Decision(answer, "out-tree", _placed(answer, "out-tree"), (source, target))
-    if row == index.core or column <= index.above:
-        end = "{0} reaches nothing of the core" if row == index.core else "nothing of the core reaches {1}"
-        return Decision(answer, "core", f"{end}, the vertices outside of the in-trees and out-trees", (source, target))
-    gates = index.gate(index.above + row), index.gate(column - 1)
+    if row == index.sources[-1, 1] or column <= index.above:
+        end = "{0} reaches nothing of the core" if row == index.sources[-1, 1] else "nothing of the core reaches {1}"
+        return Decision(answer, "core", f"{end} that lies outside of its trees", (source, target))
+    gates = index.gates(source, target)
     whose = "the packed closure of the core" if index.inner is None else index.inner.words
     said = "yes" if answer else "no"
     why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {said}"
@@ -43,4 +42,4 @@ def decide(index: CoreIndex, source: int, target: int) -> Decision:
 def _placed(answer: bool, side: str) -> str:
     if side == "in-tree":
         return f"{{0}} is {'' if answer else 'not '}above {{1}} in an in-tree, the only way to {{1}}"
-    return f"{{1}} is {'' if answer else 'not '}below {{0}} in an out-tree"
+    return f"{{1}} is {'' if answer else 'not '}below what {{0}} leads to in an out-tree"

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
 from grailbench import memory
 from grailbench.graph.csr import Dag
-from grailbench.reachability.core import checked, decided
+from grailbench.reachability.core import checked, decided, packing
 from grailbench.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
 from grailbench.reachability.core.closure import close, words
 from grailbench.reachability.core.inner import Grail, Inner
 from grailbench.reachability.core.peel import Peeled, peel
 from grailbench.reachability.core.records import records, tree_records
+from grailbench.reachability.core.rows import Rows
 from grailbench.reachability.core.single import OnePair
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
 
+PLAIN = 4  #: bytes a vertex up to which the closure of the core is kept as bits, without contraction
 SMALL = 64 << 20  #: bytes of a closure that is made without asking how much memory is free
 SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
-empty_bits = np.zeros
 _PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
 
 
@@ -33,8 +34,9 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 class CoreIndex(Index):
     """The records of the vertices, and the closure or another index of the core.
 
-    arrays  'shape': int64[2], b and k of `Peeled`; either 'tree' alone or 'sources' and 'targets' (see `records`);
-            'bits', the closure (see `closure`), unless there is an inner index
+    arrays  'shape': int64[2], b and k of `Peeled`, and with 'masks' the number of columns, int64[3]; either 'tree'
+            alone or 'sources' and 'targets' (see `records`); unless there is an inner index, the closure: 'bits' (see
+            `closure`), or 'masks', 'starts', 'pointers' and 'words' (see `rows`)
     inner   the index of the core where its closure does not fit the budget, else None
     """
 
@@ -45,14 +47,12 @@ class CoreIndex(Index):
         self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
         if self.tree is None:
             self.sources, self.targets = arrays["sources"], arrays["targets"]
-            self.narrow = self.sources.dtype == np.uint16
-            self._seen = (
-                self.sources.view(np.uint64),
-                self.targets.reshape(-1).view(np.uint32 if self.narrow else np.uint64),
-            )
-            self._answer = answer_narrow if self.narrow else answer_wide
-            if self.narrow:
-                self._seen = self._seen[0].reshape(-1), self._seen[1]
+            if self.sources.dtype == np.uint16:
+                self._answer = answer_narrow
+                self._seen = self.sources.view(np.uint64).reshape(-1), self.targets.view(np.uint32).reshape(-1)
+            else:
+                self._answer = answer_wide
+                self._seen = self.sources.view(np.uint64), self.targets.view(np.uint64).reshape(-1)
 
     @property
     def above(self) -> int:
@@ -64,14 +64,27 @@ class CoreIndex(Index):
         """Number of vertices of the core."""
         return int(self.arrays["shape"][1])
 
+    @cached_property
+    def closure(self) -> tuple:
+        """The closure as kernels take it (see `answer`); (0,) without one."""
+        if self.bits is not None:
+            return np.uint64(self.core // 64 + 1), self.bits
+        if "masks" not in self.arrays:
+            return (0,)
+        return np.uint64(int(self.arrays["shape"][2]) // 4096 + 1), *(self.arrays[name] for name in Rows._fields)
+
     @property
     def upward(self) -> bool:
         """Whether a DAG that is a forest has in-trees."""
         return self.above > 0
 
-    def gate(self, position: int) -> int:
-        """Returns the vertex that has a position."""
-        return int(np.flatnonzero(self.targets[:, 0] == position)[0])
+    def gates(self, source: int, target: int) -> tuple[int, int]:
+        """Returns the vertex of the core whose row a source has, and the one whose column a target has."""
+        places, columns = self.targets[:, 0], self.targets[:, 1]
+        _, row, low, length = self.sources[source].tolist()
+        sharing = np.flatnonzero((columns == columns[target]) & (places >= self.above))
+        first = low if length else self.above + row
+        return int(np.flatnonzero(places == first)[0]), int(sharing[np.argmin(places[sharing])])
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers on one thread, or on more where each gets 65,536 pairs or more."""
@@ -96,7 +109,7 @@ class CoreIndex(Index):
         if self.tree is not None:
             answer_tree(self.tree, batch, self.dag.super_root, self.upward)
         else:
-            self._answer(*self._seen, batch, self.above, self.core // 64 + 1, self.bits)
+            self._answer(*self._seen, batch, self.above, self.closure)
 
     def _answer_inside(self, batch: tuple) -> None:
         """Has the inner index answer the pairs of the core that the forests leave open."""
@@ -140,17 +153,20 @@ def fits(size: int, params: Params) -> bool:
     return size <= (params.memory or SMALL) or size <= budget(params)
 
 
-def _closure(dag: Dag, peeled: Peeled, params: Params) -> np.ndarray | None:
-    """Returns the bits of the closure; None if they do not fit the budget, or memory runs out."""
+def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] | None:
+    """Returns the records and the closure; None if the closure does not fit the budget, or memory runs out."""
     size = words(int(peeled.core.shape[0]))
-    if not fits(8 * size, params):
-        return None
     try:
-        bits = empty_bits(size, np.uint64)
+        if 8 * size > PLAIN * peeled.vertices:
+            return packing.contracted(dag, peeled, lambda size: fits(size, params))
+        if not fits(8 * size, params):
+            return None
+        bits = packing.empty_bits(size, np.uint64)
     except MemoryError:
         return None
     close(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above, bits)
-    return bits
+    sources, targets = records(peeled)
+    return {"sources": sources, "targets": targets, "bits": bits}
 
 
 @register
@@ -160,28 +176,32 @@ class Core(Implementation):
     Sources with at most one child are peeled again and again, then sinks with at most one parent: in-trees above, and
     out-trees below, in which an interval of a pre-order answers. A vertex of an in-tree reaches what the vertex at
     which its tree points reaches; a vertex of an out-tree is reached by what reaches the vertex at which its tree
-    points. So every other pair is one of the core, the vertices that are left, whose transitive closure is kept as
-    bits, the upper triangle of a topological order. A query reads a record of each end and one word, and has no
-    branch. If the bits do not fit `memory`, the core alone is labelled and searched as by `parallel`.
+    points. So every other pair is one of the core, the vertices that are left, whose transitive closure is kept. Where
+    that takes few bytes a vertex, it is a triangle of bits. Else the core loses its chains first: only vertices of
+    two parents have a column, seldom one of a single child has a row; equal rows and equal words of 64 bits are kept
+    once, empty ones not at all. A query reads a record of each end and one bit, and has no branch. If the closure does
+    not fit `memory`, the core alone is labelled and searched as by `parallel`.
     """
 
     name = "core"
     source = "after Agrawal, Borgida and Jagadish 1989 (trees) and Zhou et al. 2017 (DAG reduction)"
-    cost = "O(n + m), and k^2 / 16 bytes and O(k m / 64) for a core of k vertices; a query O(1); 4 to 24 bytes a vertex"
+    cost = "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
     axes = frozenset({"threads"})
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:
         """Peels, writes the records, and closes the core."""
         peeled = peel(dag)
-        arrays = {"shape": np.array([peeled.above, peeled.core.shape[0]], np.int64)}
+        shape = {"shape": np.array([peeled.above, peeled.core.shape[0]], np.int64)}
         if peeled.vertices in (peeled.above, peeled.below):
-            return CoreIndex(dag, params, arrays | {"tree": tree_records(peeled)}, None)
-        arrays["sources"], arrays["targets"] = records(peeled)
-        bits = _closure(dag, peeled, params)
-        if bits is None:
-            return CoreIndex(dag, params, arrays, Grail.build(dag, peeled, params))
-        return CoreIndex(dag, params, arrays | {"bits": bits}, None)
+            return CoreIndex(dag, params, shape | {"tree": tree_records(peeled)}, None)
+        arrays = _closed(dag, peeled, params)
+        if arrays is not None:
+            return CoreIndex(dag, params, shape | arrays, None)
+        sources, targets = records(peeled)
+        return CoreIndex(
+            dag, params, shape | {"sources": sources, "targets": targets}, Grail.build(dag, peeled, params)
+        )
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreIndex:

@@ -24,12 +24,14 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
 from grailbench.reachability.core.closure import row_start
 from grailbench.reachability.core.peel import Peeled
+from grailbench.reachability.core.rows import bit_of
 
 SHORT = 2**16  #: numbers below this one fit a short field
-_1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
+_0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 def narrow(peeled: Peeled) -> bool:
@@ -88,9 +90,29 @@ def _fill(position, end, gate, above, core, never, sources, targets):
     targets[n, 0], targets[n, 1] = n, 0
 
 
+def bit(row, column, closure):
+    """Returns whether the closure has a row and a column, counted from 1; both uint64. See `answer` for closures."""
+    raise NotImplementedError("only kernels call it")
+
+
+@overload(bit, inline="always")
+def _bit(row, column, closure):
+    """The bit of a triangle of bits, or of the rows of a contracted core."""
+
+    def of_bits(row, column, closure):
+        width, bits = closure
+        word = bits[row_start(row, width) + (column >> _6)]
+        return ((word >> (column & _63)) & _1 != _0) & (column > row)
+
+    def of_rows(row, column, closure):
+        spans, masks, starts, pointers, words = closure
+        return bit_of(row, column, spans, masks, starts, pointers, words) != _0
+
+    return of_bits if len(closure) == 2 else of_rows
+
+
 @njit(cache=True, inline="always")
-def reaches(place, row, u_low, u_length, low, length, above, width, bits):
-    """Returns the answer to one pair. Fields, b and width are uint64; bits: uint64[w], see `closure`."""
+def reaches(place, row, u_low, u_length, low, length, above, closure):
+    """Returns the answer to one pair. Fields and b are uint64; closure: as in `answer`."""
     column = max(length, above) - above
-    bit = (bits[row_start(row, width) + (column >> _6)] >> (column & _63)) & _1
-    return (place - low < length) | (low - u_low < u_length) | ((bit != 0) & (column > row))
+    return (place - low < length) | (low - u_low < u_length) | bit(row, column, closure)

@@ -15,8 +15,9 @@ from grailbench.reachability.cpu.single import entry, pointer
 if TYPE_CHECKING:
     from grailbench.reachability.core.index import CoreIndex
 
-#: places in a block; those from COMPONENT on hold addresses, 0 where there is no such array
-ORIGINALS, ROOT, ABOVE, CORE, WORDS, COMPONENT, SOURCES, TARGETS, BITS, FIELDS = range(10)
+#: places in a block; after WIDTH come addresses of arrays, 0 where there is no such array, and their lengths
+(ORIGINALS, ROOT, ABOVE, WIDTH, COMPONENT, SOURCES, TARGETS, FIRST, SECOND, THIRD, FOURTH,
+ FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE, FIELDS) = range(16)  # fmt: skip
 
 
 class OnePair:
@@ -26,18 +27,18 @@ class OnePair:
 
     def __init__(self, component: np.ndarray | None, index: CoreIndex):
         """component: int32[original n], or None if each vertex is its own component."""
-        root, tree = index.dag.super_root, index.tree
+        root, closure = index.dag.super_root, index.closure[1:]
+        records = (index.sources, index.targets) if index.tree is None else (index.tree, None)
         block = np.zeros(FIELDS, np.int64)
-        arrays = (component, tree, None, None) if tree is not None else \
-            (component, index.sources, index.targets, index.bits)  # fmt: skip
-        block[:COMPONENT] = (
-            root if component is None else component.shape[0], root, index.above, index.core,
-            0 if index.bits is None else index.bits.shape[0],
-        )  # fmt: skip
-        block[COMPONENT:] = [0 if array is None else array.ctypes.data for array in arrays]
-        self._kept = block, *arrays
-        narrow = (index.sources if tree is None else tree).dtype == np.uint16
-        self.quick, self.at = _quick(tree is not None, narrow), block.ctypes.data
+        block[ORIGINALS] = root if component is None else component.shape[0]
+        block[ROOT], block[ABOVE], block[WIDTH] = root, index.above, index.closure[0]
+        for at, array in enumerate((component, *records, *closure), COMPONENT):
+            block[at] = 0 if array is None else array.ctypes.data
+        for at, array in enumerate(closure, FIRST_SIZE):
+            block[at] = array.shape[0]
+        self._kept = block, component, records, closure
+        kind = "tree" if index.tree is not None else "bits" if len(closure) == 1 else "rows"
+        self.quick, self.at = _quick(kind, records[0].dtype == np.uint16), block.ctypes.data
 
     def search(self, source: int, target: int) -> bool:
         """Answers as `quick` does."""
@@ -53,25 +54,46 @@ def _vertex(block, v):
 
 
 @njit(cache=True, inline="always")
-def _by_records(at, source, target, kind):
-    block = carray(pointer(at), (FIELDS,), np.int64)
-    if source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]:
-        return None
+def _outside(block, source, target):
+    return source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]
+
+
+@njit(cache=True, inline="always")
+def _by_records(block, source, target, kind, closure):
     u, v = _vertex(block, source), _vertex(block, target)
     sources = carray(pointer(block[SOURCES]), (block[ROOT] + 1, 4), kind)
     targets = carray(pointer(block[TARGETS]), (block[ROOT] + 1, 2), kind)
-    bits = carray(pointer(block[BITS]), (block[WORDS],), np.uint64)
-    width = np.uint64(block[CORE]) // np.uint64(64) + np.uint64(1)
     return reaches(
         np.uint64(sources[u, 0]), np.uint64(sources[u, 1]), np.uint64(sources[u, 2]), np.uint64(sources[u, 3]),
-        np.uint64(targets[v, 0]), np.uint64(targets[v, 1]), np.uint64(block[ABOVE]), width, bits,
+        np.uint64(targets[v, 0]), np.uint64(targets[v, 1]), np.uint64(block[ABOVE]), closure,
     )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def _by_bits(at, source, target, kind):
+    block = carray(pointer(at), (FIELDS,), np.int64)
+    if _outside(block, source, target):
+        return None
+    bits = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint64)
+    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), bits))
+
+
+@njit(cache=True, inline="always")
+def _by_rows(at, source, target, kind, number):
+    block = carray(pointer(at), (FIELDS,), np.int64)
+    if _outside(block, source, target):
+        return None
+    masks = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint64)
+    starts = carray(pointer(block[SECOND]), (block[SECOND_SIZE],), np.uint32)
+    pointers = carray(pointer(block[THIRD]), (block[THIRD_SIZE],), number)
+    words = carray(pointer(block[FOURTH]), (block[FOURTH_SIZE],), np.uint64)
+    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), masks, starts, pointers, words))
 
 
 @njit(cache=True, inline="always")
 def _by_tree(at, source, target, kind):
     block = carray(pointer(at), (FIELDS,), np.int64)
-    if source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]:
+    if _outside(block, source, target):
         return None
     u, v = _vertex(block, source), _vertex(block, target)
     tree = carray(pointer(block[SOURCES]), (block[ROOT] + 1, 2), kind)
@@ -81,13 +103,23 @@ def _by_tree(at, source, target, kind):
 
 
 @njit(cache=True)
-def _short_records(at, source, target):
-    return _by_records(at, source, target, np.uint16)
+def _short_bits(at, source, target):
+    return _by_bits(at, source, target, np.uint16)
 
 
 @njit(cache=True)
-def _long_records(at, source, target):
-    return _by_records(at, source, target, np.uint32)
+def _long_bits(at, source, target):
+    return _by_bits(at, source, target, np.uint32)
+
+
+@njit(cache=True)
+def _short_rows(at, source, target):
+    return _by_rows(at, source, target, np.uint16, np.uint16)
+
+
+@njit(cache=True)
+def _long_rows(at, source, target):
+    return _by_rows(at, source, target, np.uint32, np.uint32)
 
 
 @njit(cache=True)
@@ -100,8 +132,12 @@ def _long_tree(at, source, target):
     return _by_tree(at, source, target, np.uint32)
 
 
+_KERNELS = {
+    "bits": (_long_bits, _short_bits), "rows": (_long_rows, _short_rows), "tree": (_long_tree, _short_tree),
+}  # fmt: skip
+
+
 @cache
-def _quick(tree: bool, narrow: bool) -> Callable[[int, int, int], bool | None]:
-    """The compiled function for a kind of records; it takes the address of a block and two original vertices."""
-    chosen = (_short_tree if narrow else _long_tree) if tree else (_short_records if narrow else _long_records)
-    return entry(chosen, optional(boolean)(int64, int64, int64))
+def _quick(kind: str, narrow: bool) -> Callable[[int, int, int], bool | None]:
+    """The compiled function for a kind of index; it takes the address of a block and two original vertices."""
+    return entry(_KERNELS[kind][narrow], optional(boolean)(int64, int64, int64))
