@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, measured, published, ranking, rivals
+from grailbench.report import answer, measured, pays, published, ranking, rivals
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, save
@@ -83,6 +83,11 @@ class Report:
         """The best of ours against the best of the others, if the run has several peers."""
         return rivals.tables(self.cells) if self.whole else []
 
+    @cached_property
+    def pays(self) -> list[Table]:
+        """From how many pairs an index pays, if the run has `sweep`."""
+        return pays.tables(self.cells) if self.whole else []
+
     @property
     def every_table(self) -> list[Filled]:
         """The published tables, then those of other graphs."""
@@ -94,6 +99,7 @@ class Report:
         return [
             *self.rivals,
             *map(ranking.table, self.rankings),
+            *self.pays,
             *([measured.table(self.cells)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),
             *([computation.claims_table(self.claims)] if self.claims else []),

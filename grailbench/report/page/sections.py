@@ -62,6 +62,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
             block for table in report.rivals for block in _tables([table], last=0 if table.name == rivals.NAME else 2)
         ]),
         Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
+        Section("pays", "From how many pairs an index pays", _tables(report.pays)),
         *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
         *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
         Section("cells", "All cells", [
