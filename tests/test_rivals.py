@@ -15,6 +15,7 @@ from grailbench.reachability.queries import QuerySpec, query_set
 from grailbench.report import document, rivals
 from grailbench.report.page import page as page_of
 from grailbench.runs.cells import cells
+from grailbench.runs.environment import usable_cores
 
 LIBRARIES = ("networkx", "igraph", "rustworkx", "scipy", "networkit")
 BALANCED = "balanced-100000-s1"
@@ -186,7 +187,8 @@ def test_the_config_has_everybody_on_the_17_graphs_within_limits():
     graphs = plan.by_dataset()
     assert len(graphs) == 17
     for own in graphs.values():
-        assert {cell.impl for cell in own} == everybody | {"sequential", "parallel"}
+        assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "sweep"}
+        assert {cell.threads for cell in own if cell.impl == "sweep"} == {1, usable_cores()}
         for impl in everybody:
             assert {cell.queries.kind for cell in own if cell.impl == impl} == {"random", "balanced"}
     assert {(cell.process, cell.memory_limit, cell.retry) for cell in plan.cells} == {("own", 8.0, False)}
