@@ -76,6 +76,12 @@ def assert_right(graph, memory, short):
     assert memory or index.index_bytes == of_cpu.index_bytes
 
 
+def test_vertices_whose_children_are_shared_among_threads_reach_all_of_them():
+    layers = [range(first, first + 6) for first in (0, 6, 12)]
+    edges = [(u, v) for above, below in zip(layers, layers[1:], strict=False) for u in above for v in below]
+    assert_right((18, edges), 0, True)
+
+
 @MANY
 @given(graph=digraphs())
 def test_forests_and_core_are_those_of_the_cpu(graph):

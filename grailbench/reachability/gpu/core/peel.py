@@ -389,7 +389,7 @@ def upload(dag: Dag) -> Given:
 
 def peeling_bytes(vertices: int, edges: int) -> int:
     """Returns the bytes on the device of a DAG, of the memory that peeling takes, and of what it finds."""
-    return vertices * (24 + 38 + 24) + edges * (8 + 16 + 4) + 2**20
+    return vertices * (24 + 42 + 24) + edges * (8 + 16 + 4) + 2**20
 
 
 class Peeler:
