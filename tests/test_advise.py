@@ -10,7 +10,7 @@ from watchers import Silent
 
 from grailbench import memory
 from grailbench.advise import candidates, program, tournament
-from grailbench.advise.costs import advise, envelope, front, options
+from grailbench.advise.costs import advise, envelope, front, options, unindexed
 from grailbench.advise.figure import OTHERS, figure
 from grailbench.cli.views import advise as view
 from grailbench.contract import implementation
@@ -47,6 +47,25 @@ def test_break_even_is_the_first_whole_number_of_queries_at_which_the_dearer_bui
     for before, after in zip(steps, steps[1:], strict=False):
         assert after.option.cost(after.since) <= before.option.cost(after.since)
         assert after.option.cost(after.since - 1) > before.option.cost(after.since - 1)
+
+
+def test_from_how_many_queries_an_index_pays_against_none():
+    sweep = rows("sweep", 2.0, 10.0, 0, dim=None, search=None, filters=None, order=None, threads=1)
+    found = made(SEARCH, sweep, SMALL)
+    by = {option.impl: option for option in found}
+    against = unindexed(found, by["sequential"])
+    assert (against.option.impl, against.since) == ("sweep", 889)  # 8 ms over 9 us
+    assert by["sequential"].cost(889) <= by["sweep"].cost(889)
+    assert by["sequential"].cost(888) > by["sweep"].cost(888)
+    assert unindexed(found, by["sweep"]) is None
+    assert unindexed([by["sequential"]], by["sequential"]) is None
+    slow = made(sweep, rows("parallel", 9.0, 11.0, threads=2))
+    assert unindexed(slow, slow[1]).since is None
+    said = view.sentences(advise(found, 10**6), [], 10**6, None)
+    assert "Against sweep 1 thread, which keeps no index, its build pays from 889 queries on." in said
+    assert not any("keeps no index" in line for line in view.sentences(advise(made(SEARCH, sweep), 10), [], 10, None))
+    (advice,) = [cell for cell in candidates.entry("kegg-like", ["sweep"]).cells if cell.threads == 1]
+    assert advice.impl == "sweep"
 
 
 @pytest.mark.parametrize("seed", range(5))

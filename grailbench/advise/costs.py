@@ -155,6 +155,25 @@ def _pays(cheap: Option, dear: Option) -> int:
     return int(np.ceil((dear.build - cheap.build) / (cheap.query - dear.query)))
 
 
+class Unindexed(NamedTuple):
+    """The configuration without an index that has the shortest query, and the number of queries from which building
+    another one pays against it; None if it never does."""
+
+    option: Option
+    since: int | None
+
+
+def unindexed(found: Iterable[Option], built: Option) -> Unindexed | None:
+    """From how many queries `built` pays against searching and sweeping; None if it keeps no index, or nothing else
+    does without one."""
+    none = min((o for o in found if o.sound and o.index_bytes == 0), key=lambda o: o.query, default=None)
+    if none is None or not built.index_bytes:
+        return None
+    if built.query >= none.query:
+        return Unindexed(none, None if built.build >= none.build else 0)
+    return Unindexed(none, max(0, _pays(none, built)))
+
+
 def front(found: Iterable[Option]) -> list[Option]:
     """The Pareto front: the options that no other beats, or equals, in build, query and index bytes alike."""
     found = [option for option in found if option.sound]

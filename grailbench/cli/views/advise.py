@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grailbench import paths
 from grailbench.advise import program
-from grailbench.advise.costs import Advice, Compared, Option, Step, front
+from grailbench.advise.costs import Advice, Compared, Option, Step, front, unindexed
 from grailbench.advise.figure import NS, figure
 from grailbench.advise.tournament import Entry, Held
 from grailbench.cli.views import put_json
@@ -160,6 +160,7 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
         option, ratio = others[0]
         lines.append(f"Next comes {option.name}, which takes {_ratio(ratio)} times as long.")
     lines += _before_and_after(found)
+    lines += _against_none(found)
     if found.too_large:
         least = found.too_large[0]
         lines.append(f"Without the bound on memory: {least.name}, which needs {decimal_size(least.memory)}.")
@@ -178,6 +179,13 @@ def _before_and_after(found: Advice) -> Iterator[str]:
     if at + 1 < len(found.steps) and found.steps[at + 1].option not in found.level:
         after = found.steps[at + 1]
         yield f"From {after.since:,} queries on the dearer build of {after.option.name} pays."
+
+
+def _against_none(found: Advice) -> Iterator[str]:
+    """From how many queries the advised index pays against doing without one."""
+    if against := unindexed(found.ratios, found.best):
+        since = "never pays" if against.since is None else f"pays from {max(1, against.since):,} queries on"
+        yield f"Against {against.option.name}, which keeps no index, its build {since}."
 
 
 def _total(best: Option, queries: int, updates: int | None) -> str:
@@ -241,10 +249,12 @@ def records(
         yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
     for name, reason in held.absent.items():
         yield {"kind": "absent", "implementation": name, "reason": reason}
+    against = unindexed(found.ratios, found.best)
     yield {
         "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": held.asked,
         "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
         "level": [option.name for option in found.level], "sentences": sentences(found, held.dropped, queries, updates),
+        "without_index": against and {"since": against.since, **_configuration(against.option)},
         "program": program.lines(entry.graph, found.best), "run": str(held.folder),
         "files": [str(path) for path in drawn],
     }  # fmt: skip
