@@ -17,6 +17,7 @@ from grailbench.cli.completion import SHELLS
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.datasets.imported import import_graph
 from grailbench.datasets.registry import registry, sets
+from grailbench.graph.generate import catalogue
 from grailbench.report.captions import CAPTIONS
 
 VARIABLE = "_GRAILBENCH_COMPLETE"
@@ -70,7 +71,8 @@ def test_without_a_problem_implementations_are_those_of_reachability_or_of_all()
 
 def test_problems_sets_configs_figures_tables_filters_and_queries():
     assert offered("plan --problem ") == list(contract.PROBLEMS)
-    assert offered("plan --set ") == [*sets(), "all"]
+    assert offered("plan --set ") == [*sets(), *catalogue.sets(), "all"]
+    assert "hard" not in offered("fetch --set ")
     assert sorted(offered("fetch --set small")) == ["small-dense", "small-sparse"]
     assert {"quickstart", "thesis-2019", "ci"} <= set(offered("verify --config "))
     assert offered("plot --figure computation-") == [name for name in CAPTIONS if name.startswith("computation-")]

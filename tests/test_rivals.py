@@ -114,6 +114,10 @@ def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
     rows = [*TWO_GRAPHS, *ours(dataset="kegg-like"), *peer("a", dataset="kegg-like"), *peer("b", dataset="kegg-like")]
     titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
     assert titles == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
+    made = {"dataset": "dense-small", "kind": "synthetic"}
+    rows = [*TWO_GRAPHS, *ours(**made), *peer("a", **made), *peer("b", **made)]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    assert titles[1:] == ["Everybody in one ranking (generated graphs)"]
 
 
 def test_a_run_with_many_peers_is_ranked_and_not_compared_pair_by_pair():

@@ -31,8 +31,8 @@ from pydantic import (
 
 from grailbench import paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
-from grailbench.datasets.locate import locate
-from grailbench.datasets.registry import sets
+from grailbench.datasets.locate import locate, members
+from grailbench.datasets.registry import registry
 from grailbench.errors import InputError
 from grailbench.runs import axes
 
@@ -256,9 +256,7 @@ def make_plan(config: Config) -> Plan:
 
 def _most_cells(experiment: Experiment) -> int:
     """The number of cells of an experiment before equal ones are merged, computed without making them."""
-    known = sets()
-    members = [len(known.get(name, ())) if name != "all" else sum(map(len, known.values())) for name in experiment.sets]
-    graphs = len(set(experiment.datasets)) + sum(members)
+    graphs = len(set(experiment.datasets)) + sum(len(_members(name)) for name in experiment.sets)
     configurations = 0
     for name in experiment.implementations:
         obeyed = [axis for axis in AXES if axis in implementation(name, experiment.problem).axes]
@@ -320,15 +318,17 @@ def _merge(one: Cell, other: Cell) -> Cell:
 
 def _datasets(experiment: Experiment) -> list[str]:
     """The canonical names of the graphs of an experiment, each once. Raises InputError for an unknown set or graph."""
-    known = sets()
-    names = []
+    names = [graph for name in experiment.sets for graph in _members(name)]
     for name in experiment.sets:
-        if name != "all" and name not in known:
-            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(known)}, all")
-        for key, members in known.items():
-            names += [dataset.name for dataset in members] if name in (key, "all") else []
+        if not _members(name):
+            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(members())}, all")
     names += [locate(name).name for name in experiment.datasets]
     return list(dict.fromkeys(names))
+
+
+def _members(name: str) -> list[str]:
+    """The graphs of a set; of 'all', the graphs of all sets of the registry. None of an unknown set."""
+    return list(registry()) if name == "all" else members().get(name, [])
 
 
 def config_path(where: str) -> Path:

@@ -93,7 +93,7 @@ GRAPH_OR_FILE = Named("graph", *_DATASETS, file=True)
 FETCHED = Named("graph", known("datasets"))
 LOOK_ALIKE = Named("graph", known("look_alikes"), one_of("random", "citations"))
 SET = Named("set", known("sets"))
-SETS = Named("set", known("sets"), one_of("all"))
+SETS = Named("set", known("sets"), known("made_sets"), one_of("all"))
 IMPLEMENTATION = Named("impl", implementations, file=True)
 PROBLEM = Named("problem", problems)
 CONFIG = Named("config", configs, file=True)
@@ -142,12 +142,13 @@ def _stamp() -> list:
 def _look_up() -> dict:
     from grailbench import contract
     from grailbench.datasets.registry import registry, sets
-    from grailbench.graph.generate import look_alikes
+    from grailbench.graph.generate import catalogue, look_alikes
     from grailbench.report import published
 
     return {
         "datasets": list(registry()),
         "sets": list(sets()),
+        "made_sets": list(catalogue.sets()),
         "look_alikes": list(look_alikes()),
         "implementations": {problem: list(contract.implementations(problem)) for problem in contract.PROBLEMS},
         "tables": published.names(),

@@ -33,6 +33,8 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     Graphs of the closure report are NAMES too: KIND-VERTICES, where KIND is path, cycle, star, complete, random-tree or
     scale-free, and KIND-VERTICES-DENSITY for custom and erdos-renyi. Runs make them when they need them.
 
+    Graphs on which an index is needed are NAMES too, as dense-1m-8: docs/datasets.md lists them and their sets.
+
     A look-alike has its graph's vertices, edges, levels and degrees exactly; how near the rest comes is printed.
     The same name and seed give the same graph on every machine.
 
@@ -44,6 +46,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate random --vertices 250000 --degree 50 --seed 3 --name dense
       grailbench generate citations --vertices 3800000 --degree 4.6 --window 500000
       grailbench generate erdos-renyi-1000-0.1 scale-free-1000
+      grailbench generate commits-small layered-small
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.cli.views import generate as view

@@ -11,7 +11,8 @@ from grailbench.datasets.imported import check_name
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate
-from grailbench.graph.generate.profiles import measure, save
+from grailbench.graph.generate import catalogue
+from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
 
 TUNED_BY_ROUNDS = 1_000_000  # edges; for larger graphs only the width is tuned
@@ -70,12 +71,20 @@ def _record(make, compare_as: str | None) -> dict:
     record |= {"seconds": round(seconds, 3), "basis": None, "differences": []}
     if compare_as is not None:
         profile = generate.profile_of(compare_as)
-        record["basis"] = profile.basis if profile else "printed"
+        record["basis"] = _basis(compare_as, profile)
         record["differences"] = [
             {"quantity": d.quantity, "wanted": d.wanted, "generated": d.generated, "relative": d.relative}
             for d in generate.differences(compare_as, graph)
         ]
     return record
+
+
+def _basis(name: str, profile: Profile | None) -> str:
+    """Where the wanted numbers of a graph come from: 'measured', 'assumed', 'printed', or 'seed 1' for a graph of the
+    catalogue, whose numbers are those of that seed."""
+    if profile is not None:
+        return profile.basis
+    return "seed 1" if name in catalogue.graphs() else "printed"
 
 
 def listing() -> Iterator[dict]:
@@ -87,7 +96,7 @@ def listing() -> Iterator[dict]:
             "name": name,
             "vertices": vertices,
             "edges": edges,
-            "basis": profile.basis if profile else "printed",
+            "basis": _basis(name, profile),
             "positive_rate": profile.positive_rate if profile else None,
             "notes": list(profile.notes) if profile else [],
         }

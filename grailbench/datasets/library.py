@@ -95,12 +95,14 @@ def open_graph(name: str) -> BenchGraph:
     A graph that can be generated from its name is generated and stored if it is not stored yet. Raises InputError for
     an unknown name, for a dataset that was not fetched, and for a file that changed since it was fetched.
     """
+    from grailbench.graph.generate import catalogue
     from grailbench.graph.store import stored_dag
 
     place = locate(name)
     if (dataset := place.dataset) is None:
         dag, meta = stored_dag(*_stored(place))
-        return BenchGraph(place.name, meta.get("title", place.name), place.kind, place.kind, meta["sha256"], None, dag)
+        title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
+        return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
     found = _held(dataset)
     printed = dataset.printed(super_root=True)
     return BenchGraph(

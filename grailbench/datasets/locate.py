@@ -119,6 +119,14 @@ def look_alike_of(name: str) -> str | None:
     return like if like in look_alikes() else None
 
 
+def members() -> dict[str, list[str]]:
+    """The graphs of every set by name: the sets of the registry, then those of generated graphs."""
+    from grailbench.graph.generate import catalogue
+
+    real = {name: [dataset.name for dataset in found] for name, found in sets().items()}
+    return real | {name: list(found.names) for name, found in catalogue.sets().items()}
+
+
 def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
     """The selected graphs of the registry, in printed order, each once.
 
@@ -126,13 +134,16 @@ def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
     set_names   names of sets, such as 'small-sparse'
     everything  whether to select all graphs
 
-    Without any of these, the graphs with a known checksum. Raises InputError for an unknown name or set.
+    Without any of these, the graphs with a known checksum. Raises InputError for an unknown name or set, and for a set
+    of generated graphs.
     """
     known = registry()
     if everything:
         return list(known.values())
     wanted = {dataset_named(name).name for name in names}
     for name in set_names:
+        if name not in sets() and name in members():
+            raise InputError(f"the graphs of {name} are generated: nothing to fetch", remedy="runs generate them")
         if name not in sets():
             raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(sets())}")
         wanted |= {dataset.name for dataset in sets()[name]}

@@ -44,7 +44,7 @@ import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from grailbench import settings
-from grailbench.datasets.registry import sets
+from grailbench.datasets.locate import members
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.report import document, fields, recorded
@@ -305,7 +305,7 @@ def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
     """The measured graphs of some names and sets, in that order. Raises InputError for an unknown name."""
     found: list[str] = []
     for name in names:
-        if name not in there and name not in sets():
+        if name not in there and name not in members():
             raise InputError(f"no graph or set {name!r}", remedy=f"the run has {', '.join(there)}")
-        found += [name] if name in there else [each.name for each in sets()[name] if each.name in there]
+        found += [name] if name in there else [each for each in members()[name] if each in there]
     return list(dict.fromkeys(found))

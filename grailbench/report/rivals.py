@@ -208,8 +208,10 @@ def peers(cells: Iterable[Cell]) -> list[str]:
     return list(dict.fromkeys(cell.impl for cell in cells if cell.impl.startswith(PREFIX)))
 
 
-def _named(title: str, like: bool) -> str:
-    return f"{title} (look-alikes)" if like else title
+def _named(title: str, like: bool, graphs: Iterable[str]) -> str:
+    """A title that says what its graphs are, if they are generated."""
+    kind = "look-alikes" if all(graph.endswith("-like") for graph in graphs) else "generated graphs"
+    return f"{title} ({kind})" if like else title
 
 
 def _overall(places: list[Standing], found: list[Contest], like: bool) -> Table:
@@ -230,7 +232,8 @@ def _overall(places: list[Standing], found: list[Contest], like: bool) -> Table:
     if any(place.part for place in places):
         notes.append("What takes one pair at a time was asked the first of a set; the time of a pair is compared.")
     return Table(
-        NAME, _named("Everybody in one ranking", like), ["", "configuration", "graphs", "not finished", *heads], lines,
+        NAME, _named("Everybody in one ranking", like, found[0].graphs),
+        ["", "configuration", "graphs", "not finished", *heads], lines,
         frozenset({"", "graphs", *heads}), keys=2, notes=notes, records=list(_places(places, like)),
     )  # fmt: skip
 
@@ -263,8 +266,9 @@ def _table(found: Contest, like: bool) -> Table:
     if any(mean and mean.missing for mean in means):
         notes.append(f"A graph that only others finished counts as {PENALTY:g}, or as our largest ratio.")
     records = list(_records(found, like))
+    title = _named(f"Best of ours against the best of the others, {measure.title}", like, found.graphs)
     return Table(
-        f"{NAME}-{measure.name}", _named(f"Best of ours against the best of the others, {measure.title}", like),
+        f"{NAME}-{measure.name}", title,
         ["graph", *heads], lines, frozenset({*heads} - {"who"}), ends=frozenset([len(found.graphs) - 1]), notes=notes,
         records=records, file=NAME, data=pandas.DataFrame(records),
     )  # fmt: skip

@@ -23,7 +23,8 @@ def records(kind: str) -> Iterator[dict]:
 
 
 def datasets() -> Iterator[dict]:
-    """Every graph of the registry, then those that were generated or imported here.
+    """Every graph of the registry, then those of the sets of generated graphs, then others that were generated or
+    imported here.
 
     Keys: name, set, vertices, edges (with the super-root; None if the graph is not in the cache),
     published_vertices, published_edges (with the super-root; None if not published so), matches (None if measured
@@ -31,11 +32,17 @@ def datasets() -> Iterator[dict]:
     """
     from grailbench.datasets.locate import stored_here
     from grailbench.datasets.registry import registry
+    from grailbench.graph.generate import catalogue
 
     for dataset in registry().values():
         yield {key: value for key, value in _dataset(dataset).items() if key in _DATASET_KEYS}
-    for name in stored_here():
-        yield _made(name)
+    stored, made = stored_here(), catalogue.graphs()
+    for name, graph in made.items():
+        blank = dict.fromkeys(_DATASET_KEYS) | {"name": name, "set": catalogue.set_of(name), "title": graph.title}
+        yield _made(name) if name in stored else blank
+    for name in stored:
+        if name not in made:
+            yield _made(name)
 
 
 _DATASET_KEYS = ("name", "set", "vertices", "edges", "published_vertices", "published_edges", "matches",
@@ -191,13 +198,27 @@ def _dataset_info(name: str) -> dict | None:
     if (found := look_up(name)) is None:
         return None
     if (dataset := found.dataset) is None:
+        said = _catalogued(found.name)
         if found.here:
-            return _made_info(found.name)
-        return {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False}
+            return _made_info(found.name) | said
+        return {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False} | said
     record = _dataset(dataset)
     held = record["reason"] is None and record["vertices"] is not None
     ids = open_graph(dataset.name).ids.describe() if held else None
     return record | {"ids": ids, "aliases": list(dataset.aliases), "sources": list(dataset.sources)}
+
+
+def _catalogued(name: str) -> dict:
+    """What the catalogue says of a generated graph: `set`, `title`, the `model` and its `parameters`, `recorded` counts
+    of seed 1; nothing of a graph that is not in it."""
+    from grailbench.graph.generate import catalogue
+
+    if (graph := catalogue.graphs().get(name)) is None:
+        return {}
+    return {
+        "set": catalogue.set_of(name), "title": graph.title, "model": graph.model, "parameters": graph.parameters,
+        "recorded": graph.measured.model_dump(), "about": catalogue.sets()[catalogue.set_of(name)].about,
+    }  # fmt: skip
 
 
 def _made_info(name: str) -> dict:

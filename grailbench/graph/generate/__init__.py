@@ -3,8 +3,9 @@
 A look-alike ('kegg-like') has exactly the vertices, edges, roots, levels, degrees and edges between levels of the
 original, and nearly its positive rate; `compare` measures the difference. `dag_01-like` to `dag_11-like` are random
 DAGs of the sizes in Computation 2020, table 2, which has no dag_07. `shapes` has the kinds of graphs of the closure
-report ('erdos-renyi-1000-0.1'), and `networks` has graphs for traversals. Graphs are raw: without a super-root, and
-with as many duplicate edges as the original file has.
+report ('erdos-renyi-1000-0.1'), and `networks` has graphs for traversals. `catalogue` has graphs on which an index is
+needed, in sets of their own. Graphs are raw: without a super-root, and with as many duplicate edges as the original
+file has.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.citations import citations, parse_citations
 from grailbench.graph.generate.compare import Difference, compare
 from grailbench.graph.generate.networks import NETWORKS, network
@@ -41,15 +43,16 @@ _SUFFIX = "-like"
 
 @cache
 def look_alikes() -> list[str]:
-    """The names that `like` accepts: look-alikes such as 'kegg-like', the home-made DAGs and the networks."""
+    """The names that `like` accepts: look-alikes such as 'kegg-like', the home-made DAGs, the networks and the
+    graphs of the catalogue."""
     held = sorted(path.stem for path in profiles_dir().glob("*.json"))
-    return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS]
+    return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS, *catalogue.graphs()]
 
 
 def profile_of(name: str) -> Profile | None:
-    """The profile of a look-alike, or None for a home-made DAG or a network. Raises InputError on an unknown name."""
+    """The profile of a look-alike, or None for any other graph. Raises InputError on an unknown name."""
     base = _base(name)
-    return None if base in HOME_MADE or name in NETWORKS else load(base)
+    return None if base in HOME_MADE or name in NETWORKS or name in catalogue.graphs() else load(base)
 
 
 def like(name: str, seed: int = 1) -> Graph:
@@ -59,6 +62,8 @@ def like(name: str, seed: int = 1) -> Graph:
     base, seed = _base(name), checked_seed(seed)
     if name in NETWORKS:
         return network(name, seed)
+    if name in catalogue.graphs():
+        return catalogue.graphs()[name].graph(seed)
     if base in HOME_MADE:
         vertices, edges = HOME_MADE[base]
         return random_dag(vertices, edges / vertices, seed)
@@ -75,10 +80,13 @@ def differences(name: str, graph: Graph) -> list[Difference]:
 
 
 def expected(name: str) -> tuple[int, int]:
-    """Vertices and edges of a home-made DAG or a network.
+    """Vertices and edges of a home-made DAG, a network or a graph of the catalogue.
 
-    Both directions of a network's edges are counted; 0 edges means that their number depends on the seed.
+    Both directions of a network's edges are counted; 0 edges means that their number depends on the seed. The edges of
+    a graph of the catalogue are those of seed 1.
     """
+    if name in catalogue.graphs():
+        return catalogue.graphs()[name].measured.vertices, catalogue.graphs()[name].measured.edges
     if name in NETWORKS:
         return NETWORKS[name].vertices, 2 * (NETWORKS[name].edges or 0)
     return HOME_MADE[_base(name)]
