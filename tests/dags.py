@@ -17,3 +17,11 @@ def some_graph(seed=1, vertices=40, edges=90) -> Graph:
 def same_dag(one: Dag, other: Dag) -> bool:
     arrays = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in DAG_ARRAYS)
     return arrays and (one.duplicates, one.loops) == (other.duplicates, other.loops)
+
+
+def layers(deep=40, wide=8):
+    """The number of vertices and the edges of a DAG of layers, each vertex with an edge to each of the next layer: no
+    vertex can be peeled, all are its core."""
+    starts = [(u, (u // wide + 1) * wide) for u in range((deep - 1) * wide)]
+    edges = [(u, v) for u, first in starts for v in range(first, first + wide)]
+    return deep * wide, edges

@@ -354,6 +354,15 @@ def test_who_begins_with_files_takes_no_part(toys, monkeypatch):
         candidates.field(["toy:other"])
 
 
+@pytest.mark.parametrize("impl", ["core", "sweep"])
+def test_what_has_no_labels_takes_part_once_for_each_number_of_threads(impl):
+    assert impl in candidates.field().names
+    cells = candidates.entry("kegg", [impl]).cells
+    assert len(cells) == (2 if "threads" in implementation(impl).axes else 1)
+    (option,) = made(rows(impl, 1.0, 1.0, dim=None, search=None, filters=None, order=None))
+    assert program.lines("kegg", option)[1] == f"index = gb.build(gb.Graph.open('kegg'), '{impl}')"
+
+
 # ------------------------------------------------------------------ figure and program
 
 
@@ -387,7 +396,7 @@ def test_the_program_says_what_differs_from_the_defaults_of_the_library():
     assert program.lines("kegg", single)[1].endswith("d=2, filters='level', threads=1)")
 
 
-@pytest.mark.parametrize("impl", ["sequential", "dfs"])
+@pytest.mark.parametrize("impl", ["sequential", "dfs", "core", "sweep"])
 def test_the_program_runs_and_builds_what_was_measured(diamond, monkeypatch, impl):
     (option,) = made(rows(impl, 1.0, 1.0, dim=3, filters="level,tree", order="random", threads=None))
     built = []

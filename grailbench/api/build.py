@@ -7,8 +7,9 @@ from typing import Literal
 from grailbench import contract
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.api.inside import built
+from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
+from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
 
 AUTO = "auto"
@@ -26,12 +27,15 @@ def build(
     order: Literal["lexicographic", "random"] = "lexicographic",
     seed: int = 1,
     devices: int = 1,
+    memory: int | str | None = None,
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
-             a plug-in; 'auto' takes `parallel`, or `sequential` if there is one thread
+             a plug-in; 'auto' takes `core`, exact and without a search, where the closure of the graph's core takes
+             at most `memory`, else `parallel`, or `sequential` if there is one thread; the graph and these parameters
+             alone decide
     d        number of label pairs
     filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
     threads  worker threads, 0 for all cores
@@ -40,6 +44,8 @@ def build(
     order    the order of children in the traversals that make the labels
     seed     of all that is random; equal arguments give equal labels and answers
     devices  how many GPUs share the queries, from the first on
+    memory   bytes that the closure of `core` may take, also as '500MB'; None for 64 MiB with 'auto', and with 'core'
+             for a quarter of the free memory where that is more
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing.
@@ -48,14 +54,16 @@ def build(
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
     True
     """
-    chosen = tuple(FILTERS) if filters is None else filters
-    if isinstance(chosen, str):
-        chosen = tuple(part.strip() for part in chosen.split(",") if part.strip() not in ("", "none"))
-    params = Params(threads, seed, dim=d, search=search, filters=chosen, order=order, devices=devices)
-    name = implementation
-    if name == AUTO:
-        name = "parallel" if params.workers > 1 else "sequential"
-    found = contract.implementation(name)
+    names = tuple(FILTERS) if filters is None else filters
+    if isinstance(names, str):
+        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
+    room = parsed(str(memory)) if memory is not None else 0
+    params = Params(threads, seed, dim=d, search=search, filters=names, order=order, devices=devices, memory=room)
+    if implementation == AUTO:
+        if device is not None:
+            raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")
+        return Index(graph, chosen(params, graph.dag))
+    found = contract.implementation(implementation)
     if found.described_by is not None:
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
     if device is not None and "gpu" not in found.needs:

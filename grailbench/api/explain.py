@@ -21,8 +21,9 @@ class Explanation:
 
     source, target  the ids
     reachable       the answer
-    by              what answered: 'same vertex', 'component' (a cycle through both), 'level', 'labels', 'tree', 'hubs',
-                    'search', or the name of an implementation that does not tell
+    by              what answered: 'same vertex', 'component' (a cycle through both); 'in-tree', 'out-tree', 'closure'
+                    or 'core' of `core`; 'level', 'labels', 'tree', 'hubs' or 'search' of others; or the name of an
+                    implementation that does not tell
     why             the reason in words
     looked          what a search looked at: what was counted -> how often
     path            the ids on a shortest path, both ends included; None if there is none

@@ -233,10 +233,10 @@ class Index:
         return self.graph.ids_of(found).tolist()
 
     def explain(self, source: Hashable, target: Hashable) -> Explanation:
-        """The answer, and which filter or search gave it, what it looked at, and a shortest path if there is one.
+        """The answer, and which step or search gave it, what it looked at, and a shortest path if there is one.
 
         >>> print(index.explain("oven", "dough"))
-        oven does not reach dough (by labels): label pair 2 of oven, the interval ...
+        oven does not reach dough (by in-tree): oven is not above dough in an in-tree, the only way to dough
         """
         from grailbench.api.explain import explain
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
+from grailbench.reachability.core.index import SMALL, Core
+from grailbench.reachability.core.peel import peel
+from grailbench.reachability.cpu.grail import Parallel, Sequential
 from grailbench.reachability.index import Implementation, Index, Params
+
+ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
 
 
 @dataclass
@@ -30,6 +35,16 @@ def built(implementation: type[Implementation], params: Params, dag: Dag, device
     """Builds an index, on GPU number `device` if the implementation needs one. Raises MachineLacks."""
     run = _where(implementation, device)
     return Inside(implementation, params, run(implementation.build, dag, params, NoTimer()), run, _whole)
+
+
+def chosen(params: Params, dag: Dag) -> Inside:
+    """Builds the index that suits a graph: `core` where the closure of its core fits `Params.memory` bytes, by default
+    `ROOM`; else `parallel`, or `sequential` if there is one thread. Graph and parameters alone decide."""
+    own = replace(params, memory=params.memory or ROOM)
+    index = Core.exact(dag, peel(dag), own)
+    if index is not None:
+        return Inside(Core, own, index, _here, _whole)
+    return built(Parallel if params.workers > 1 else Sequential, params, dag, None)
 
 
 def restored(

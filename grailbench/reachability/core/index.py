@@ -153,6 +153,12 @@ def fits(size: int, params: Params) -> bool:
     return size <= (params.memory or SMALL) or size <= budget(params)
 
 
+def needed(dag: Dag, peeled: Peeled) -> int:
+    """Returns how many bytes the closure takes that is asked whether it fits."""
+    size = 8 * words(int(peeled.core.shape[0])) if peeled.core.shape[0] else 0
+    return size if size <= PLAIN * peeled.vertices else packing.needed(dag, peeled)
+
+
 def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] | None:
     """Returns the records and the closure; None if the closure does not fit the budget, or memory runs out."""
     size = words(int(peeled.core.shape[0]))
@@ -167,6 +173,10 @@ def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] |
     close(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above, bits)
     sources, targets = records(peeled)
     return {"sources": sources, "targets": targets, "bits": bits}
+
+
+def _shape(peeled: Peeled) -> dict[str, np.ndarray]:
+    return {"shape": np.array([peeled.above, peeled.core.shape[0]], np.int64)}
 
 
 @register
@@ -192,16 +202,20 @@ class Core(Implementation):
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:
         """Peels, writes the records, and closes the core."""
         peeled = peel(dag)
-        shape = {"shape": np.array([peeled.above, peeled.core.shape[0]], np.int64)}
-        if peeled.vertices in (peeled.above, peeled.below):
-            return CoreIndex(dag, params, shape | {"tree": tree_records(peeled)}, None)
-        arrays = _closed(dag, peeled, params)
-        if arrays is not None:
-            return CoreIndex(dag, params, shape | arrays, None)
+        found = cls.exact(dag, peeled, params)
+        if found is not None:
+            return found
         sources, targets = records(peeled)
-        return CoreIndex(
-            dag, params, shape | {"sources": sources, "targets": targets}, Grail.build(dag, peeled, params)
-        )
+        arrays = _shape(peeled) | {"sources": sources, "targets": targets}
+        return CoreIndex(dag, params, arrays, Grail.build(dag, peeled, params))
+
+    @classmethod
+    def exact(cls, dag: Dag, peeled: Peeled, params: Params) -> CoreIndex | None:
+        """Returns the index that needs no search; None if the closure does not fit the budget, or memory runs out."""
+        if peeled.vertices in (peeled.above, peeled.below):
+            return CoreIndex(dag, params, _shape(peeled) | {"tree": tree_records(peeled)}, None)
+        arrays = _closed(dag, peeled, params)
+        return None if arrays is None else CoreIndex(dag, params, _shape(peeled) | arrays, None)
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreIndex:

@@ -49,6 +49,13 @@ def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool]) -> dict[st
     }  # fmt: skip
 
 
+def needed(dag: Dag, peeled: Peeled) -> int:
+    """Returns how many bytes `contracted` asks `fits` for."""
+    edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
+    _, _, columns, rows, _ = number(*edges)
+    return 8 * rows * (columns // 64 + 1)
+
+
 def _short(peeled: Peeled, columns: int, numbers: np.ndarray, words: np.ndarray) -> bool:
     """Whether all fields and pointers fit 16 bits."""
     most = max(peeled.vertices + peeled.above + columns + 2, int(numbers[-1]), words.shape[0])
