@@ -232,7 +232,7 @@ def test_thesis_config_has_every_column_of_its_tables():
     plan = make_plan(load_config("thesis-2019"))
     kegg = {(c.impl, c.dim, c.search) for c in plan.by_dataset()["kegg"]}
     grail = {(i, d, s) for i in ("sequential", "parallel") for d in (2, 5) for s in ("dfs", "bfs")}
-    assert kegg == {("dfs", None, None)} | grail
+    assert kegg == {("dfs", None, None), ("core", None, None)} | grail
     assert 16 in {c.threads for c in plan.cells}
     assert all(c.trials == 20 for c in plan.by_dataset()["kegg"])
     assert set(plan.by_dataset()) >= {"uniprotenc_150", "cit-patents", "citeseer-large", "xmark", "yago"}

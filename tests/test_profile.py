@@ -17,6 +17,7 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.profile import structure
 from grailbench.reachability import profile as profiles
+from grailbench.reachability.core import index
 from grailbench.reachability.profile import INDEX, PAIRS, STAGES, draw_near, profile, reach, remarks, settle
 
 
@@ -126,7 +127,11 @@ def test_searches_stop_at_their_budget(monkeypatch):
         (1, [], ["No edge joins"]),
         (1, [(0, 0)], ["No edge joins"]),
         (3, [(0, 1), (1, 2), (2, 0)], ["All vertices are in one"]),
-        (4, [(0, 1), (1, 0), (1, 2), (2, 3)], ["Cycles hold 50.0 %", "is a forest.", "less than one edge"]),
+        (
+            4,
+            [(0, 1), (1, 0), (1, 2), (2, 3)],
+            ["Cycles hold 50.0 %", "is a forest.", "It is an out-forest (no component", "less than one edge"],
+        ),
     ],
 )
 def test_graphs_with_little_in_them_have_a_profile(vertices, edges, says):
@@ -149,6 +154,26 @@ def test_remarks_follow_their_rules():
     assert not any("At most 1 %" in each for each in remarks(found))
 
 
+def test_a_profile_says_what_trees_and_core_ask_of_an_index(monkeypatch):
+    star = [(0, u) for u in range(1, 9)]
+    square = [(0, 2), (0, 3), (1, 2), (1, 3), (4, 0)]
+    for edges, said in (
+        (star, "It is an out-forest (no component has more than one parent): `core` answers every pair from an"),
+        ([*star, (9, 0), (10, 0)], "Trees at its ends are all of it: `core` answers every pair from intervals."),
+        (square, "`core` answers every pair without a search: the closure of the 4 vertices between its trees takes "),
+    ):
+        assert [each for each in remarks(profile(opened(11, edges))) if each.startswith(said)]
+    found = profile(opened(11, square))
+    assert found.record()["ends"] == {
+        "vertices": 11, "forest": "", "sources": 7, "sinks": 0, "core": 4, "closure_bytes": 40,
+        "needed_bytes": 40, "fits": True,
+    }  # fmt: skip
+    monkeypatch.setattr(index, "SMALL", 8)
+    monkeypatch.setattr(index.memory, "available", lambda: 0)
+    assert found.record()["ends"]["fits"] is False
+    assert any(each.endswith("than `core` takes here, so the core needs an index.") for each in remarks(found))
+
+
 def test_the_same_seed_gives_the_same_profile_and_another_one_another():
     graph = opened(300, np.random.default_rng(2).integers(0, 300, (330, 2)))
     assert profile(graph).record() == profile(graph).record()
@@ -160,15 +185,20 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
     (tmp_path / "mine.edges").write_text("".join(f"{u} {u // 2 + 40}\n" for u in range(200)))
     code, out, err = call(capsys, "profile", "mine.edges", "--out", "figures", "--format", "svg")
     assert code == 0, err
-    for part in ("mine: structure", "levels by longest path", "degrees of components", "what answers the pairs"):
+    for part in (
+        "mine: structure", "trees at the ends: an in-forest", "levels by longest path", "degrees of components",
+        "what answers the pairs",
+    ):  # fmt: skip
         assert part in out
     assert err.startswith("imported as mine\n")
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert names == {f"profile-{name}.{end}" for name in ("levels", "degrees", "settled") for end in ("svg", "csv")}
+    drawn = ("ends", "levels", "degrees", "settled")
+    assert names == {f"profile-{name}.{end}" for name in drawn for end in ("svg", "csv")}
     code, out, err = call(capsys, "profile", "mine", "--json")
     assert (code, err, len(out.splitlines())) == (0, "", 1)
     record = json.loads(out)
     assert sum(record["settled"]["balanced"][stage] for stage in STAGES) == PAIRS
+    assert (tmp_path / "figures" / "profile-ends.csv").read_text().splitlines()[1] == "trees above,200,1.0"
     shares = (tmp_path / "figures" / "profile-settled.csv").read_text().splitlines()
     assert f"balanced,tree,{record['settled']['balanced']['tree']}," in "\n".join(shares)
 

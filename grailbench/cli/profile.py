@@ -23,13 +23,14 @@ def command(graph, seed, out, form, as_json):
 
     \b
     structure  vertices, edges, strong components, roots, sinks, and how near to a forest it is
+    ends       the trees at its ends, the core between them, and the bytes of the core's closure
     levels     by longest path from a root, and how many vertices each has
     degrees    of the condensed graph, with their tails
     reach      how many vertices a vertex reaches, and the share of random pairs that are reachable
     pairs      which step of `sequential` answers random, near and balanced pairs, and what is left to a search
 
-    A file is imported under its stem. The same seed gives the same profile. With --out also figures of the levels, the
-    degrees and the pairs, each with its data as CSV.
+    A file is imported under its stem. The same seed gives the same profile. With --out also figures of the ends, the
+    levels, the degrees and the pairs, each with its data as CSV.
 
     \b
     Examples:

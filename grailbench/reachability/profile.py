@@ -12,9 +12,10 @@ from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.generate.reach import reached_from
 from grailbench.graph.profile import QUANTILES, Structure, component_sizes, degrees, structure
 from grailbench.reachability.cpu.grail import Sequential
+from grailbench.reachability.ends import FORESTS, Ends, ends
 from grailbench.reachability.index import FILTERS, Index, NoTimer, Params
 from grailbench.reachability.queries import draw_balanced, draw_random
-from grailbench.words import share
+from grailbench.words import share, size
 
 SOURCES, SOURCES_BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
@@ -83,20 +84,21 @@ STAGES = ("component", "level", "labels", "tree", "hubs", "search")  #: the fiel
 
 @dataclass(frozen=True)
 class Profile:
-    """The profile of a graph. `reach` is None and `settled` empty for a graph without vertices."""
+    """The profile of a graph. `reach` and `ends` are None and `settled` empty for a graph without vertices."""
 
     name: str
     sha256: str
     seed: int
     structure: Structure
+    ends: Ends | None
     reach: Reach | None
     settled: tuple[Settled, ...]
 
     def record(self) -> dict:
-        """The profile as JSON has it: numbers of the structure, `reach`, and `settled` by kind of pairs.
+        """The profile as JSON has it: numbers of the structure, `ends`, `reach`, and `settled` by kind of pairs.
 
         Of the level widths it has `depth`, the most and the median. Shares are between 0 and 1; `remarks` are
-        sentences.
+        sentences. `fits` of `ends`, and the remark on it, depend on the memory of this machine.
         """
         found = asdict(self.structure)
         widths, tails = found.pop("widths"), {side: found.pop(side) for side in ("parents", "children")}
@@ -111,6 +113,7 @@ class Profile:
             "seed": self.seed,
             **found,
             **{side: _tail_record(tail) for side, tail in tails.items()},
+            "ends": None if self.ends is None else _ends_record(self.ends),
             "reach": None if self.reach is None else asdict(self.reach),
             "settled": {each.kind: _settled_record(each) for each in self.settled},
             "remarks": remarks(self),
@@ -120,6 +123,10 @@ class Profile:
 def _tail_record(tail: dict) -> dict:
     del tail["counts"]
     return tail | {"quantiles": dict(zip(map(str, QUANTILES), tail["quantiles"], strict=True))}
+
+
+def _ends_record(ends: Ends) -> dict:
+    return asdict(ends) | {"forest": ends.forest, "fits": ends.fits}
 
 
 def _settled_record(settled: Settled) -> dict:
@@ -135,6 +142,7 @@ def remarks(profile: Profile) -> list[str]:
     - all vertices are in one strong component, or no edge joins two components
     - at least half of the vertices lie on cycles
     - at most 5 % of the edges of the condensed graph are beyond a forest
+    - no component has more than one child, or none more than one parent; or how large the closure of the core is
     - at most 1 % of random pairs are reachable
     - searches scan less than one edge a pair on average for every kind of pairs, or at least 10 for some kind
     """
@@ -149,6 +157,7 @@ def remarks(profile: Profile) -> list[str]:
     if graph.dag_edges and graph.beyond_forest <= 0.05 * graph.dag_edges:
         but = f" but for {share(graph.beyond_forest, graph.dag_edges)} of its edges" if graph.beyond_forest else ""
         found.append(f"The condensed graph is a forest{but}.")
+    found += [_asked(profile.ends)] if profile.ends is not None else []
     if profile.reach is not None and graph.vertices > 1 and profile.reach.rate <= 0.01:
         found.append("At most 1 % of random pairs are reachable: they time little but saying no.")
     costs = {each.kind: each.scanned / each.pairs for each in profile.settled}
@@ -169,6 +178,18 @@ def remarks(profile: Profile) -> list[str]:
     return found
 
 
+def _asked(ends: Ends) -> str:
+    """What the ends and the core of a graph ask of an index."""
+    if ends.forest:
+        return f"It is an {ends.forest} ({FORESTS[ends.forest]}): `core` answers every pair from an interval a vertex."
+    if not ends.core:
+        return "Trees at its ends are all of it: `core` answers every pair from intervals."
+    bits = f"the closure of the {ends.core:,} vertices between its trees takes {size(ends.closure_bytes)}"
+    if ends.fits:
+        return f"`core` answers every pair without a search: {bits}."
+    return f"The trees at its ends are not enough: {bits}, more than `core` takes here, so the core needs an index."
+
+
 def profile(graph: BenchGraph, seed: int = 1) -> Profile:
     """Measures the profile of an opened graph; the same seed gives the same profile on every machine.
 
@@ -184,7 +205,7 @@ def profile(graph: BenchGraph, seed: int = 1) -> Profile:
     dag = graph.dag
     measured = structure(graph.raw, dag)
     if measured.vertices == 0:
-        return Profile(graph.name, graph.sha256, seed, measured, None, ())
+        return Profile(graph.name, graph.sha256, seed, measured, None, None, ())
     index = Sequential.build(dag, INDEX, NoTimer())
     drawn = {
         "random": draw_random(measured.vertices, PAIRS, seed),
@@ -192,7 +213,7 @@ def profile(graph: BenchGraph, seed: int = 1) -> Profile:
         "balanced": draw_balanced(dag, PAIRS, seed)[:2],
     }
     settled = tuple(settle(index, kind, *(dag.component[ends] for ends in pairs)) for kind, pairs in drawn.items())
-    return Profile(graph.name, graph.sha256, seed, measured, reach(dag, seed), settled)
+    return Profile(graph.name, graph.sha256, seed, measured, ends(dag), reach(dag, seed), settled)
 
 
 def reach(dag: Dag, seed: int = 1) -> Reach:

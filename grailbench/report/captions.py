@@ -124,6 +124,12 @@ CAPTIONS = {
 
 #: figures that are not of a run
 OTHERS = {
+    "profile-ends": (
+        "Trees at the ends, and the core",
+        "Share of the vertices of the condensed graph in the trees above (sources with at most one child, peeled again "
+        "and again), in the trees below (then sinks with at most one parent), and in the core between them, and the "
+        "size of the core's closure as bits. In trees an interval answers every pair.",
+    ),
     "profile-levels": (
         "Vertices of each level",
         "Vertices of the condensed graph by level, the longest path from a root, which is on level 1; log axis. Where "

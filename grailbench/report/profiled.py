@@ -1,4 +1,4 @@
-"""The figures of a graph's profile: level widths, degrees, and what answers its pairs."""
+"""The figures of a graph's profile: its ends and core, level widths, degrees, and what answers its pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 
 from grailbench.graph.profile import Structure
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
+from grailbench.words import size
 
+ENDS = {"sources": "trees above", "sinks": "trees below", "core": "core"}
 _MOST = 400  # marks of the figure of levels
 NAMES = {
     "component": "one component", "level": "level", "labels": "labels", "tree": "tree", "hubs": "hubs",
@@ -16,9 +18,21 @@ NAMES = {
 }  # fmt: skip
 
 
-def figures(structure: Structure, settled: Iterable[Mapping]) -> list[Figure]:
-    """The figures; one without data says so. `settled` are the fields of each `Settled` of the profile by name."""
-    return [_levels(structure), _degrees(structure), _settled(list(settled))]
+def figures(structure: Structure, ends: Mapping | None, settled: Iterable[Mapping]) -> list[Figure]:
+    """The figures; one without data says so. `ends` and `settled` are the fields of the profile's `Ends`, if it has
+    any, and of each `Settled` by name."""
+    return [_ends(ends), _levels(structure), _degrees(structure), _settled(list(settled))]
+
+
+def _ends(ends: Mapping | None) -> Figure:
+    import pandas
+
+    rows = [] if ends is None else [(name, ends[part], ends[part] / ends["vertices"]) for part, name in ENDS.items()]
+    frame = pandas.DataFrame(rows, columns=["part", "vertices", "share"])
+    parts = tuple(Part(name, share, f"{name}: {number:,}") for name, number, share in rows if number)
+    panels = (Panel("", (Bar("components", parts, f"closure {size(ends['closure_bytes'])}"),)),) if parts else ()
+    form = Bars(panels, tuple(ENDS.values()), whole=True, across=1)
+    return Figure("profile-ends", frame, form, "" if parts else "Unavailable: the graph has no vertices.")
 
 
 def _levels(structure: Structure) -> Figure:

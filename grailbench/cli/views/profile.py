@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from grailbench.graph.profile import QUANTILES, Structure
+from grailbench.reachability.ends import FORESTS, Ends
 from grailbench.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Profile, Reach, Settled
 from grailbench.report.table import Table
-from grailbench.words import count, estimate, grouped, magnitude, share, short
+from grailbench.words import count, estimate, grouped, magnitude, share, short, size
 
 BINS = 12  #: most lines of the table of levels
 _BAR = 40  # characters of its longest bar
@@ -21,6 +22,7 @@ def tables(profile: Profile) -> Iterator[Table]:
     """The tables of a profile; those that would have no line are left out."""
     yield _structure(profile.name, profile.structure)
     if profile.structure.vertices:
+        yield _ends(profile.ends)
         yield _levels(profile.structure)
         yield _degrees(profile.structure)
         yield _settled(profile)
@@ -72,6 +74,22 @@ def _structure(name: str, graph: Structure) -> Table:
     put("  components of the largest", graph.widest_weak, graph.components, "of the components")
     return Table("structure", f"{name}: structure", ["", "number", "share"], lines, frozenset({"number"}),
                  ends=frozenset(ends))  # fmt: skip
+
+
+def _ends(ends: Ends) -> Table:
+    said = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
+    parts = {
+        "trees above, peeled from the sources": ends.sources,
+        "trees below, peeled from the sinks": ends.sinks,
+        "core": ends.core,
+    }
+    lines = [[what, grouped(number), f"{share(number, ends.vertices)} of the components"]
+             for what, number in parts.items()]  # fmt: skip
+    verdict = "fits `core` here" if ends.fits else "more than `core` takes here"
+    lines.append(["  closure of the core, as bits", size(ends.closure_bytes), verdict])
+    notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
+    title = f"trees at the ends: {said}"
+    return Table("ends", title, ["", "number", "share"], lines, frozenset({"number"}), notes=notes)
 
 
 def _levels(graph: Structure) -> Table:
@@ -131,5 +149,6 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     from grailbench.report.profiled import figures
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = figures(profile.structure, map(asdict, profile.settled))
+    ends = None if profile.ends is None else asdict(profile.ends)
+    drawn = figures(profile.structure, ends, map(asdict, profile.settled))
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]
