@@ -62,11 +62,6 @@ def _lowest(typing, word):
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, inline="always")
-def _mark(marks, v):
-    marks[v >> 6] |= _1 << np.uint64(v & 63)
-
-
 @njit(cache=True, nogil=True)
 def sweep(down, up, pairs, ends, answers, rows, counts):
     """Answers the pairs of one group of sources.
@@ -79,11 +74,9 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
     counts     int64[2] or None: vertices that were visited and edges that were looked at
     """
     offsets, children = down
-    parent_offsets, parents = up
-    targets, bits, which = pairs
+    targets = pairs[0]
     sources, latest = ends
-    words, refs, marks, asked, first = rows
-    width = np.uint64(asked.shape[0])
+    _, refs, marks, asked, first = rows
     if first[0] > MOST - refs.shape[0] - sources.shape[0] - 2:
         refs[:] = 0
         first[0] = 1
@@ -91,8 +84,8 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
     top = full + np.int32(1)
     asked[:] = _0
     for b in range(sources.shape[0]):
-        asked[b >> 6] |= _1 << np.uint64(b & 63)
-        _mark(marks, sources[b])
+        _set(asked, b)
+        _set(marks, sources[b])
     source, pair, last = 0, 0, targets[targets.shape[0] - 1]
     for block in range(sources[0] >> 6, (last >> 6) + 1):
         while marks[block]:
@@ -101,74 +94,91 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
             v = np.int32(block * 64) + np.int32(_lowest(word))
             if v > last:
                 continue
-            # --- the row of v: that of its parents, and its own bit
-            ref, own = np.int32(0), False
-            begin, k = parent_offsets[v], parent_offsets[v + 1]
-            while k > begin:
-                k -= 1
-                other = refs[parents[k]]
-                if other == full:
-                    ref = full
-                    break
-                if other > full and other != ref:
-                    if ref == 0:
-                        ref = other
-                    elif own:
-                        _add(words, np.uint64(top - full) * width, np.uint64(other - full) * width, width)
-                    else:
-                        ref, own = _join(words, ref, other, top, full, width)
+            ref, own, looked = _pulled(v, up, rows, full, top)
+            if source < sources.shape[0] and sources[source] == v:
+                if ref != full:
+                    _add_source(rows.words, ref, own, source, full, top, np.uint64(asked.shape[0]))
+                    own = True
+                source += 1
+            if own and ref != full:
+                ref = full if _covers(rows, top, full) else top
+                top += ref == top
+            refs[v] = ref
+            pair = _answered(v, pair, pairs, latest, answers, rows, full)
+            for k in range(offsets[v], offsets[v + 1]):
+                _set(marks, children[k])
             if counts is not None:
                 counts[0] += 1
-                counts[1] += parent_offsets[v + 1] - k
-            is_source = source < sources.shape[0] and sources[source] == v
-            if is_source and ref != full:
-                at = np.uint64(top - full) * width
-                if ref == 0:
-                    for w in range(width):
-                        words[at + w] = _0
-                elif not own:
-                    for w in range(width):
-                        words[at + w] = words[np.uint64(ref - full) * width + w]
-                words[at + np.uint64(source >> 6)] |= _1 << np.uint64(source & 63)
-                own = True
-            source += is_source
-            if own and ref != full:
-                if _covers(words, np.uint64(top - full) * width, asked, width):
-                    ref = full
-                else:
-                    ref = top
-                    top += np.int32(1)
-            if ref == 0:
-                continue
-            refs[v] = ref
-            # --- the pairs that ask for v
-            while pair < targets.shape[0] and targets[pair] <= v:
-                if targets[pair] == v:
-                    b = bits[pair]
-                    at = np.uint64(ref - full) * width + np.uint64(b >> 6)
-                    answers[which[pair]] = ref == full or (words[at] >> np.uint64(b & 63)) & _1 != _0
-                    if latest[b] == v:
-                        asked[b >> 6] &= ~(_1 << np.uint64(b & 63))
-                elif latest[bits[pair]] == targets[pair]:
-                    asked[bits[pair] >> 6] &= ~(_1 << np.uint64(bits[pair] & 63))
-                pair += 1
-            for k in range(offsets[v], offsets[v + 1]):
-                _mark(marks, children[k])
-            if counts is not None:
-                counts[1] += offsets[v + 1] - offsets[v]
+                counts[1] += looked + offsets[v + 1] - offsets[v]
     marks[last >> 6 :] = _0
     first[0] = top
 
 
+@njit(cache=True, inline="always")
+def _set(bits, at):
+    bits[at >> 6] |= _1 << np.uint64(at & 63)
+
+
+@njit(cache=True)
+def _pulled(v, up, rows, full, top):
+    """The union of the rows of the parents of v: a reference, 0 for no bit; whether the union is no parent's row and
+    stands where row `top` begins; and how many parents were looked at."""
+    offsets, parents = up
+    words, refs, width = rows.words, rows.refs, np.uint64(rows.asked.shape[0])
+    ref, own = np.int32(0), False
+    k = offsets[v + 1]
+    while k > offsets[v]:
+        k -= 1
+        other = refs[parents[k]]
+        if other == full:
+            return full, False, offsets[v + 1] - k
+        if other > full and other != ref:
+            if ref == 0:
+                ref = other
+            elif own:
+                _add(words, np.uint64(top - full) * width, np.uint64(other - full) * width, width)
+            else:
+                ref, own = _joined(words, ref, other, top, full, width)
+    return ref, own, offsets[v + 1] - k
+
+
+@njit(cache=True)
+def _add_source(words, ref, own, source, full, top, width):
+    """Makes row `top` that of `ref`, unless it is there already (`own`), with the bit of a source."""
+    at = np.uint64(top - full) * width
+    if not own:
+        for w in range(width):
+            words[at + w] = _0 if ref == 0 else words[np.uint64(ref - full) * width + w]
+    words[at + np.uint64(source >> 6)] |= _1 << np.uint64(source & 63)
+
+
+@njit(cache=True)
+def _answered(v, pair, pairs, latest, answers, rows, full):
+    """Answers the pairs that ask for v, and passes those of vertices that the sweep did not come to, whose answers stay
+    as they are. Sources that have no target ahead are no longer asked for. Returns the next pair."""
+    targets, bits, which = pairs
+    ref, width = rows.refs[v], np.uint64(rows.asked.shape[0])
+    while pair < targets.shape[0] and targets[pair] <= v:
+        b = bits[pair]
+        if targets[pair] == v:
+            word = rows.words[np.uint64(ref - full) * width + np.uint64(b >> 6)]
+            answers[which[pair]] = ref == full or (word >> np.uint64(b & 63)) & _1 != _0
+        if latest[b] == targets[pair]:
+            rows.asked[b >> 6] &= ~(_1 << np.uint64(b & 63))
+        pair += 1
+    return pair
+
+
 @njit(cache=True)
 def _add(words, a, b, width):
+    """Adds the bits of the row that begins at word b to those of the row at a."""
     for w in range(np.uint64(0), width, np.uint64(LANES)):
         for j in range(np.uint64(LANES)):
             words[a + w + j] |= words[b + w + j]
 
 
 @njit(cache=True)
-def _join(words, ref, other, top, full, width):
+def _joined(words, ref, other, top, full, width):
     """Puts the union of two rows where the next row begins. Returns the reference of one of them, and whether neither
     has all bits of the union."""
     a, b, c = np.uint64(ref - full) * width, np.uint64(other - full) * width, np.uint64(top - full) * width
@@ -187,8 +197,10 @@ def _join(words, ref, other, top, full, width):
 
 
 @njit(cache=True)
-def _covers(words, a, asked, width):
-    missing = _0
+def _covers(rows, ref, full):
+    """Whether a row has every bit that is asked for."""
+    words, asked, width = rows.words, rows.asked, np.uint64(rows.asked.shape[0])
+    a, missing = np.uint64(ref - full) * width, _0
     for w in range(np.uint64(0), width, np.uint64(LANES)):
         for j in range(np.uint64(LANES)):
             missing |= asked[w + j] & ~words[a + w + j]
