@@ -82,7 +82,8 @@ def test_a_configuration_is_put_into_words_in_one_place():
     assert label("x", CHOSEN, long=True) == "x d=2 dfs filters level,tree lexicographic order 1 thread 2 GPUs"
     assert label("x", CHOSEN, between=", ") == "x d=2 dfs level,tree lexicographic, 1 thread, 2 GPUs"
     assert label("x", {"threads": 2}, before="bfs", after="mine") == "bfs x 2 threads mine"
-    assert label("x", {"order": "random", "filters": "none", "devices": 1, "dim": None}) == "x"
+    assert label("x", {"order": "random", "filters": "none", "devices": 1, "dim": None, "memory": 0}) == "x"
+    assert label("core", {"threads": 1, "memory": 1 << 20}) == "core 1 thread memory 1,048,576"
 
 
 def test_every_axis_is_a_field_of_plans_with_its_usual_value():

@@ -21,6 +21,7 @@ AXES = {
     "order": st.sampled_from(["random", "lexicographic"]),
     "threads": st.sampled_from([1, 2, 3]),
     "devices": st.just(1),
+    "memory": st.sampled_from([0, 1, 200]),
     "seed": st.integers(0, 1000),
 }
 MOST_PAIRS = 3_000

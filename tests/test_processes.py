@@ -152,7 +152,7 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     from grailbench.reachability.queries import QuerySpec
 
     params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
-    params |= {"threads": None, "devices": None}
+    params |= {"threads": None, "devices": None, "memory": None}
     cell = Cell(dataset="none", impl="sequential", queries=QuerySpec("random", 5, 1), **params)
     kernels = traverse.label_pair, search.answer_blocks
     passes.prime(cell)

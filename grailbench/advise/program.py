@@ -8,7 +8,8 @@ from grailbench.advise.costs import Option
 from grailbench.api.build import build
 from grailbench.contract import Params, implementation
 
-_SAID = ("filters", "threads", "search", "order", "devices")  #: axes that `build` takes by their own names, d aside
+#: axes that `build` takes by their own names, d aside
+_SAID = ("filters", "threads", "search", "order", "devices", "memory")
 
 
 def lines(graph: str, option: Option) -> list[str]:

@@ -1,7 +1,8 @@
 """Plans: the list of cells that a run executes, made from a config file or from flags.
 
 A config is a TOML file with `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
-`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, order, query set, seed).
+`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, memory, order, query set,
+seed).
 Axes that an implementation does not have (`Implementation.axes`) are left out, so that no cell is measured twice.
 """
 

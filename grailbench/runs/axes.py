@@ -78,6 +78,9 @@ AXES = (
          hidden=(None, "random"), values=("lexicographic", "random")),
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
+    Axis("memory", "memory", "Bytes that the closure of `core` may take; 0: a quarter of what is free, or 64 MiB", 0,
+         "BYTES", least=0, words=lambda n: f"memory {n:,}", unsaid=(None, 0), hidden=(None, 0), machine=True,
+         late=True),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)
 

@@ -90,6 +90,7 @@ class Cell:
     threads = _axis("threads")
     order = _axis("order")
     devices = _axis("devices")
+    memory = _axis("memory")
 
     @cached_property
     def phases(self) -> Mapping[tuple[str, str], Stats]:

@@ -196,7 +196,7 @@ class Core(Implementation):
     name = "core"
     source = "after Agrawal, Borgida and Jagadish 1989 (trees) and Zhou et al. 2017 (DAG reduction)"
     cost = "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
-    axes = frozenset({"threads"})
+    axes = frozenset({"threads", "memory"})
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:
