@@ -28,14 +28,15 @@ def build(
     seed: int = 1,
     devices: int = 1,
     memory: int | str | None = None,
+    pairs: int | None = None,
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
              a plug-in; 'auto' takes `core`, exact and without a search, where the closure of the graph's core takes
-             at most `memory`, else `parallel`, or `sequential` if there is one thread; the graph and these parameters
-             alone decide
+             at most `memory`; else `sweep`, which builds nothing, for 512 `pairs` or fewer; else `parallel`, or
+             `sequential` if there is one thread. The graph and these parameters alone decide
     d        number of label pairs
     filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
     threads  worker threads, 0 for all cores
@@ -46,6 +47,7 @@ def build(
     devices  how many GPUs share the queries, from the first on
     memory   bytes that the closure of `core` may take, also as '500MB'; None for 64 MiB with 'auto', and with 'core'
              for a quarter of the free memory where that is more
+    pairs    how many pairs will be asked in all, if that is known; 'auto' alone looks at it
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing.
@@ -62,7 +64,7 @@ def build(
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")
-        return Index(graph, chosen(params, graph.dag))
+        return Index(graph, chosen(params, graph.dag, pairs))
     found = contract.implementation(implementation)
     if found.described_by is not None:
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")

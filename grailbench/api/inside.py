@@ -12,8 +12,10 @@ from grailbench.reachability.core.index import SMALL, Core
 from grailbench.reachability.core.peel import peel
 from grailbench.reachability.cpu.grail import Parallel, Sequential
 from grailbench.reachability.index import Implementation, Index, Params
+from grailbench.reachability.sweep.index import Sweep
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
+FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
 
 
 @dataclass
@@ -37,13 +39,16 @@ def built(implementation: type[Implementation], params: Params, dag: Dag, device
     return Inside(implementation, params, run(implementation.build, dag, params, NoTimer()), run, _whole)
 
 
-def chosen(params: Params, dag: Dag) -> Inside:
+def chosen(params: Params, dag: Dag, pairs: int | None) -> Inside:
     """Builds the index that suits a graph: `core` where the closure of its core fits `Params.memory` bytes, by default
-    `ROOM`; else `parallel`, or `sequential` if there is one thread. Graph and parameters alone decide."""
+    `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `parallel`, or
+    `sequential` if there is one thread. Graph and parameters alone decide."""
     own = replace(params, memory=params.memory or ROOM)
     index = Core.exact(dag, peel(dag), own)
     if index is not None:
         return Inside(Core, own, index, _here, _whole)
+    if pairs is not None and pairs <= FEW:
+        return built(Sweep, params, dag, None)
     return built(Parallel if params.workers > 1 else Sequential, params, dag, None)
 
 
