@@ -222,8 +222,8 @@ def _directed(part: Between) -> tuple[tuple, tuple, tuple]:
 class Sweep(Implementation):
     """Sweeps with many sources at once, and searches from both ends where few pairs are asked: no index.
 
-    What levels tell is answered first. A batch that is small for its graph is then searched, breadth first from both
-    ends, pruned by level, with a bound on the edges that a pair may look at. For what is left, the vertices that a
+    What levels tell is answered first. A sample of the batch is then searched, breadth first from both ends, pruned by
+    level, and so is all of it if that looks at fewer edges than sweeps would. For what is left, the vertices that a
     source reaches and that reach a target are numbered in topological order, and groups of up to 2,048 sources of
     neighbouring rank are swept down them, one bit each, from the first source to the last target. Most vertices share
     the row of bits of a parent or have every bit that still matters; only the others get a row of their own. If there
@@ -234,7 +234,7 @@ class Sweep(Implementation):
     source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014"
     cost = (
         "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, "
-        "to sweep at most 266 a vertex and thread, and half of the free memory"
+        "to sweep at most 64 a vertex, 16 an edge, and 266 a vertex and thread, these of half of the free memory"
     )
     counts = _COUNTS
     axes = frozenset({"threads"})
