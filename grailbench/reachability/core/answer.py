@@ -1,7 +1,7 @@
 """Answers batches from the records of `records`, pair by pair and without branches.
 
-A closure is a tuple of plain arrays: (width, bits), the triangle of `closure`; or (spans, masks, starts, pointers,
-words), the rows of `rows`. width and spans are uint64.
+A closure is a tuple of a uint64 and plain arrays: (width, bits), the triangle of `closure`; or (grid, table, owner,
+words, usual), the rows of `patterns`.
 """
 
 from __future__ import annotations

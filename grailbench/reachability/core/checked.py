@@ -34,7 +34,7 @@ def fault(index: CoreIndex, dag: Dag) -> str | None:
     position, size = _intervals(index)
     if not np.array_equal(np.sort(position), np.arange(dag.vertices)) or position[-1] != dag.super_root:
         return "two vertices have the same position, or a position is out of range"
-    if "masks" in index.arrays:
+    if "table" in index.arrays:
         return checked_rows.fault(index, dag, edges)
     faults = (
         _tree_fault(index, edges, position, size),

@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag
-from grailbench.reachability.core.rows import Rows
 
 if TYPE_CHECKING:
     from grailbench.reachability.core.index import CoreIndex
@@ -68,24 +67,20 @@ def _records_fault(index: CoreIndex, sources: np.ndarray, targets: np.ndarray, s
 
 def _rows_fault(index: CoreIndex, dag: Dag, above: np.ndarray, own: np.ndarray) -> str | None:
     """What is wrong with a row. own: the column that each vertex owns, from 1; 0 for none."""
-    rows = Rows(*(index.arrays[name] for name in Rows._fields))
-    spans = int(index.closure[0])
-    count = rows.masks.shape[0] // spans
-    bits = np.zeros((count, 64 * spans), np.uint64)
-    _unpack(*rows, spans, bits)
-    u = _first_wrong(dag.offsets, dag.children, above, own, index.sources[:, 1].astype(np.int64), bits)
+    known, row = np.unique(index.sources[:, 1], return_inverse=True)
+    bits = np.zeros((known.shape[0], index.arrays["usual"].shape[0]), np.uint64)
+    _unpack(known.astype(np.int64), *index.closure, bits)
+    u = _first_wrong(dag.offsets, dag.children, above, own, row.reshape(-1), bits)
     return None if u < 0 else f"the row of {u} is not the union of its children's"
 
 
 @njit(cache=True)
-def _unpack(masks, starts, pointers, words, spans, bits):
-    """Writes the words of all rows into bits, uint64[rows, 64 * spans]."""
-    for at in range(masks.shape[0]):
-        pointer = starts[at]
-        for chunk in range(64):
-            if (masks[at] >> np.uint64(chunk)) & _1:
-                bits[at // spans, 64 * (at % spans) + chunk] = words[pointers[pointer]]
-                pointer += 1
+def _unpack(known, grid, table, owner, words, usual, bits):
+    """Writes the words of rows into bits, uint64[rows, blocks]. known: int64[rows]; others as in `patterns`."""
+    for i in range(bits.shape[0]):
+        for block in range(bits.shape[1]):
+            entry = table[(known[i] << np.int64(grid)) + block]
+            bits[i, block] = words[entry] if owner[entry >> 4] == block else usual[block]
 
 
 @njit(cache=True)

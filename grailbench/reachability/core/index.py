@@ -13,9 +13,9 @@ from grailbench.reachability.core import checked, decided, packing
 from grailbench.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
 from grailbench.reachability.core.closure import close, words
 from grailbench.reachability.core.inner import Grail, Inner
+from grailbench.reachability.core.patterns import Patterns
 from grailbench.reachability.core.peel import Peeled, peel
 from grailbench.reachability.core.records import records, tree_records
-from grailbench.reachability.core.rows import Rows
 from grailbench.reachability.core.single import OnePair
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
 
@@ -34,9 +34,9 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 class CoreIndex(Index):
     """The records of the vertices, and the closure or another index of the core.
 
-    arrays  'shape': int64[2], b and k of `Peeled`, and with 'masks' the number of columns, int64[3]; either 'tree'
+    arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' the grid of `patterns`, int64[3]; either 'tree'
             alone or 'sources' and 'targets' (see `records`); unless there is an inner index, the closure: 'bits' (see
-            `closure`), or 'masks', 'starts', 'pointers' and 'words' (see `rows`)
+            `closure`), or 'table', 'owner', 'words' and 'usual' (see `patterns`)
     inner   the index of the core where its closure does not fit the budget, else None
     """
 
@@ -69,9 +69,9 @@ class CoreIndex(Index):
         """The closure as kernels take it (see `answer`); (0,) without one."""
         if self.bits is not None:
             return np.uint64(self.core // 64 + 1), self.bits
-        if "masks" not in self.arrays:
+        if "table" not in self.arrays:
             return (0,)
-        return np.uint64(int(self.arrays["shape"][2]) // 4096 + 1), *(self.arrays[name] for name in Rows._fields)
+        return np.uint64(self.arrays["shape"][2]), *(self.arrays[name] for name in Patterns._fields[1:])
 
     @property
     def upward(self) -> bool:
@@ -161,13 +161,15 @@ def needed(dag: Dag, peeled: Peeled) -> int:
 
 def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] | None:
     """Returns the records and the closure; None if the closure does not fit the budget, or memory runs out."""
-    size = words(int(peeled.core.shape[0]))
+    size = 8 * words(int(peeled.core.shape[0]))
     try:
-        if 8 * size > PLAIN * peeled.vertices:
-            return packing.contracted(dag, peeled, lambda size: fits(size, params))
-        if not fits(8 * size, params):
+        if size > PLAIN * peeled.vertices:
+            arrays = packing.contracted(dag, peeled, params.memory or max(size, SMALL))
+            if arrays is not None:
+                return arrays
+        if not fits(size, params):
             return None
-        bits = packing.empty_bits(size, np.uint64)
+        bits = packing.empty_bits(size // 8, np.uint64)
     except MemoryError:
         return None
     close(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above, bits)
@@ -189,12 +191,12 @@ class Core(Implementation):
     points. So every other pair is one of the core, the vertices that are left, whose transitive closure is kept. Where
     that takes few bytes a vertex, it is a triangle of bits. Else the core loses its chains first: only vertices of
     two parents have a column, seldom one of a single child has a row; equal rows and equal words of 64 bits are kept
-    once, empty ones not at all. A query reads a record of each end and one bit, and has no branch. If the closure does
-    not fit `memory`, the core alone is labelled and searched as by `parallel`.
+    once, empty ones not at all, and rows fill each other's holes. A query reads a record of each end and one bit, and
+    has no branch. If the closure does not fit `memory`, the core alone is labelled and searched as by `parallel`.
     """
 
     name = "core"
-    source = "after Agrawal, Borgida and Jagadish 1989 (trees) and Zhou et al. 2017 (DAG reduction)"
+    source = "after Agrawal et al. 1989 (trees), Zhou et al. 2017 (DAG reduction), Tarjan and Yao 1979 (sparse tables)"
     cost = "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
     axes = frozenset({"threads", "memory"})
 

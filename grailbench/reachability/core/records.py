@@ -27,8 +27,8 @@ from numba import njit
 from numba.extending import overload
 
 from grailbench.reachability.core.closure import row_start
+from grailbench.reachability.core.patterns import bit_of
 from grailbench.reachability.core.peel import Peeled
-from grailbench.reachability.core.rows import bit_of
 
 SHORT = 2**16  #: numbers below this one fit a short field
 _0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
@@ -105,8 +105,8 @@ def _bit(row, column, closure):
         return ((word >> (column & _63)) & _1 != _0) & (column > row)
 
     def of_rows(row, column, closure):
-        spans, masks, starts, pointers, words = closure
-        return bit_of(row, column, spans, masks, starts, pointers, words) != _0
+        grid, table, owner, words, usual = closure
+        return bit_of(row, column, grid, table, owner, words, usual) != _0
 
     return of_bits if len(closure) == 2 else of_rows
 

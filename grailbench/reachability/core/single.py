@@ -79,15 +79,15 @@ def _by_bits(at, source, target, kind):
 
 
 @njit(cache=True, inline="always")
-def _by_rows(at, source, target, kind, number):
+def _by_rows(at, source, target, kind):
     block = carray(pointer(at), (FIELDS,), np.int64)
     if _outside(block, source, target):
         return None
-    masks = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint64)
-    starts = carray(pointer(block[SECOND]), (block[SECOND_SIZE],), np.uint32)
-    pointers = carray(pointer(block[THIRD]), (block[THIRD_SIZE],), number)
-    words = carray(pointer(block[FOURTH]), (block[FOURTH_SIZE],), np.uint64)
-    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), masks, starts, pointers, words))
+    table = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint16)
+    owner = carray(pointer(block[SECOND]), (block[SECOND_SIZE],), np.uint16)
+    words = carray(pointer(block[THIRD]), (block[THIRD_SIZE],), np.uint64)
+    usual = carray(pointer(block[FOURTH]), (block[FOURTH_SIZE],), np.uint64)
+    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), table, owner, words, usual))
 
 
 @njit(cache=True, inline="always")
@@ -114,12 +114,12 @@ def _long_bits(at, source, target):
 
 @njit(cache=True)
 def _short_rows(at, source, target):
-    return _by_rows(at, source, target, np.uint16, np.uint16)
+    return _by_rows(at, source, target, np.uint16)
 
 
 @njit(cache=True)
 def _long_rows(at, source, target):
-    return _by_rows(at, source, target, np.uint32, np.uint32)
+    return _by_rows(at, source, target, np.uint32)
 
 
 @njit(cache=True)
