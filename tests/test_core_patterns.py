@@ -95,11 +95,12 @@ def test_closures_of_too_many_columns_or_patterns_are_kept_as_bits(monkeypatch, 
     right, index, dag = all_right(SPARSE)
     assert right
     assert index.bits is not None
-    assert contracted(dag, peel(dag), 1 << 30) is None
+    assert contracted(dag, peel(dag), lambda size: True, 1 << 30) is None
 
 
-def test_the_budget_is_of_all_arrays():
+def test_a_budget_that_bits_do_not_fit_is_not_tried_and_the_limit_is_of_all_arrays():
     _, index, dag = all_right(SPARSE)
     size = sum(index.arrays[name].nbytes for name in ("table", "owner", "words", "usual"))
-    assert contracted(dag, peel(dag), size) is not None
-    assert contracted(dag, peel(dag), size - 1) is None
+    assert contracted(dag, peel(dag), lambda size: False, size) is None
+    assert contracted(dag, peel(dag), lambda size: True, size) is not None
+    assert contracted(dag, peel(dag), lambda size: True, size - 1) is None

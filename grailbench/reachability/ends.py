@@ -42,7 +42,7 @@ class Ends:
     core           vertices that are left
     closure_bytes  of the packed closure of the core: a bit for each pair in one order, about k^2 / 16 bytes for a core
                    of k vertices
-    needed_bytes   of the closure that `core` makes, which may be of fewer vertices (`core.rows`), before it is packed
+    needed_bytes   of the closure that `core` makes, as bits; it may be of fewer vertices (`core.rows`), and is packed
     """
 
     vertices: int

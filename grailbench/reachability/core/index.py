@@ -20,6 +20,7 @@ from grailbench.reachability.core.single import OnePair
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
 
 PLAIN = 4  #: bytes a vertex up to which the closure of the core is kept as bits, without contraction
+PAGES = 64 << 10  #: bytes that patterns may always take, if the closure as bits fits: their pages are whole
 SMALL = 64 << 20  #: bytes of a closure that is made without asking how much memory is free
 SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
 _PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
@@ -154,9 +155,9 @@ def fits(size: int, params: Params) -> bool:
 
 
 def needed(dag: Dag, peeled: Peeled) -> int:
-    """Returns how many bytes the closure takes that is asked whether it fits."""
+    """Returns how many bytes the closure takes as bits, contracted or not: these are asked whether they fit."""
     size = 8 * words(int(peeled.core.shape[0])) if peeled.core.shape[0] else 0
-    return size if size <= PLAIN * peeled.vertices else packing.needed(dag, peeled)
+    return size if size <= PLAIN * peeled.vertices else min(size, packing.needed(dag, peeled))
 
 
 def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] | None:
@@ -164,7 +165,8 @@ def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] |
     size = 8 * words(int(peeled.core.shape[0]))
     try:
         if size > PLAIN * peeled.vertices:
-            arrays = packing.contracted(dag, peeled, params.memory or max(size, SMALL))
+            most = max(params.memory or max(size, SMALL), PAGES)
+            arrays = packing.contracted(dag, peeled, lambda least: fits(min(size, least), params), most)
             if arrays is not None:
                 return arrays
         if not fits(size, params):

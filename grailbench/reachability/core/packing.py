@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from grailbench.graph.csr import Dag
@@ -13,14 +15,17 @@ from grailbench.reachability.core.rows import fill, graph_of_core, number, place
 empty_bits = np.zeros  #: where memory may run out
 
 
-def contracted(dag: Dag, peeled: Peeled, most: int) -> dict[str, np.ndarray] | None:
+def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool], most: int) -> dict[str, np.ndarray] | None:
     """Returns the records and the arrays of `patterns.Patterns` by name, and 'shape' as `CoreIndex` has it.
 
-    None if the closure takes more than `most` bytes, or has too many patterns. Raises MemoryError.
+    None if `fits` says no to the bytes that the contracted closure takes as bits, if its patterns take more than
+    `most`, or if there are too many of them. Raises MemoryError.
     """
     core, above = peeled.core, peeled.above
     edges = graph_of_core(dag.offsets, dag.children, core, peeled.position, above)
     column, row, columns, rows, owned = number(*edges)
+    if not fits(_as_bits(rows, columns)):
+        return None
     short = peeled.vertices + above + columns + 2 < records.SHORT
     found = find_patterns((*edges[:3], column, row, owned), columns, rows, most, short)
     if found is None:
@@ -38,7 +43,11 @@ def contracted(dag: Dag, peeled: Peeled, most: int) -> dict[str, np.ndarray] | N
 
 
 def needed(dag: Dag, peeled: Peeled) -> int:
-    """Returns how many bytes the contracted closure takes at most, which is as bits."""
+    """Returns how many bytes `contracted` asks `fits` for."""
     edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
     _, _, columns, rows, _ = number(*edges)
+    return _as_bits(rows, columns)
+
+
+def _as_bits(rows: int, columns: int) -> int:
     return 8 * rows * (columns // 64 + 1)

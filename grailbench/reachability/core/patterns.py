@@ -373,7 +373,7 @@ def _displace(starts, entries, owner, blocks, shift, grid):
         begin, length = starts[r], starts[r + 1] - starts[r]
         for e in range(length):
             own[e] = owner[np.uint64(entries[begin + e]) >> _4]
-        if length != before and 2 * length <= blocks:
+        if length != before and 8 * length <= blocks:
             at = _0
         before = length
         while at < limit:
