@@ -13,6 +13,7 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench import memory
+from grailbench.api import inside
 
 
 def layered():
@@ -35,6 +36,12 @@ def test_core_is_taken_where_its_closure_fits_whatever_memory_is_free(monkeypatc
     assert index.reaches(0, 319)
     assert not index.reaches(0, 1)
     assert (index.explain(0, 319).by == "closure") == (taken == "core")
+
+
+def test_the_room_of_core_is_the_same_on_every_machine(monkeypatch):
+    monkeypatch.setattr(inside, "ROOM", 1024)
+    monkeypatch.setattr(memory, "available", lambda: 2**40)
+    assert gb.build(layered(), threads=2).implementation == "parallel"
 
 
 @given(drawn=digraphs())

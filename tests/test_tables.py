@@ -184,6 +184,10 @@ def test_core_has_columns_after_the_printed_ones_where_the_run_has_it():
     assert [shown[column].measured for column in shown] == [0.1, pytest.approx(5.0), 0.2, pytest.approx(15.0)]
     assert {(each.printed, each.ratio) for each in shown.values()} == {(None, None)}
     assert any("core: no label pairs" in note for note in table.notes)
+    several = built(rows(), exact(threads=1), exact(threads=2)).columns
+    assert [name for name in several if name.startswith("core")] == [
+        "core, index", "core", "core, 2 threads, index", "core, 2 threads"
+    ]  # fmt: skip
     assert built(rows(), exact(query_set="balanced-100000-s1")).columns == printed
 
 

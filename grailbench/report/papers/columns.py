@@ -8,13 +8,12 @@ from dataclasses import replace
 from grailbench.report import published
 from grailbench.report.papers.beside import Entry
 from grailbench.report.papers.entries import NOT_RUN, asked, time, timed
-from grailbench.report.papers.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
+from grailbench.report.papers.feeds import CPU, EXACT, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
 from grailbench.report.papers.peers import PREFIX
 from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
 
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 LIKE = "-like"
-EXACT = ("core", "core-gpu")  #: ours that answer without label pairs, and have columns in tables of searches
 OTHER_LABELS, OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"  #: tables that were not printed
 _OTHERS = {OTHER_LABELS: GPU_LABELS, OTHER_SEARCH: GPU_SEARCH}
 _ALONE = ", device alone"  #: ends the names of columns with the part `ON_DEVICE` of a phase
@@ -136,7 +135,7 @@ class Ours:
 
     def notes(self) -> list[str]:
         """What must be known to read the columns, and the printed ones of tables of the GPU."""
-        exact = [series.impl for series in self.series if series.impl in EXACT]
+        exact = dict.fromkeys(series.impl for series in self.series if series.impl in EXACT)
         what = "DFS search" if self.searching else "labeling"
         any_gpu = any(series.impl.startswith(THESIS_GPU) for series in self.series)
         notes = {
@@ -150,8 +149,8 @@ class Ours:
             "pairs other than the table's, are named.": self.series and not self.cpu,
             "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential DFS "
             "search, or of its index, over that of X.": self.series and self.cpu,
-            f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search "
-            "(docs/benchmark-graphs.md).": exact,
+            f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search, on one thread "
+            "of the CPU unless more are named (docs/benchmark-graphs.md).": exact,
             "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
             "time of the same labeling, from call to return.": self.alone,
             "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "

@@ -11,6 +11,7 @@ from grailbench.runs.cells import Cell, Stats
 
 #: the implementation that fills the printed columns of tables 6.1-6.6
 THESIS_GPU = "gpu"
+EXACT = ("core", "core-gpu")  #: ours that answer without label pairs, and have columns in tables of searches
 #: axes on which a printed column takes any value unless its feed names one
 _FREE = ("dim", "search", "threads", "order")
 
@@ -113,7 +114,8 @@ class Series:
 
     impl    the implementation
     values  names and values of the axes that labels show, so that indexes with different filters are different series;
-            without the child order, of which the usual one is preferred, and without the label pairs
+            without the child order, of which the usual one is preferred, without the label pairs, and without the one
+            thread of those of `EXACT`, which is that of `sequential`
     dim     the number of label pairs; None for that of the table
     """
 
@@ -125,6 +127,7 @@ class Series:
     def of(cls, cell: Cell, searching: bool) -> Series:
         """The series of a cell. Labels do not depend on the search order, so only tables of searches keep it."""
         left_out = ("dim", "order") if searching else ("dim", "order", "search")
+        left_out += ("threads",) if cell.impl in EXACT and cell.threads == 1 else ()
         values = {axis.name: cell.axes[axis.name] for axis in axes.AXES if axis.name not in left_out
                   and cell.axes[axis.name] not in axis.unsaid}  # fmt: skip
         return cls(cell.impl, tuple(values.items()))
