@@ -101,6 +101,7 @@ class CoreGpu(Implementation):
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
     counts = ("queries", "positives")
     needs = ("gpu",)
+    axes = frozenset({"memory"})
 
     @classmethod
     def require(cls) -> None:
