@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, dags, digraphs
 
+from grailbench.bench.timing import PhaseTimer
 from grailbench.device import gateway
 from grailbench.device.gateway import cuda
 from grailbench.errors import TooLittleMemory
@@ -168,3 +169,10 @@ def test_counters_are_those_of_the_batches():
     index = implementation("core-gpu").build(dag_of(*DIAMOND), Params(count=True), NoTimer())
     ask(index, [0, 5], [6, 0])
     assert index.counters == {"queries": 2, "positives": 1}
+
+
+def test_memory_for_a_batch_is_allocated_apart_from_the_time_of_its_queries():
+    index, timer = built("core-gpu", dag_of(4, [(0, 1), (1, 2)])), PhaseTimer()
+    with timer.phase("query"):
+        index.query_batch(np.zeros(3, np.int32), np.ones(3, np.int32), timer)
+    assert {("", "allocate"), ("", "query")} <= set(timer.phases)

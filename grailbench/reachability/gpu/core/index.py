@@ -43,6 +43,7 @@ class CoreGpuIndex(Index):
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Copies the pairs to the device, answers them in one launch, and copies the answers back."""
+        self.expect(sources.shape[0], timer)
         answers = self.answerer.answer(sources, targets, timer)
         if self._params.count:
             self._queries += sources.shape[0]
@@ -50,8 +51,9 @@ class CoreGpuIndex(Index):
         return answers
 
     def expect(self, queries: int, timer: Timer) -> None:
-        """Allocates pinned and device memory for a batch."""
-        self.answerer.prepare(queries)
+        """Allocates pinned and device memory for a batch (phase `allocate`), unless done before."""
+        with timer.phase("allocate", apart=True):
+            self.answerer.prepare(queries)
 
     @property
     def counters(self) -> dict[str, int]:
