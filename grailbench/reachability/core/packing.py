@@ -34,7 +34,7 @@ def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool], most: int)
     kind, n = np.uint16 if short else np.uint32, peeled.vertices
     tall, flat = np.empty((n + 1, 4), kind), np.empty((n + 1, 2), kind)
     trees = peeled.position, peeled.end, peeled.gate, above
-    places, sizes, moved = place_below(dag.offsets, dag.children, core, *trees, *edges)
+    places, sizes, moved = place_below(peeled.position, peeled.gate, above, *edges[2:])
     never = np.iinfo(kind).max
     fill(*trees, core.shape[0], places, sizes, moved, column, row, known, never, tall, flat)
     arrays = patterns._asdict()

@@ -89,6 +89,8 @@ def find_patterns(core: tuple, columns: int, rows: int, most: int, short: bool) 
     common = _commonest(count, entries, found.owner, blocks)
     usual = np.where(common > 0, found.words[common], 0).astype(np.uint64)
     if common.any():
+        if pages + blocks > MOST // PAGE:  # each block may need one more for its pattern of zeros
+            return None
         begins, entries, pages = _spared(begins, entries, found.owner, found.words, found.unused, common, pages)
     for grid, places in enumerate(_GRIDS if short else _GRIDS[:1]):
         if short and entries.shape[0] >> grid >= MOST:
@@ -103,24 +105,24 @@ def find_patterns(core: tuple, columns: int, rows: int, most: int, short: bool) 
 @njit(cache=True, nogil=True)
 def _sorted(starts, targets):
     """Returns the children of each vertex, ascending: one that reaches others comes before them."""
-    k = starts.shape[0] - 1
-    begins, free = np.zeros(k + 1, np.int32), np.empty(k, np.int32)
-    for j in range(targets.shape[0]):
-        begins[targets[j] + 1] += 1
+    k, edges = starts.shape[0] - 1, targets.shape[0]
+    begins, free = np.zeros(k + 2, np.int32), np.empty(k, np.int32)
+    for j in range(edges):
+        begins[np.uint64(targets[j]) + _1] += 1
     for i in range(k):
         begins[i + 1] += begins[i]
         free[i] = begins[i]
-    listed, ascending = np.empty(targets.shape[0], np.int32), np.empty(targets.shape[0], np.int32)
+    listed, ascending = np.empty(edges, np.int32), np.empty(edges, np.int32)
     for i in range(k):
-        for j in range(starts[i], starts[i + 1]):
-            child = targets[j]
-            listed[free[child]] = i
+        for j in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+            child = np.uint64(targets[j])
+            listed[np.uint64(free[child])] = i
             free[child] += 1
     free[:] = starts[:k]
     for child in range(k):
-        for j in range(begins[child], begins[child + 1]):
-            i = listed[j]
-            ascending[free[i]] = child
+        for j in range(np.uint64(begins[child]), np.uint64(begins[child + 1])):
+            i = np.uint64(listed[j])
+            ascending[np.uint64(free[i])] = child
             free[i] += 1
     return ascending
 
@@ -323,7 +325,7 @@ def _spared(begins, entries, owner, words, unused, common, pages):
     zero = np.zeros(blocks, np.int32)
     added = 0
     for block in range(blocks):
-        if common[block] and pages < owner.shape[0]:
+        if common[block]:
             added += 1
             if unused[block] % PAGE == 0:
                 owner[pages] = block
@@ -331,16 +333,23 @@ def _spared(begins, entries, owner, words, unused, common, pages):
                 unused[block] = pages * PAGE
                 pages += 1
             zero[block] = unused[block]
-    starts, kept = np.zeros(rows + 1, np.int32), np.empty(entries.shape[0] + rows * added, np.uint16)
-    mine, filled = np.zeros(blocks, np.int32), 0
+    special = np.flatnonzero(common)
+    starts, kept = np.zeros(rows + 1, np.int32), np.empty(entries.shape[0] + rows * added + 1, np.uint16)
+    filled = np.uint64(0)
     for r in range(rows):
-        for e in range(begins[r], begins[r + 1]):
-            mine[owner[entries[e] >> 4]] = entries[e]
-        for block in range(blocks):
-            pattern = mine[block] if mine[block] else zero[block]
-            kept[filled] = pattern
-            filled += (pattern != 0) & (pattern != common[block])
-            mine[block] = 0
+        s = 0  # the blocks with a commonest pattern are met in order, as those of the entries are
+        for e in range(np.uint64(begins[r]), np.uint64(begins[r + 1])):
+            block = np.int64(owner[np.uint64(entries[e]) >> _4])
+            while s < special.shape[0] and special[s] < block:
+                kept[filled] = zero[special[s]]
+                filled += _1
+                s += 1
+            s += s < special.shape[0] and special[s] == block
+            kept[filled] = entries[e]
+            filled += np.uint64(entries[e] != common[block])
+        for x in range(s, special.shape[0]):
+            kept[filled] = zero[special[x]]
+            filled += _1
         starts[r + 1] = filled
     return starts, kept[:filled].copy(), pages
 

@@ -94,20 +94,20 @@ def _peel_above(offsets, children, order, most, state, position, end, gate):
     """
     above = 0
     for i in range(1, order.shape[0]):
-        u = order[i]
-        first, last = offsets[u], offsets[u + 1]
-        if state[u] == 0 and last - first <= most:
+        u = np.uint64(order[i])
+        first, last = np.uint64(offsets[u]), np.uint64(offsets[u + np.uint64(1)])
+        if state[u] == 0 and np.int64(last - first) <= most:
             state[u] = _ABOVE
             above += 1
             if first < last:
-                child = children[first]
+                child = np.uint64(children[first])
                 gate[u] = child
                 position[u] = end[child]
                 end[child] += end[u]
         else:
             end[u] = 1
             for k in range(first, last):
-                child = children[k]
+                child = np.uint64(children[k])
                 gate[child] = u
                 if state[child] < _MANY:
                     state[child] += 1
@@ -119,13 +119,13 @@ def _peel_below(offsets, children, order, state, position, end, gate):
     """Finds A against the order, and returns the size of the core. Arrays change as in `_peel_above`."""
     core = 0
     for i in range(order.shape[0] - 1, 0, -1):
-        u = order[i]
+        u = np.uint64(order[i])
         if state[u] == _ABOVE:
             continue
         peeled = state[u] < _MANY
         if peeled:
-            for k in range(offsets[u], offsets[u + 1]):
-                if state[children[k]] != _BELOW:
+            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + np.uint64(1)])):
+                if state[np.uint64(children[k])] != _BELOW:
                     peeled = False
                     break
         if not peeled:

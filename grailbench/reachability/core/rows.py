@@ -20,24 +20,19 @@ def graph_of_core(offsets, children, core, place, first):
     """Returns the edges of the core as a CSR (int64[k + 1], int32[e]), the number of parents, up to 2, of each vertex
     (int8[k]) and the last of them (int32[k])."""
     k, count = core.shape[0], 0
-    starts, parents, parent = np.empty(k + 1, np.int64), np.zeros(k, np.int8), np.full(k, -1, np.int32)
-    for i in range(k):
-        count += offsets[core[i] + 1] - offsets[core[i]]
-    targets = np.empty(count, np.int32)
-    count = 0
+    starts, targets = np.empty(k + 1, np.int64), np.empty(children.shape[0] + 1, np.int32)
+    parents, parent = np.zeros(k + 1, np.int8), np.full(k + 1, -1, np.int32)  # the last entries: of all vertices below
     for i in range(k):
         starts[i] = count
         u = core[i]
-        for j in range(offsets[u], offsets[u + 1]):
-            child = place[children[j]] - first
-            if child < k:
-                targets[count] = child
-                count += 1
-                parent[child] = i
-                if parents[child] < 2:
-                    parents[child] += 1
+        for j in range(np.uint64(offsets[u]), np.uint64(offsets[u + 1])):
+            child = np.uint64(min(place[children[j]] - first, k))
+            targets[count] = child
+            count += child < k
+            parent[child] = i
+            parents[child] = min(parents[child] + 1, 2)
     starts[k] = count
-    return starts, targets[:count], parents, parent
+    return starts, targets[:count], parents[:k], parent[:k]
 
 
 @njit(cache=True, nogil=True)
@@ -55,12 +50,12 @@ def number(starts, targets, parents, parent):
         todo[0], waiting = root, 1
         while waiting > 0:
             waiting -= 1
-            at = todo[waiting]
+            at = np.uint64(todo[waiting])
             if parents[at] >= 2:
                 columns += 1
                 column[at] = columns
-            for j in range(starts[at], starts[at + 1]):
-                child = targets[j]
+            for j in range(np.uint64(starts[at]), np.uint64(starts[at + np.uint64(1)])):
+                child = np.uint64(targets[j])
                 if column[child] == 0:
                     column[child] = -1
                     todo[waiting] = child
@@ -82,41 +77,42 @@ def number(starts, targets, parents, parent):
 
 
 @njit(cache=True, nogil=True)
-def place_below(offsets, children, core, position, end, gate, above, starts, targets, parents, parent):
+def place_below(position, gate, above, parents, parent):
     """Returns the positions (int32[k]) and sizes (int32[k]) of the core in the out-trees that its vertices with one
-    parent and the peeled ones form, and the positions of the peeled ones (int32[below]), by their present ones."""
-    k, n = core.shape[0], position.shape[0] - 1
+    parent and the peeled ones form, and the positions of the peeled ones (int32[below]), by their present ones.
+
+    A vertex is followed by the peeled trees that hang at it, and then by its vertices of one parent, each with its own.
+    """
+    k, n = parents.shape[0], position.shape[0] - 1
     first = above + k
-    sizes, places, moved = np.ones(k, np.int32), np.full(k, -1, np.int32), np.full(n - first, -1, np.int32)
+    sizes, places, moved = np.ones(k, np.int32), np.empty(k, np.int32), np.full(n - first, -1, np.int32)
+    for v in range(n):
+        at = position[v] - first
+        if at >= 0 and gate[v] >= 0:
+            moved[at] = position[gate[v]] - above  # first at which vertex of the core it hangs
+            sizes[moved[at]] += 1
+    next_peeled, next_core = np.empty(k, np.int32), sizes.copy()
     for i in range(k - 1, -1, -1):
-        u = core[i]
-        for j in range(offsets[u], offsets[u + 1]):
-            child = children[j]
-            if position[child] >= first:
-                sizes[i] += end[child] - position[child]
         if parents[i] == 1:
             sizes[parent[i]] += sizes[i]
     free = above
     for i in range(k):
-        u = core[i]
-        if parents[i] != 1:
+        if parents[i] == 1:
+            places[i] = next_core[parent[i]]
+            next_core[parent[i]] += sizes[i]
+        else:
             places[i] = free
             free += sizes[i]
-        at = places[i] + 1
-        for j in range(offsets[u], offsets[u + 1]):
-            child = children[j]
-            if position[child] >= first:
-                for p in range(position[child] - first, end[child] - first):
-                    moved[p] = at
-                    at += 1
-        for j in range(starts[i], starts[i + 1]):
-            if parents[targets[j]] == 1:
-                places[targets[j]] = at
-                at += sizes[targets[j]]
+        next_peeled[i] = places[i] + 1
+        next_core[i] += places[i]
     for p in range(n - first):
-        if moved[p] < 0:
+        i = moved[p]
+        if i < 0:
             moved[p] = free
             free += 1
+        else:
+            moved[p] = next_peeled[i]
+            next_peeled[i] += 1
     return places, sizes, moved
 
 
