@@ -248,3 +248,20 @@ def test_many_threads_ask_one_index_at_once():
             single = list(pool.map(lambda uv, index=index: index.reaches(*uv), vertices.T[:1000].tolist()))
         assert all(np.array_equal(each, right) for each in several)
         assert single == right[:1000].tolist()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("wrong", [5, -1])
+def test_a_number_out_of_range_is_found_wherever_it_stands(kind, wrong):
+    index = gb.build(gb.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4]))
+    for pairs in range(1, 11):  # columns are read in four parts and a rest
+        for at in range(pairs):
+            columns = np.zeros((2, pairs), np.int64)
+            columns[pairs % 2, at] = wrong
+            us, vs = columns.astype(kind)
+            with pytest.raises(gb.InputError, match="out of range|vertex"):
+                index.reaches_many(us, vs)
+            with pytest.raises(gb.InputError, match="out of range"):
+                index.reaches_many_vertices(us, vs)
+    assert index.reaches_many(np.zeros(0, kind), np.zeros(0, kind)).tolist() == []
+    assert index.reaches_many(np.arange(5).astype(kind), np.full(5, 4, kind)).all()
