@@ -191,8 +191,9 @@ def test_the_config_has_everybody_on_the_17_graphs_within_limits():
     graphs = plan.by_dataset()
     assert len(graphs) == 17
     for own in graphs.values():
-        assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "sweep"}
-        assert {cell.threads for cell in own if cell.impl == "sweep"} == {1, usable_cores()}
+        assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "core", "sweep"}
+        for impl in ("core", "sweep"):
+            assert {cell.threads for cell in own if cell.impl == impl} == {1, usable_cores()}
         for impl in everybody:
             assert {cell.queries.kind for cell in own if cell.impl == impl} == {"random", "balanced"}
     assert {(cell.process, cell.memory_limit, cell.retry) for cell in plan.cells} == {("own", 8.0, False)}
