@@ -12,7 +12,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.generate.rows import checked, edges_of, renumbered
+from grailbench.graph.generate.rows import absent, checked, edges_of, renumbered
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, stream
 
 _ORDER, _ROWS = 0, 1  # random streams of a seed
@@ -61,10 +61,7 @@ def _wire(depth, width, degree, span, skipped, key):
                 if below_it >= depth:
                     continue
                 v = below_it * width + (place + side + width) % width
-                fresh = True
-                for k in range(begin, end):
-                    fresh &= ends[k] != v
-                if fresh:
+                if absent(ends, begin, end, v):
                     ends[end] = v
                     end += 1
             offsets[u + 1] = end

@@ -13,7 +13,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.generate.rows import checked, edges_of, renumbered
+from grailbench.graph.generate.rows import absent, checked, edges_of, renumbered
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, stream
 
 _ORDER, _ROWS = 0, 1  # random streams of a seed
@@ -68,10 +68,7 @@ def _cite(n, more, copied, window, room, key):
                 reach = 1 + below(draw(row_key, t + 1), min(i, window))
                 found = i - 1 - below(draw(row_key, t + 2), reach)
             t += 3
-            fresh = True
-            for k in range(begin, end):
-                fresh &= targets[k] != found
-            if fresh:
+            if absent(targets, begin, end, found):
                 targets[end] = found
                 end += 1
         offsets[i + 1] = end

@@ -15,7 +15,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.generate.rows import checked, edges_of, renumbered
+from grailbench.graph.generate.rows import absent, checked, edges_of, renumbered
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, stream
 
 _ORDER, _ROWS = 0, 1  # random streams of a seed
@@ -83,10 +83,7 @@ def _release(n, more, packages, copied, changed, room, key):
                 if found < 0:
                     found = below(draw(row_key, t + 2), known)
             t += 4
-            fresh = found != own
-            for other in range(begin, end):
-                fresh &= needed[other] != found
-            if fresh:
+            if found != own and absent(needed, begin, end, found):
                 needed[end], targets[end] = found, latest[found]
                 end += 1
         known += new

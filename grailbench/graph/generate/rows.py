@@ -1,4 +1,4 @@
-"""What the generators of the catalogue share: checks of their sizes, and ids that tell nothing of the order."""
+"""What the generators of the catalogue share: checks of sizes and rows, and ids that tell nothing of the order."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def edges_of(vertices: int, degree: float) -> int:
     if not 0 <= vertices * degree < 2**31:
         raise InputError(f"{vertices} vertices with {degree:g} edges each; fewer than 2^31 edges fit")
     return int(vertices * degree) + 1
+
+
+@njit(cache=True, inline="always")
+def absent(ends, begin, end, vertex):
+    """Whether a vertex is none of ends[begin:end], the part of a row that is there already."""
+    found = False
+    for k in range(begin, end):
+        found |= ends[k] == vertex
+    return not found
 
 
 def renumbered(offsets: np.ndarray, targets: np.ndarray, key: np.uint64) -> Graph:
