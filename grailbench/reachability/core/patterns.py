@@ -322,19 +322,16 @@ def _spared(begins, entries, owner, words, unused, common, pages):
     Returns begins and entries anew, and the number of pages, which may grow by one for each block.
     """
     rows, blocks = begins.shape[0] - 1, common.shape[0]
-    zero = np.zeros(blocks, np.int32)
-    added = 0
-    for block in range(blocks):
-        if common[block]:
-            added += 1
-            if unused[block] % PAGE == 0:
-                owner[pages] = block
-                words[pages * PAGE : pages * PAGE + PAGE] = _0
-                unused[block] = pages * PAGE
-                pages += 1
-            zero[block] = unused[block]
-    special = np.flatnonzero(common)
-    starts, kept = np.zeros(rows + 1, np.int32), np.empty(entries.shape[0] + rows * added + 1, np.uint16)
+    special, zero = np.flatnonzero(common), np.zeros(blocks, np.int32)
+    for block in special:
+        if unused[block] % PAGE == 0:
+            owner[pages] = block
+            words[pages * PAGE : pages * PAGE + PAGE] = _0
+            unused[block] = pages * PAGE
+            pages += 1
+        zero[block] = unused[block]
+    room = entries.shape[0] + rows * special.shape[0] + 1
+    starts, kept = np.zeros(rows + 1, np.int32), np.empty(room, np.uint16)
     filled = np.uint64(0)
     for r in range(rows):
         s = 0  # the blocks with a commonest pattern are met in order, as those of the entries are
