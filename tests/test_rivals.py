@@ -9,10 +9,11 @@ from watchers import Silent
 from grailbench.bench.plan import Config, load_config, make_plan
 from grailbench.bench.runner import run
 from grailbench.errors import MachineLacks
+from grailbench.graph.generate import catalogue
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.reachability.peers import libraries, pyreachability
 from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.report import document, rivals
+from grailbench.report import document, ranking, rivals
 from grailbench.report.page import page as page_of
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
@@ -118,6 +119,12 @@ def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
     rows = [*TWO_GRAPHS, *ours(**made), *peer("a", **made), *peer("b", **made)]
     titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
     assert titles[1:] == ["Everybody in one ranking (generated graphs)"]
+    hard = made | {"dataset": "layered-2m"}
+    rows = [*TWO_GRAPHS, *ours(**hard), *peer("a", **hard), *peer("b", **hard)]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    assert titles == ["Everybody in one ranking", "Everybody in one ranking (the set hard)"]
+    found = ranking.rankings(cells(rows))
+    assert {(each.like, each.about.endswith(", the set hard")) for each in found} == {(False, False), (True, True)}
 
 
 def test_a_run_with_many_peers_is_ranked_and_not_compared_pair_by_pair():
@@ -185,17 +192,26 @@ def test_without_a_library_the_error_names_the_extra(monkeypatch, name):
         made.require()
 
 
-def test_the_config_has_everybody_on_the_17_graphs_within_limits():
+def test_the_config_has_everybody_on_the_17_graphs_within_limits_and_who_scales_on_the_hard_ones():
     plan = make_plan(load_config("rivals"))
     everybody = {f"peer:pyreachability-{name}" for name in pyreachability.METHODS} | {f"peer:{n}" for n in LIBRARIES}
     graphs = plan.by_dataset()
+    hard = {name: graphs.pop(name) for name in catalogue.sets()["hard"].names}
     assert len(graphs) == 17
+    scaling = {f"peer:pyreachability-{name}" for name in ("bfl", "feline", "ferrari", "grail", "pll", "preach")}
+    for own in hard.values():
+        assert {cell.impl for cell in own} == scaling | {"sequential", "parallel", "core", "sweep"}
+        for impl in ("core", "sweep"):
+            assert {cell.threads for cell in own if cell.impl == impl} == {1, usable_cores()}
+        limits = {(cell.queries.name, cell.time_limit, cell.memory_limit) for cell in own}
+        assert limits == {("random-10000-s1", 30.0, 10.0)}
     for own in graphs.values():
         assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "core", "sweep"}
         for impl in ("core", "sweep"):
             assert {cell.threads for cell in own if cell.impl == impl} == {1, usable_cores()}
         for impl in everybody:
             assert {cell.queries.kind for cell in own if cell.impl == impl} == {"random", "balanced"}
-    assert {(cell.process, cell.memory_limit, cell.retry) for cell in plan.cells} == {("own", 8.0, False)}
+        assert {cell.memory_limit for cell in own} == {8.0}
+    assert {(cell.process, cell.retry) for cell in plan.cells} == {("own", False)}
     assert all(cell.time_limit for cell in plan.cells)
     assert {cell.queries.first for cell in plan.cells if cell.impl == "peer:networkx"} == {1000}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grailbench import contract
 from grailbench.contract import USUAL
+from grailbench.graph.generate import catalogue
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
@@ -213,3 +214,11 @@ def _choices(cell: Cell) -> list[str]:
     if (cell.devices or 1) > 1:
         texts["threads"] = f"{cell.devices} GPUs"
     return list(texts.values())
+
+
+def generated_kind(graphs: Iterable[str], alike: str = "look-alikes") -> str:
+    """What generated graphs are, in words for a title: `alike`, 'the set hard' or 'generated graphs'."""
+    names = set(graphs)
+    if all(name.endswith("-like") for name in names):
+        return alike
+    return "the set hard" if names <= {*catalogue.sets()["hard"].names} else "generated graphs"

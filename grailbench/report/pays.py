@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, inf
 
-from grailbench.report.measured import median
+from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.peers import PREFIX
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
@@ -139,9 +139,10 @@ def _table(query_set: str, like: bool, found: list[Payment]) -> Table:
                 line += [BLANK, BLANK] if one is None else [one.text, _who(one.cell)]
         lines.append(line)
     records = list(_records(found, like))
+    kind = f" ({generated_kind(graphs)})" if like else ""
     numbers = frozenset(head for head in headers if "ns a pair" in head or "pays from" in head)
     return Table(
-        f"{NAME}-{query_set}", f"From how many pairs an index pays, {query_set}{' (look-alikes)' if like else ''}",
+        f"{NAME}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}",
         headers, lines, numbers, notes=list(_notes(found)), records=records, file=NAME, data=pandas.DataFrame(records),
     )  # fmt: skip
 

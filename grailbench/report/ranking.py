@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grailbench.report.measured import median
+from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.peers import PREFIX
 from grailbench.report.problems import shown
 from grailbench.report.table import Table
@@ -67,7 +67,8 @@ class Ranking:
     def about(self) -> str:
         """What was timed: 'queries (random-10000-s1), d = 2'."""
         parts = [f"{shown(self.problem).ranked[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
-        return ", ".join(part for part in (*parts, "generated graphs" if self.like else None) if part)
+        kind = generated_kind(self.best, alike="generated graphs") if self.like else None
+        return ", ".join(part for part in (*parts, kind) if part)
 
     def ratio(self, place: Place, graph: str) -> float | None:
         """A configuration's time on a graph / the best time there; None if it has no time."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from grailbench.report.measured import median
+from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.peers import PREFIX
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
@@ -210,8 +210,7 @@ def peers(cells: Iterable[Cell]) -> list[str]:
 
 def _named(title: str, like: bool, graphs: Iterable[str]) -> str:
     """A title that says what its graphs are, if they are generated."""
-    kind = "look-alikes" if all(graph.endswith("-like") for graph in graphs) else "generated graphs"
-    return f"{title} ({kind})" if like else title
+    return f"{title} ({generated_kind(graphs)})" if like else title
 
 
 def _overall(places: list[Standing], found: list[Contest], like: bool) -> Table:
