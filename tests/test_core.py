@@ -12,15 +12,19 @@ from naive import closure
 from strategies import dag_of, dags, digraphs
 
 import grailbench as gb
-from grailbench.contract import NoTimer
+from grailbench.contract import NoTimer, problem
 from grailbench.errors import InputError
 from grailbench.reachability.core import index as core_index
 from grailbench.reachability.core import packing, patterns, records
 from grailbench.reachability.core.closure import words
 from grailbench.reachability.core.index import Core
+from grailbench.reachability.core.inner import core_dag
 from grailbench.reachability.core.peel import peel
+from grailbench.reachability.core.rows import count, graph_of_core, number
+from grailbench.reachability.cpu import grail
 from grailbench.reachability.index import Params
 
+REACHABILITY = problem("reachability")
 CHAIN = (200, [(u, u + 1) for u in range(199)])
 IN_TREES = (30, [(v, v // 3) for v in range(1, 28)])
 OUT_TREES = (30, [(v // 3, v) for v in range(1, 28)])
@@ -185,6 +189,60 @@ def test_stored_arrays_make_the_index_again(graph, memory, form):
     again = Core.restored(dag, Params(threads=1), index.stored())
     assert answers(again, dag, graph[0]) == closure(*graph)
     assert again.index_bytes == index.index_bytes
+
+
+@pytest.mark.parametrize(("graph", "memory", "form", "held"), [
+    (LATTICE, 0, "bits", "bits"), (LATTICE, 0, "rows", "patterns"), (LATTICE, 1, "rows", "labels"),
+    (IN_TREES, 0, "rows", None), (OUT_TREES, 0, "rows", None), (CHAIN, 1, "bits", None),
+])  # fmt: skip
+def test_counters_tell_the_form_of_the_index(graph, memory, form, held):
+    dag = dag_of(*graph)
+    ends = tuple(np.ascontiguousarray(each, np.int32) for each in np.divmod(np.arange(graph[0] ** 2), graph[0]))
+    with kept(form):
+        attempt = REACHABILITY.attempt(Core, Params(threads=1, memory=memory), dag, ends, dict)
+    found, peeled = attempt.counters, peel(dag)
+    assert set(found) == set(Core.counts)
+    assert found["queries"] == graph[0] ** 2  # without those that check the labels
+    forest = held is None
+    whole = found["peeled_above"], found["peeled_below"], found["core_vertices"]
+    assert whole == (peeled.above, peeled.below, len(peeled.core))
+    assert sum(whole) == graph[0]
+    assert {name: found[f"bytes_of_{name}"] > 0 for name in ("bits", "patterns", "labels")} == {
+        name: name == held for name in ("bits", "patterns", "labels")
+    }
+    edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)[:3]
+    columns, rows = {"bits": (whole[2],) * 2, "patterns": count(*edges)}.get(held, (0, 0))
+    assert (found["closure_rows"], found["closure_columns"]) == (rows, columns)
+    index, _ = build(graph, memory, form=form)
+    records = sum(index.arrays[name].nbytes for name in ("tree", "sources", "targets") if name in index.arrays)
+    assert sum(found[f"bytes_of_{name}"] for name in ("bits", "patterns", "labels")) == index.index_bytes - records
+    assert (found["queries_to_labels"] > 0) == (held == "labels")
+    assert found["searches"] <= found["queries_to_labels"]
+    assert forest == (whole[2] == 0)
+    assert index.counters == {}
+
+
+def test_labels_of_a_core_on_one_thread_and_on_many_count_the_same_and_one_thread_starts_no_other(monkeypatch):
+    dag = dag_of(*LATTICE)
+    ends = tuple(np.ascontiguousarray(each, np.int32) for each in np.divmod(np.arange(8100), 90))
+    many = REACHABILITY.attempt(Core, Params(threads=3, memory=1), dag, ends, dict).counters
+    monkeypatch.setattr(grail, "_helpers", lambda threads: pytest.fail("another thread"))
+    assert REACHABILITY.attempt(Core, Params(threads=1, memory=1), dag, ends, dict).counters == many
+
+
+@given(graph=st.one_of(digraphs(), dags(12)))
+def test_the_graph_of_the_core_is_that_of_its_edges_and_its_closure_is_counted_before_it_is_made(graph):
+    dag = dag_of(*graph)
+    peeled = peel(dag)
+    places = {int(u): i for i, u in enumerate(peeled.core)}
+    pairs = zip(*(ends.tolist() for ends in dag.edges_without_super_root()), strict=True)
+    inside = [(places[u], places[v]) for u, v in pairs if u in places and v in places]
+    made, wanted = core_dag(dag, peeled), dag_of(len(places), inside)
+    for name in ("offsets", "children", "levels", "order", "component"):
+        assert getattr(made, name).tolist() == getattr(wanted, name).tolist()
+    edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
+    column, _, owned = number(*edges)
+    assert count(*edges[:3]) == (int(max(column, default=0)), int((owned > 0).sum()))
 
 
 def test_the_library_builds_saves_and_loads_it(tmp_path):

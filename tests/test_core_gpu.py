@@ -165,10 +165,22 @@ def test_an_index_is_restored_from_its_arrays(memory):
     assert again.index_bytes == index.index_bytes
 
 
-def test_counters_are_those_of_the_batches():
-    index = implementation("core-gpu").build(dag_of(*DIAMOND), Params(count=True), NoTimer())
-    ask(index, [0, 5], [6, 0])
-    assert index.counters == {"queries": 2, "positives": 1}
+@pytest.mark.parametrize(("memory", "graph", "held"), [
+    (0, DIAMOND, "bytes_of_bits"), (1, DIAMOND, "bytes_of_labels"), (0, (8, [(0, 1), (1, 2)]), None)
+])  # fmt: skip
+def test_counters_are_those_of_the_batches_and_tell_the_form_as_those_of_core(memory, graph, held):
+    index, of_cpu = (
+        implementation(name).build(dag_of(*graph), Params(count=True, memory=memory, threads=1), NoTimer())
+        for name in ("core-gpu", "core")
+    )
+    ask(index, [0, 5], [2, 0])
+    found = index.counters
+    assert (found["queries"], found["positives"]) == (2, 1)
+    assert set(found) == set(implementation("core-gpu").counts)
+    assert [name for name in found if name.startswith("bytes_of") and found[name]] == ([held] if held else [])
+    parts = "peeled_above", "peeled_below", "core_vertices"
+    assert [found[part] for part in parts] == [of_cpu.counters[part] for part in parts]
+    assert found["closure_rows"] == (found["core_vertices"] if held == "bytes_of_bits" else 0)
 
 
 def test_memory_for_a_batch_is_allocated_apart_from_the_time_of_its_queries():

@@ -35,6 +35,14 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
     return Dag(offsets, children, levels, order, component, int(graph.edges - loops - kept), int(loops))
 
 
+def rooted(offsets: np.ndarray, rows: np.ndarray) -> Dag:
+    """The `Dag` of a CSR (int64[n + 1], int32[m]) that is acyclic, with strictly ascending rows; ids are kept."""
+    n = offsets.shape[0] - 1
+    covered, *arrays = _rooted(n, offsets, rows)
+    assert covered, "the rows are acyclic"
+    return Dag(*arrays, np.arange(n, dtype=VERTEX))
+
+
 def simple_rows(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """The CSR (int64[n + 1], int32[k]) of a raw graph without duplicates and self-loops; rows ascend."""
     return _sorted_rows(graph.vertices, graph.sources, graph.targets)[:2]

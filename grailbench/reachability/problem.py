@@ -119,7 +119,8 @@ class Reachability(Problem):
         answers = index.query_batch(*asked, NoTimer())
         memory = peaks() | index.memory
         held = None if index.index_bytes is None else int(index.index_bytes)
-        return Attempt(answers, label_fault(index, data), held, dict(index.counters), memory)
+        counters = dict(index.counters)  # before the check, which may ask the index
+        return Attempt(answers, label_fault(index, data), held, counters, memory)
 
     def trial(
         self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, timer, edges=None

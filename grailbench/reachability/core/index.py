@@ -9,7 +9,7 @@ import numpy as np
 
 from grailbench import memory
 from grailbench.graph.csr import Dag
-from grailbench.reachability.core import checked, decided, packing
+from grailbench.reachability.core import checked, decided, form, packing
 from grailbench.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
 from grailbench.reachability.core.closure import close, words
 from grailbench.reachability.core.inner import Grail, Inner
@@ -23,6 +23,8 @@ PLAIN = 4  #: bytes a vertex up to which the closure of the core is kept as bits
 PAGES = 64 << 10  #: bytes that patterns may always take, if the closure as bits fits: their pages are whole
 SMALL = 64 << 20  #: bytes of a closure that is made without asking how much memory is free
 SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
+#: of the counters of labels on the core, those that `core` repeats
+SEARCHED = "queries", "searches", "vertices_expanded", "edges_scanned"
 _PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
 
 
@@ -35,9 +37,10 @@ def _helpers(threads: int) -> ThreadPoolExecutor:
 class CoreIndex(Index):
     """The records of the vertices, and the closure or another index of the core.
 
-    arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' the grid of `patterns`, int64[3]; either 'tree'
-            alone or 'sources' and 'targets' (see `records`); unless there is an inner index, the closure: 'bits' (see
-            `closure`), or 'table', 'owner', 'words' and 'usual' (see `patterns`)
+    arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' int64[5]: then the grid of `patterns`, and how
+            many rows and columns the closure has; either 'tree' alone or 'sources' and 'targets' (see `records`);
+            unless there is an inner index, the closure: 'bits' (see `closure`), or 'table', 'owner', 'words' and
+            'usual' (see `patterns`)
     inner   the index of the core where its closure does not fit the budget, else None
     """
 
@@ -46,6 +49,7 @@ class CoreIndex(Index):
     def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray], inner: Inner | None):
         self.dag, self.workers, self.arrays, self.inner = dag, params.workers, arrays, inner
         self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
+        self._counts, self._queries = params.count, 0
         if self.tree is None:
             self.sources, self.targets = arrays["sources"], arrays["targets"]
             if self.sources.dtype == np.uint16:
@@ -90,6 +94,8 @@ class CoreIndex(Index):
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers on one thread, or on more where each gets 65,536 pairs or more."""
         answers = np.empty(sources.shape[0], np.bool_)
+        if self._counts:
+            self._queries += answers.size
         if self.inner is not None:
             self._answer_inside((sources, targets, answers))
             return answers
@@ -136,6 +142,22 @@ class CoreIndex(Index):
         """Returns all arrays, those of an inner index with the prefix 'inner_'."""
         inner = {} if self.inner is None else {f"inner_{name}": each for name, each in self.inner.stored().items()}
         return self.arrays | inner
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The pairs asked, the form of the index (see `form`), and what was searched where the core has labels."""
+        if not self._counts:
+            return {}
+        k, held = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
+        bits, labels = (0 if each is None else each.nbytes for each in (self.bits, self.inner))
+        shape = self.arrays["shape"][3:].tolist() if held else (k, k) if bits else (0, 0)
+        searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.counters
+        return {
+            "queries": self._queries,
+            **form.sizes(self.dag.vertices - 1, self.above, k, shape, bits, sum(held), labels),
+            "queries_to_labels": searched["queries"],
+            **{name: searched[name] for name in SEARCHED[1:]},
+        }
 
     @property
     def index_bytes(self) -> int:
@@ -190,16 +212,23 @@ class Core(Implementation):
     Sources with at most one child are peeled again and again, then sinks with at most one parent: in-trees above, and
     out-trees below, in which an interval of a pre-order answers. A vertex of an in-tree reaches what the vertex at
     which its tree points reaches; a vertex of an out-tree is reached by what reaches the vertex at which its tree
-    points. So every other pair is one of the core, the vertices that are left, whose transitive closure is kept. Where
-    that takes few bytes a vertex, it is a triangle of bits. Else the core loses its chains first: only vertices of
+    points. So every other pair is one of the core, the vertices that are left. The index has one of four forms, which
+    the counters of a row tell. Forest: no core is left, and intervals are all. Bits: where the closure of the core
+    takes few bytes a vertex, it is a triangle of bits. Patterns: else the core loses its chains first; only vertices of
     two parents have a column, seldom one of a single child has a row; equal rows and equal words of 64 bits are kept
-    once, empty ones not at all, and rows fill each other's holes. A query reads a record of each end and one bit, and
-    has no branch. If the closure does not fit `memory`, the core alone is labelled and searched as by `parallel`.
+    once, empty ones not at all, and rows fill each other's holes. Labels: if the closure does not fit `memory`, or
+    memory runs out while it is made, it is given up; then the core alone is labelled and pairs that labels and filters
+    leave open are searched as by `parallel`, so that queries are no longer O(1). A query of the other forms reads a
+    record of each end and one bit, and has no branch.
     """
 
     name = "core"
     source = "after Agrawal et al. 1989 (trees), Zhou et al. 2017 (DAG reduction), Tarjan and Yao 1979 (sparse tables)"
-    cost = "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
+    cost = (
+        "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1), but a search where the "
+        "closure is given up; 4 to 24 bytes a vertex"
+    )
+    counts = ("queries", *form.SIZES, "queries_to_labels", *SEARCHED[1:])
     axes = frozenset({"threads", "memory"})
 
     @classmethod

@@ -10,7 +10,7 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability.core import records
 from grailbench.reachability.core.patterns import find_patterns
 from grailbench.reachability.core.peel import Peeled
-from grailbench.reachability.core.rows import fill, graph_of_core, number, place_below
+from grailbench.reachability.core.rows import count, fill, graph_of_core, number, place_below
 
 empty_bits = np.zeros  #: where memory may run out
 
@@ -23,9 +23,10 @@ def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool], most: int)
     """
     core, above = peeled.core, peeled.above
     edges = graph_of_core(dag.offsets, dag.children, core, peeled.position, above)
-    column, row, columns, rows, owned = number(*edges)
+    columns, rows = count(*edges[:3])
     if not fits(_as_bits(rows, columns)):
         return None
+    column, row, owned = number(*edges)
     short = peeled.vertices + above + columns + 2 < records.SHORT
     found = find_patterns((*edges[:3], column, row, owned), columns, rows, most, short)
     if found is None:
@@ -38,14 +39,14 @@ def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool], most: int)
     never = np.iinfo(kind).max
     fill(*trees, core.shape[0], places, sizes, moved, column, row, known, never, tall, flat)
     arrays = patterns._asdict()
-    shape = np.array([above, core.shape[0], arrays.pop("grid")], np.int64)
+    shape = np.array([above, core.shape[0], arrays.pop("grid"), rows, columns], np.int64)
     return {"shape": shape, "sources": tall, "targets": flat, **arrays}
 
 
 def needed(dag: Dag, peeled: Peeled) -> int:
     """Returns how many bytes `contracted` asks `fits` for."""
     edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
-    _, _, columns, rows, _ = number(*edges)
+    columns, rows = count(*edges[:3])
     return _as_bits(rows, columns)
 
 

@@ -36,10 +36,24 @@ def graph_of_core(offsets, children, core, place, first):
 
 
 @njit(cache=True, nogil=True)
+def count(starts, targets, parents):
+    """Returns the numbers of columns and of rows that `number` deals out, by one pass over the vertices."""
+    k = parents.shape[0]
+    taken, columns, rows = np.zeros(k, np.bool_), 0, 0
+    for i in range(k):  # a vertex comes before its children
+        degree = starts[i + 1] - starts[i]
+        if degree == 1:
+            taken[targets[starts[i]]] = True
+        columns += parents[i] >= 2
+        rows += degree >= 2 or (parents[i] >= 2 and taken[i])
+    return columns, rows
+
+
+@njit(cache=True, nogil=True)
 def number(starts, targets, parents, parent):
     """Returns the column of each vertex, owned or taken (int32[k]), the row of each, owned or taken, -1 for none
-    (int32[k]), the numbers of columns and of rows, and int8[k]: 0 for a vertex without a row of its own, 2 for one
-    whose row another vertex takes, so that it has the vertex's column, else 1."""
+    (int32[k]), and int8[k]: 0 for a vertex without a row of its own, 2 for one whose row another vertex takes, so that
+    it has the vertex's column, else 1."""
     k = parents.shape[0]
     column, row, owned = np.zeros(k, np.int32), np.full(k, -1, np.int32), np.zeros(k, np.int8)
     taken, columns, rows = np.zeros(k, np.bool_), 0, 0
@@ -73,7 +87,7 @@ def number(starts, targets, parents, parent):
             rows += 1
         elif degree == 1:
             row[i] = row[targets[starts[i]]]
-    return column, row, columns, rows, owned
+    return column, row, owned
 
 
 @njit(cache=True, nogil=True)

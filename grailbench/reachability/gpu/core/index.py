@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.reachability.core import checked
+from grailbench.reachability.core import checked, form
 from grailbench.reachability.core.index import CoreIndex
 from grailbench.reachability.core.inner import core_dag
 from grailbench.reachability.gpu.fused.index import Fused
@@ -57,7 +57,12 @@ class CoreGpuIndex(Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        return {"queries": self._queries, "positives": self._positives} if self._params.count else {}
+        if not self._params.count:
+            return {}
+        held, bits = self._held, 0 if self._held.bits is None else self._held.bits.nbytes
+        shape, labels = (held.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
+        said = form.sizes(self._dag.vertices - 1, held.above, held.core, shape, bits, labels=labels)
+        return {"queries": self._queries, "positives": self._positives, **said}
 
     @property
     def index_bytes(self) -> int:
@@ -101,7 +106,7 @@ class CoreGpu(Implementation):
     name = "core-gpu"
     source = "as `core`; pointer jumping of Wyllie 1979"
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
-    counts = ("queries", "positives")
+    counts = ("queries", "positives", *form.SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
 
