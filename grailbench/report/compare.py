@@ -24,13 +24,12 @@ from grailbench.runs.statistics import Interval
 ABSENT = "absent"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
 MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distribution are disjoint by chance too often
-NEUTRAL = frozenset(  #: counters of outcomes and forms, where more is neither better nor worse
-    {
-        "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs",
-        "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
-        "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels",
-    }  # fmt: skip
-)
+#: counters of outcomes and of forms, where more is neither better nor worse
+NEUTRAL = frozenset((
+    "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs",
+    "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
+    "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels",
+))  # fmt: skip
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
 
