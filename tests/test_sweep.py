@@ -9,6 +9,7 @@ from strategies import dag_of, digraphs
 
 from grailbench.reachability.index import NoTimer, Params, implementation
 from grailbench.reachability.sweep import groups, index
+from grailbench.reachability.sweep import threads as sharing
 
 FREE = {"THROUGH": 1e9}  #: searches may take as long as they like
 NEVER = {"THROUGH": 0.0, "AGAIN": 0.0, "ASKED": 0}
@@ -22,7 +23,8 @@ WAYS = {
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
-    """Leaves no choice of the way."""
+    """Leaves no choice of the way, and gives every thread a part of the least batch."""
+    monkeypatch.setattr(sharing, "PER_THREAD", 1)
     for name, value in WAYS[request.param].items():
         monkeypatch.setattr(index, name, value)
     return request.param
@@ -71,6 +73,59 @@ def test_a_chain_of_many_groups_is_answered_by_rank(threads):
     index = built(dag, threads)
     assert (ask(index, sources, targets) == (sources >= targets)).all()
     assert (ask(index, targets, sources) == (targets >= sources)).all()
+
+
+@pytest.fixture
+def shared_work(monkeypatch):
+    """What is asked of `threads.on`, in order: the number of threads and that of parts."""
+    seen = []
+
+    def on(threads, work, parts):
+        seen.append((threads, len(parts)))
+        sharing.on(threads, work, parts)
+
+    monkeypatch.setattr(index, "on", on)
+    return seen
+
+
+def lattice(vertices):
+    """A DAG in which searches are long: each vertex leads to the next one, the third and the ninth."""
+    return dag_of(vertices, [(v, v + step) for v in range(vertices) for step in (1, 3, 9) if v + step < vertices])
+
+
+@pytest.mark.usefixtures("way")
+def test_every_step_of_a_small_batch_is_shared_where_a_thread_needs_little_work(shared_work):
+    dag = lattice(3_000)
+    sources, targets = np.random.default_rng(1).integers(0, 3_000, (2, 9_000))
+    answers = ask(built(dag, 3), sources, targets)
+    levels, sample, *_, last = shared_work
+    assert levels[0] == last[0] == 3
+    assert min(levels[1], last[1]) > 1
+    assert sample == (1, 1)
+    assert answers.tolist() == ask(built(dag, 1), sources, targets).tolist()
+
+
+def test_a_batch_is_shared_only_if_each_thread_gets_enough_work(shared_work, monkeypatch):
+    dag = lattice(1_500)
+    sources, targets = np.random.default_rng(1).integers(0, 1_500, (2, 4_000))
+    ask(built(dag, 8), sources, targets)
+    assert {threads for threads, _ in shared_work} == {1}
+    shared_work.clear()
+    monkeypatch.setattr(sharing, "PER_THREAD", 2_000)
+    ask(built(dag, 8), sources, targets)
+    assert shared_work[0] == (2, 16)  # 4,000 pairs, whose levels are in the cache
+    shared_work.clear()
+    monkeypatch.setattr(index, "FAR", 1_000)
+    ask(built(dag, 64), sources, targets)
+    assert shared_work[0][0] == 2 * index.ASKED
+
+
+def test_blocks_and_threads_follow_from_sizes():
+    assert [sharing.justified(8, work * sharing.PER_THREAD) for work in (0, 1, 2, 7, 9)] == [1, 1, 2, 7, 8]
+    assert sharing.justified(8, 2 * sharing.PER_THREAD - 1) == 1
+    assert sharing.blocks(0, 1, 5) == sharing.blocks(0, 4, 5) == []
+    assert sharing.blocks(12, 1, 5) == [slice(0, 5), slice(5, 10), slice(10, 12)]
+    assert sharing.blocks(64, 4, 5) == [slice(first, first + 2) for first in range(0, 64, 2)]
 
 
 @pytest.mark.usefixtures("way")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from threading import Lock
 
 import numpy as np
@@ -16,30 +13,19 @@ from grailbench.graph.csr import Dag, transpose
 from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.reachability.sweep.between import Between, between, mirrored
 from grailbench.reachability.sweep.groups import LANES, WORD, memory_of, rows_for, sweep
+from grailbench.reachability.sweep.levels import settle_by_level
 from grailbench.reachability.sweep.search import REACHED, UNSETTLED, settle
-from grailbench.reachability.sweep.share import distinct, shared
+from grailbench.reachability.sweep.share import Group, distinct, shared
 from grailbench.reachability.sweep.single import ALL, OnePair, found_by_search
+from grailbench.reachability.sweep.threads import blocks, justified, on
 
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
 DENSE = 8  #: edges a vertex from which a DAG has many
 SAMPLE = 256  #: pairs of a batch that are searched to tell how long the others' searches would be
 THROUGH, AGAIN, ASKED = 4, 0.1, 4  #: what a sweep costs, in edges of a search; see `sweeping`
-_BLOCK = 256  #: pairs that a thread searches for at a time
+FAR = 1 << 18  #: vertices from which the levels of a pair are seldom in the cache
+_BLOCK = 1 << 12  #: pairs that a thread searches for at a time, at most
 _COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
-
-
-@cache
-def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Returns a pool of threads, which is kept."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench-sweep")
-
-
-def _on(workers: int, work: Callable[[], None]) -> None:
-    """Calls `work` on so many threads, of which the calling one is the first."""
-    others = [_helpers(workers - 1).submit(work) for _ in range(1, workers)]
-    work()
-    for other in others:
-        other.result()
 
 
 class SweepIndex(Index):
@@ -56,18 +42,31 @@ class SweepIndex(Index):
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers what levels tell; then, if that may be the shorter way, searches of bounded length; then sweeps."""
-        top, bottom = self.dag.levels[sources], self.dag.levels[targets]
-        answers = (sources == targets) | (top == 0)  # the super-root alone has level 0
-        asked = np.flatnonzero((top < bottom) & (top > 0))
+        answers = np.empty(sources.shape[0], np.bool_)
+        asked = self._settled_by_level(sources, targets, answers)
         left = self._searched(sources, targets, asked, answers) if asked.size else asked
         if left.size:
             self._sweep(sources, targets, left, answers)
         self._count(queries=sources.shape[0], searches=asked.size - left.size, queries_swept=left.size)
         return answers
 
-    def _searched(
-        self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray
-    ) -> np.ndarray:
+    def _settled_by_level(self, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        """Answers what levels tell, and returns the places of the other pairs, int64, ascending."""
+        pairs = answers.shape[0]
+        threads = justified(self.workers, pairs * (ASKED if self.dag.vertices >= FAR else 1))
+        parts = blocks(pairs, threads, max(1, pairs))
+        found = [np.empty(0, np.int64)] * len(parts)
+
+        def work(numbers: Iterator[int]) -> None:
+            for number in numbers:
+                part = parts[number]
+                batch = sources[part], targets[part], answers[part]
+                found[number] = settle_by_level(self.dag.levels, *batch, part.start)
+
+        on(threads, work, list(range(len(parts))))
+        return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _searched(self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> np.ndarray:
         """Answers pairs by searches, and returns those that are better swept.
 
         A sample is searched. If all pairs at its mean would look at more edges than `sweeping` allows, all that the
@@ -78,33 +77,30 @@ class SweepIndex(Index):
         rest = np.ones(asked.size, np.bool_)
         rest[:: -(-asked.size // SAMPLE)] = False
         sample, others = asked[~rest], asked[rest]
-        left, looked = self._search(sources, targets, sample, most // (4 * sample.size), answers)
+        left, looked = self._search(sources, targets, sample, most // (4 * sample.size), answers, 1)
         others = np.concatenate([left, others])
         if looked * asked.size > most * sample.size:
             return others
-        return self._search(sources, targets, others, most // 4, answers)[0]
+        threads = justified(self.workers, others.size * (ASKED * sample.size + looked) // sample.size)
+        return self._search(sources, targets, others, most // 4, answers, threads)[0]
 
     def _search(
-        self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, most: int, answers: np.ndarray
+        self, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, most: int, answers: np.ndarray, threads: int
     ) -> tuple[np.ndarray, int]:
         """Answers those of the pairs `which` for which it suffices to look at `most` edges. Returns the others, and how
         many edges were looked at."""
         pairs, found = (sources[which], targets[which]), np.empty(which.shape[0], np.int8)
-        blocks, looked = deque(range(0, which.shape[0], _BLOCK)), []
+        looked = []
 
-        def work() -> None:
+        def work(parts: Iterator[slice]) -> None:
             counts = None if self.counts is None else np.zeros(2, np.int64)
             with self.scratch() as scratch:
-                while blocks:
-                    try:
-                        first = blocks.popleft()
-                    except IndexError:
-                        break
-                    block = first, min(first + _BLOCK, which.shape[0])
+                for part in parts:
+                    block = part.start, part.stop
                     looked.append(settle(*self.ways, self.dag.levels, pairs, most, scratch, found, block, counts))
             self._worked(counts)
 
-        _on(min(self.workers, len(blocks)), work)
+        on(threads, work, blocks(which.shape[0], threads, _BLOCK))
         answers[which] = found == REACHED
         return which[found == UNSETTLED], sum(looked)
 
@@ -116,26 +112,22 @@ class SweepIndex(Index):
         down, up, ends = _directed(part)
         most, threads = fitting(part.vertices, part.children.shape[0], self.workers)
         if not threads:
-            self._search(sources, targets, which, ALL, answers)
+            self._search(sources, targets, which, ALL, answers, self.workers)  # sweeps would be taken: these are long
             return
         number = distinct(part.vertices, ends[0])
         size = -(-number // -(-number // (WORD * most)))  # of groups as equal as can be
         width = -(-size // (WORD * LANES)) * LANES
         shares = shared(part.vertices, *ends, part.which, size)
-        todo = deque(shares.groups())
+        groups = list(shares.groups())
 
-        def work() -> None:
+        def work(groups: Iterator[Group]) -> None:
             counts = None if self.counts is None else np.zeros(2, np.int64)
             rows = rows_for(part.vertices, width)
-            while todo:
-                try:
-                    group = todo.popleft()
-                except IndexError:
-                    break
+            for group in groups:
                 sweep(down, up, *group, answers, rows, counts)
             self._worked(counts)
 
-        _on(min(threads, len(todo)), work)
+        on(justified(threads, len(groups) * (part.vertices + part.children.shape[0])), work, groups)
 
     @contextmanager
     def scratch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -227,7 +219,8 @@ class Sweep(Implementation):
     source reaches and that reach a target are numbered in topological order, and groups of up to 2,048 sources of
     neighbouring rank are swept down them, one bit each, from the first source to the last target. Most vertices share
     the row of bits of a parent or have every bit that still matters; only the others get a row of their own. If there
-    are fewer targets than sources, the targets are swept upwards. Threads share the groups.
+    are fewer targets than sources, the targets are swept upwards. Threads share the pairs and the groups; each
+    gets work for half a millisecond or more.
     """
 
     name = "sweep"
