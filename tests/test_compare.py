@@ -9,6 +9,7 @@ from compared import HERE, THERE, both, cell, steady, writer
 
 from grailbench.cli.views import compare as compare_view
 from grailbench.errors import InputError, NothingMeasured
+from grailbench.reachability.core import form
 from grailbench.report import compare
 from grailbench.report.gate import Gate
 
@@ -145,6 +146,7 @@ def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
     found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=other)))
     assert [(each.counter, each.verdict) for each in found.counters] == [("excluded_by_labels", "changed")]
     assert found.exit_code == 0
+    assert set(form.SIZES) < compare.NEUTRAL
 
 
 def test_modelled_traffic_is_shown_only_where_nothing_counted_differs():

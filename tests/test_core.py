@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from grailbench.reachability.core.inner import core_dag
 from grailbench.reachability.core.peel import peel
 from grailbench.reachability.core.rows import count, graph_of_core, number
 from grailbench.reachability.cpu import grail
+from grailbench.reachability.gpu.core.index import CoreGpu
 from grailbench.reachability.index import Params
 
 REACHABILITY = problem("reachability")
@@ -220,6 +222,11 @@ def test_counters_tell_the_form_of_the_index(graph, memory, form, held):
     assert found["searches"] <= found["queries_to_labels"]
     assert forest == (whole[2] == 0)
     assert index.counters == {}
+
+
+def test_every_counter_is_explained_where_counters_are():
+    said = (Path(__file__).parents[1] / "docs/measuring.md").read_text()
+    assert [name for name in (*Core.counts, *CoreGpu.counts) if f"`{name}`" not in said] == []
 
 
 def test_labels_of_a_core_on_one_thread_and_on_many_count_the_same_and_one_thread_starts_no_other(monkeypatch):
