@@ -204,7 +204,7 @@ def test_the_config_has_everybody_on_the_17_graphs_within_limits_and_who_scales_
         for impl in ("core", "sweep"):
             assert {cell.threads for cell in own if cell.impl == impl} == {1, usable_cores()}
         limits = {(cell.queries.name, cell.time_limit, cell.memory_limit) for cell in own}
-        assert limits == {("random-10000-s1", 30.0, 10.0)}
+        assert limits == {("random-10000-s1", 40.0, 10.0)}
     for own in graphs.values():
         assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "core", "sweep"}
         for impl in ("core", "sweep"):

@@ -2,7 +2,8 @@
 
 A file states what a set stands for, its sources, and for each graph the generator, its parameters, and what was
 measured. The set `hard` has no graphs of its own; its members are those of the other sets whose core has `HARD`
-vertices or more, so that its closure does not fit the memory of an ordinary machine.
+vertices or more, so that its closure does not fit the memory of an ordinary machine; nor does it without chains
+(`docs/reductions.jsonl`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from grailbench.graph.generate.releases import releases
 from grailbench.graph.generate.uniform import random_dag
 
 HARD = 1_000_000  #: vertices of a core whose packed closure, k^2 / 16 bytes, takes 62.5 GB
+CONTRACTED = 50e9  #: bytes that the closure of a core in `hard` takes at least once its chains are contracted
 MODELS: dict[str, Callable[..., Graph]] = {
     "random": random_dag, "papers": papers, "commits": commits, "releases": releases, "layers": layers,
 }  # fmt: skip
