@@ -120,6 +120,13 @@ def test_a_batch_is_shared_only_if_each_thread_gets_enough_work(shared_work, mon
     assert shared_work[0][0] == 2 * index.ASKED
 
 
+def test_sweeps_are_as_dear_as_their_groups_of_which_vertices_set_the_number():
+    few, many = (index.sweeping(5_120, 20_000, pairs) - index.ASKED * pairs for pairs in (512, 1_024))
+    assert many - few == index.AGAIN * 20_000
+    most, more = (index.sweeping(5_120, 20_000, pairs) - index.ASKED * pairs for pairs in (5_120, 10**7))
+    assert more == most == few + 9 * index.AGAIN * 20_000
+
+
 def test_blocks_and_threads_follow_from_sizes():
     assert [sharing.justified(8, work * sharing.PER_THREAD) for work in (0, 1, 2, 7, 9)] == [1, 1, 2, 7, 8]
     assert sharing.justified(8, 2 * sharing.PER_THREAD - 1) == 1

@@ -22,7 +22,7 @@ from grailbench.reachability.sweep.threads import blocks, justified, on
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
 DENSE = 8  #: edges a vertex from which a DAG has many
 SAMPLE = 256  #: pairs of a batch that are searched to tell how long the others' searches would be
-THROUGH, AGAIN, ASKED = 4, 0.1, 4  #: what a sweep costs, in edges of a search; see `sweeping`
+THROUGH, AGAIN, ASKED = 4, 0.2, 4  #: what a sweep costs, in edges of a search; see `sweeping`
 FAR = 1 << 18  #: vertices from which the levels of a pair are seldom in the cache
 _BLOCK = 1 << 12  #: pairs that a thread searches for at a time, at most
 _COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
@@ -186,8 +186,9 @@ class SweepIndex(Index):
 
 def sweeping(vertices: int, edges: int, pairs: int) -> int:
     """The edges that searches may look at in the time of a sweep, about: `THROUGH` for each vertex and edge, since the
-    graph is gone through to find what is between; `AGAIN` of its edges for each group; `ASKED` for each pair."""
-    again = edges * -(-pairs // (WIDE if edges >= DENSE * vertices else NARROW))
+    graph is gone through to find what is between; `AGAIN` of its edges for each group, and there are no more sources
+    than vertices; `ASKED` for each pair."""
+    again = edges * -(-min(pairs, vertices) // (WIDE if edges >= DENSE * vertices else NARROW))
     return int(THROUGH * (vertices + edges) + AGAIN * again + ASKED * pairs)
 
 
