@@ -27,7 +27,7 @@ from grailbench.graph.generate import catalogue
 from grailbench.graph.hashing import draw, permutation, stream
 from grailbench.reachability.core.index import Core as Closed
 from grailbench.reachability.core.peel import peel
-from grailbench.reachability.core.rows import graph_of_core, number
+from grailbench.reachability.core.rows import count, graph_of_core
 from grailbench.reachability.index import NoTimer, Params
 
 GRAPHS = ("arxiv", "citeseer", "go", "pubmed", "yago", "cit-patents-like", "citeseerx-like", "dag_01-like")
@@ -55,9 +55,8 @@ class Core:
 
     def rows_and_columns(self) -> tuple[int, int]:
         """How many rows and columns of the closure are needed once chains are contracted; see `core.rows`."""
-        parents, parent = np.bincount(self.targets, minlength=self.size), np.full(self.size, -1, np.int32)
-        parent[self.targets] = self.sources
-        _, _, columns, rows, _ = number(self.starts, self.targets, np.minimum(parents, 2).astype(np.int8), parent)
+        parents = np.minimum(np.bincount(self.targets, minlength=self.size), 2).astype(np.int8)
+        columns, rows = count(self.starts, self.targets, parents)
         return rows, columns
 
     def without(self, edges: np.ndarray) -> Core:
