@@ -110,18 +110,26 @@ def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
     assert {"peer:slow"}.isdisjoint(place.name for each in found.rankings for place in each.places)
 
 
+WHOLE = ("rivals", "rivals-generated")
+
+
 def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
     assert rivals.tables(cells([*ours(), *peer("a")])) == []
     rows = [*TWO_GRAPHS, *ours(dataset="kegg-like"), *peer("a", dataset="kegg-like"), *peer("b", dataset="kegg-like")]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
     assert titles == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
+    names = [each.name for each in rivals.tables(cells(rows))]
+    assert len(set(names)) == len(names)
+    assert {"rivals-build", "rivals-build-generated"} <= set(names)
+    alone = rivals.tables(cells([row for row in rows if row["dataset"] == "kegg-like"]))
+    assert {"rivals", "rivals-build"} <= {each.name for each in alone}
     made = {"dataset": "dense-small", "kind": "synthetic"}
     rows = [*TWO_GRAPHS, *ours(**made), *peer("a", **made), *peer("b", **made)]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
     assert titles[1:] == ["Everybody in one ranking (generated graphs)"]
     hard = made | {"dataset": "layered-2m"}
     rows = [*TWO_GRAPHS, *ours(**hard), *peer("a", **hard), *peer("b", **hard)]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name == "rivals"]
+    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
     assert titles == ["Everybody in one ranking", "Everybody in one ranking (the set hard)"]
     found = ranking.rankings(cells(rows))
     assert {(each.like, each.about.endswith(", the set hard")) for each in found} == {(False, False), (True, True)}

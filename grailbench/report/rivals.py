@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.peers import PREFIX
@@ -191,15 +191,17 @@ def _mean(own: list[Cell], graphs: list[str], measure: Measure, best: dict[str, 
 
 def tables(cells: list[Cell]) -> list[Table]:
     """The ranking of all, then a table for each measure that both sides have values of. None without ours, or with
-    fewer than `LEAST` peers. Real and generated graphs have tables apart."""
-    out = []
+    fewer than `LEAST` peers. Real and generated graphs have tables apart; of a run with both, the names of those of
+    generated graphs end in '-generated'."""
+    out: list[Table] = []
     for like in (False, True):
         part = [cell for cell in cells if cell.generated is like]
         if len(peers(part)) >= LEAST and any(not cell.impl.startswith(PREFIX) for cell in part):
             found = [contest(part, measure) for measure in measures(part)]
             found = [each for each in found if each.others and each.sides]
             if found:
-                out += [_overall(standings(part, found), found, like), *(_table(each, like) for each in found)]
+                made = [_overall(standings(part, found), found, like), *(_table(each, like) for each in found)]
+                out += [replace(table, name=f"{table.name}-generated") for table in made] if out else made
     return out
 
 
