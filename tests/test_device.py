@@ -31,7 +31,8 @@ def test_only_the_gateway_imports_numbas_cuda():
 
 def test_other_cuda_libraries_are_imported_in_device_alone_and_only_when_used():
     found = importing(r"^\s*(from|import)\s+(cuda|cupy)\b")
-    assert {path.parent for path in found} == {ROOT / "grailbench" / "device"}
+    assert found
+    assert all(ROOT / "grailbench" / "device" in path.parents for path in found)
     assert importing(r"^(from|import)\s+(cuda|cupy)\b") == []
 
 
@@ -192,7 +193,7 @@ def test_simulator_gets_one_block_of_at_most_a_warp():
 @pytest.fixture
 def big_device(monkeypatch):
     """A device of 132 multiprocessors as `launch` sees it."""
-    device = SimpleNamespace(MULTIPROCESSOR_COUNT=132)
+    device = SimpleNamespace(MULTIPROCESSOR_COUNT=132, id=0)
     monkeypatch.setattr(launch, "simulated", False)
     monkeypatch.setattr(launch, "cuda", SimpleNamespace(get_current_device=lambda: device))
 

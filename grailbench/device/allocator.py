@@ -1,50 +1,156 @@
-"""A memory manager for numba that counts allocations (see `device.memory`) and explains those that fail."""
+"""A memory manager for numba that counts allocations (see `device.memory`), keeps what is freed for the next one, and
+explains what fails.
+
+Taking memory of the device from the driver, or pinned memory of the host, takes up to milliseconds. So arrays that are
+dropped leave their memory here, by size, and the next array of about that size takes it. All of it goes back to the
+driver before an allocation fails, or when `Counting.flush` is called. Work on the default stream is in order; whoever
+uses another stream waits for it before dropping an array.
+"""
 
 from __future__ import annotations
 
 import os
+import weakref
+from threading import RLock
 
 from grailbench.errors import TooLittleMemory
 from grailbench.words import gib
 
 _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+_LEAST, _FINE = 512, 1 << 20
+MOST_PINNED = 1 << 28  #: bytes of pinned memory that are kept at most
 
 managers: list = []  #: the counting manager of each device that this process uses, in the order of first use
+
+
+def room_for(size: int) -> int:
+    """Returns how many bytes an array of `size` bytes takes: a power of two, or a sixteenth more at most if large."""
+    if size <= _FINE:
+        return max(_LEAST, 1 << (size - 1).bit_length())
+    step = 1 << size.bit_length() - 5
+    return -(-size // step) * step
+
+
+class Kept:
+    """Memory that was freed, by size: pointers, and their bytes together. Any thread may use it."""
+
+    def __init__(self, free, most: int | None = None):
+        """free: gives a pointer back to the driver; most: bytes that are kept at most, None for all."""
+        self._free, self._most, self._lock = free, most, RLock()  # a garbage collection may come in between
+        self._pointers: dict[int, list] = {}
+        self.bytes = 0
+
+    def take(self, room: int):
+        """Returns a pointer to so many bytes, or None."""
+        with self._lock:
+            found = self._pointers.get(room)
+            if not found:
+                return None
+            self.bytes -= room
+            return found.pop()
+
+    def give(self, pointer, room: int) -> None:
+        """Keeps a pointer to so many bytes, or gives it back to the driver."""
+        with self._lock:
+            if self._most is None or self.bytes + room <= self._most:
+                self._pointers.setdefault(room, []).append(pointer)
+                self.bytes += room
+                return
+        self._free(pointer)
+
+    def flush(self) -> None:
+        """Gives all memory back to the driver."""
+        with self._lock:
+            pointers = [pointer for found in self._pointers.values() for pointer in found]
+            self._pointers.clear()
+            self.bytes = 0
+        for pointer in pointers:
+            self._free(pointer)
 
 
 def install(cuda) -> None:
     """Makes numba's CUDA module `cuda` allocate by a counting manager; to be called before a context exists."""
     if os.environ.get("NUMBA_CUDA_MEMORY_MANAGER", "default") != "default":
         return  # the user's choice
-    driver = cuda.cudadrv.driver
+    module = cuda.cudadrv.driver
+    driver = module.driver
 
-    class Counting(driver.NumbaCUDAMemoryManager):
-        """numba's own manager with a maximum of the memory in use, `most`, in bytes."""
+    class Counting(module.NumbaCUDAMemoryManager):
+        """numba's own manager with the memory in use, its maximum `most`, in bytes, and what is kept."""
 
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
-            self.most = 0
+            self.most = self._used = 0
+            self._lock = RLock()
+            self._kept = Kept(lambda pointer: driver.cuMemFree(pointer))  # without a driver there is no such function
+            self._pinned = Kept(lambda pointer: driver.cuMemFreeHost(pointer), MOST_PINNED)
             if self.context is not None:  # numba also creates a manager without a context, as a test
                 managers.append(self)
 
         def held(self) -> int:
-            """Bytes of device memory in use, including dropped arrays that are not freed yet."""
-            taken = list(self.allocations.values())  # a copy, because a garbage collection can change it at any time
-            used = sum(each.size for each in taken if isinstance(each, driver.AutoFreePointer))
-            return used + int(self.deallocations._size)
+            """Bytes of device memory in use."""
+            return self._used
+
+        def kept(self) -> int:
+            """Bytes of device memory that are kept for later arrays."""
+            return self._kept.bytes
+
+        def flush(self) -> None:
+            """Gives the memory that is kept back to the driver."""
+            self.deallocations.clear()
+            self._kept.flush()
+            self._pinned.flush()
+
+        def _use(self, room: int) -> None:
+            with self._lock:
+                self._used += room
+                self.most = max(self.most, self._used)
 
         def memalloc(self, size):
-            try:
-                taken = super().memalloc(size)
-            except driver.CudaAPIError as error:
-                if error.code != _OUT_OF_MEMORY:
-                    raise
-                info = self.get_memory_info()
-                raise TooLittleMemory(
-                    f"an array of {gib(size)} beside {gib(self.held())} in use does not fit the "
-                    f"device: {gib(info.free)} of {gib(info.total)} are free"
-                ) from error
-            self.most = max(self.most, self.held())
-            return taken
+            room = room_for(size)
+            pointer = self._kept.take(room)
+            if pointer is None:
+                pointer = self._from_driver(room, size)
+            allocations, kept, use = self.allocations, self._kept, self._use
+
+            def drop():
+                allocations.pop(pointer, None)
+                kept.give(pointer, room)
+                use(-room)
+
+            taken = module.AutoFreePointer(weakref.proxy(self.context), pointer, size, finalizer=drop)
+            self.allocations[pointer] = taken
+            self._use(room)
+            return taken.own()
+
+        def _from_driver(self, room: int, size: int):
+            for last in (False, True):
+                try:
+                    return driver.cuMemAlloc(room)
+                except module.CudaAPIError as error:
+                    if error.code != _OUT_OF_MEMORY:
+                        raise
+                    if last:
+                        info = self.get_memory_info()
+                        raise TooLittleMemory(
+                            f"an array of {gib(size)} beside {gib(self.held())} in use does not fit the "
+                            f"device: {gib(info.free)} of {gib(info.total)} are free"
+                        ) from error
+                    self.flush()
+
+        def memhostalloc(self, size, mapped=False, portable=False, wc=False):
+            if mapped or portable or wc:
+                return super().memhostalloc(size, mapped, portable, wc)
+            room, pinned = room_for(size), self._pinned
+            pointer = pinned.take(room)
+            if pointer is None:
+                pointer = driver.cuMemHostAlloc(room, 0)
+            return module.PinnedMemory(
+                weakref.proxy(self.context), pointer, size, finalizer=lambda: pinned.give(pointer, room)
+            )
+
+        def reset(self):
+            super().reset()
+            self.flush()
 
     cuda.set_memory_manager(Counting)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import types
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks, TooLittleMemory
@@ -54,7 +55,19 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
     """
     if simulated:
         return Shape(1, min(threads, SIMULATED_THREADS))
-    compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
+    compiled, key, _ = _compile(kernel, args)
+    place = key, cuda.get_current_device().id, threads, per_multiprocessor
+    if key is None:
+        return _cooperative_shape(kernel, compiled, threads, per_multiprocessor)
+    if place not in _shapes:
+        _shapes[place] = _cooperative_shape(kernel, compiled, threads, per_multiprocessor)
+    return _shapes[place]
+
+
+_shapes: dict = {}  # the grids that the driver allows, by key, device and what was asked for
+
+
+def _cooperative_shape(kernel, compiled, threads: int, per_multiprocessor: int | None) -> Shape:
     multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
     while threads >= _LEAST_THREADS:
         blocks = compiled.max_cooperative_grid_blocks(threads) if threads <= compiled.max_threads_per_block else 0
@@ -72,7 +85,7 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
 def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
     """Launches `kernel(*args)` with the shape from `cooperative_shape`, without waiting, and returns the shape."""
     shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
-    kernel[shape.blocks, shape.threads](*args)
+    kernel[shape.blocks, shape.threads](*(args if simulated else map(_as_numba, args)))
     return shape
 
 
@@ -106,6 +119,91 @@ def typed(bundle: tuple):
     return bundle if simulated else _Typed(bundle)
 
 
+class _Unknown(Exception):
+    """An argument that `_pack` does not know."""
+
+
+def _pack(arg, cells: list[int]):
+    """Appends the words that a kernel gets for an argument, and returns a key of its type.
+
+    arg: an array on the device, of numba or CuPy, an integer, or a tuple of such. numba finds types and words out in
+    Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown for others.
+    """
+    kind = type(arg)
+    if kind is int:
+        cells.append(arg)
+        return "int"
+    dtype = getattr(arg, "dtype", None)
+    if dtype is not None and getattr(arg, "shape", ()):
+        size, width, strides = arg.size, dtype.itemsize, arg.strides
+        if strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1]) or arg.ndim > 2:
+            raise _Unknown
+        place = (arg.device_ctypes_pointer.value or 0) if hasattr(arg, "device_ctypes_pointer") else arg.data.ptr
+        cells += (0, 0, size, width, place if size else 0, *arg.shape, *strides)
+        return dtype.char, arg.ndim
+    if dtype is not None and dtype.kind in "iu":
+        cells.append(int(arg))
+        return kind
+    if isinstance(arg, (tuple, _Typed)):
+        bundle = arg._bundle if kind is _Typed else arg
+        return type(bundle), *(_pack(each, cells) for each in bundle)
+    raise _Unknown
+
+
+_compiled: dict = {}  # by kernel and key: the kernel, which so stays where it is, and what it was compiled to
+_alike: dict = {}  # by the same: whether numba packs such arguments as `_pack` does
+
+
+def _compile(kernel, args: tuple) -> tuple:
+    """Compiles a kernel for arguments like these; returns it, its key in `_alike` (None: unknown) and their words."""
+    cells: list[int] = []
+    try:
+        key = id(kernel), _pack(args, cells)
+    except _Unknown:
+        key = None
+    if key is None or key not in _compiled:
+        seen = map(_as_numba, args)
+        compiled = kernel.compile(tuple(types.int64 if type(arg) is int else kernel.typeof_pyval(arg) for arg in seen))
+        if key is None:
+            return compiled, key, cells
+        _compiled[key] = kernel, compiled
+    return _compiled[key][1], key, cells
+
+
+def _words(kernel, args: tuple) -> tuple:
+    """Returns the kernel compiled for arguments like these, and their words, which numba finds where `_pack` cannot."""
+    compiled, key, cells = _compile(kernel, args)
+    if key is not None and _alike.get(key):
+        return compiled, cells
+    raw: list = []
+    for kind, arg in zip(compiled.argument_types, map(_as_numba, args), strict=True):
+        compiled._prepare_args(kind, arg, 0, [], raw)
+    found = [_word(cell) for cell in raw]
+    if key is not None:
+        _alike[key] = found == [cell & _WORD for cell in cells]
+    return compiled, found
+
+
+_WORD = 2**64 - 1
+
+
+def _word(cell) -> int:
+    """Returns the 64 bits of a word that numba packs."""
+    if isinstance(cell, ctypes._SimpleCData):
+        size = ctypes.sizeof(cell)
+        return int.from_bytes(bytes(cell), "little", signed=isinstance(cell.value, int)) & _WORD if size else 0
+    return int(cell) & _WORD
+
+
+def _as_numba(arg):
+    """Returns an argument with numba's arrays in place of CuPy's."""
+    if isinstance(arg, tuple):
+        parts = [_as_numba(each) for each in arg]
+        return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
+    foreign = hasattr(arg, "__cuda_array_interface__") and not hasattr(arg, "copy_to_host")
+    return cuda.as_cuda_array(arg) if foreign else arg
+
+
 class Prepared:
     """A launch with fixed arguments, which are processed only once; `launch()` launches it.
 
@@ -121,12 +219,10 @@ class Prepared:
             return
         from cuda.bindings import driver
 
-        compiled = kernel.compile(tuple(kernel.typeof_pyval(arg) for arg in args))
-        raw: list = []
-        for kind, arg in zip(compiled.argument_types, args, strict=True):
-            compiled._prepare_args(kind, arg, 0, [], raw)
-        self._cells = [cell if isinstance(cell, ctypes._SimpleCData) else ctypes.c_int64(cell) for cell in raw]
-        self._places = (ctypes.c_void_p * len(self._cells))(*(ctypes.addressof(cell) for cell in self._cells))
+        compiled, cells = _words(kernel, args)
+        self._cells = (ctypes.c_uint64 * len(cells))(*(cell & _WORD for cell in cells))
+        first = ctypes.addressof(self._cells)
+        self._places = (ctypes.c_void_p * len(cells))(*range(first, first + 8 * len(cells), 8))
         handle = int(compiled._codelibrary.get_cufunc().handle)
         doing = _launching(kernel.py_func.__name__, shape, shared_bytes)
         if shared_bytes:  # the limit of 48 KiB without this is for static and dynamic memory together
@@ -137,7 +233,8 @@ class Prepared:
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
         if not compiled.cooperative:
             fixed += (0,)
-        self.launch = lambda: check(call(*fixed), doing)
+        held = self._cells, self._places  # the launch may outlive this object
+        self.launch = lambda held=held: check(call(*fixed), doing)
 
 
 def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:

@@ -1,13 +1,16 @@
 """The device memory that arrays take, now and at most.
 
-A counting memory manager (`allocator`) replaces that of numba, so every allocation through `gateway.cuda` is counted:
-arrays in use, and dropped arrays that numba has not freed yet. Code of kernels, the context and memory of other
-libraries are not included. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
+A counting memory manager (`allocator`) replaces that of numba, so every allocation through `gateway.cuda` is counted
+while its array is in use, as what it takes: up to a sixteenth more than asked for, or twice that of a small one. Code
+of kernels, the context, memory that is kept for later arrays and memory of other libraries are not included. If
+NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
 """
 
 from __future__ import annotations
 
 from grailbench.device.allocator import managers
+
+_known: dict = {}  # address of a context -> the memory manager there, and the number of its device
 
 
 def held() -> int | None:
@@ -24,13 +27,32 @@ def peak() -> int | None:
 
 
 def restart() -> None:
-    """Frees dropped arrays and sets the maximum to what is in use then."""
-    release()
+    """Sets the maximum to what is in use now, and gives memory that is kept back to the driver."""
     for manager in managers:
+        manager.flush()
         manager.most = manager.held()
 
 
 def release() -> None:
-    """Frees dropped arrays, some of which numba keeps for a while."""
+    """Frees what numba frees late: modules, events and streams. Memory of dropped arrays is kept for later ones."""
     for manager in managers:
         manager.deallocations.clear()
+
+
+def take(size: int) -> tuple:
+    """Takes so many bytes of the current device, more than 0; returns their owner, of numba, and the device's number.
+
+    numba looks the context up in Python code that takes 15 us; this asks the driver. Not for the simulator. Raises
+    TooLittleMemory.
+    """
+    from cuda.bindings import driver
+
+    here = int(driver.cuCtxGetCurrent()[1])
+    if here not in _known:
+        from grailbench.device.gateway import cuda
+
+        context = cuda.current_context()
+        here = int(driver.cuCtxGetCurrent()[1])
+        _known[here] = context.memory_manager, context.device.id
+    manager, device = _known[here]
+    return manager.memalloc(size), device
