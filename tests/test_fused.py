@@ -33,7 +33,7 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
-    labeler = Labeler(graph, leveled.upload(graph, graph.parents()), range(dim), seed, **how)
+    labeler = Labeler(leveled.Outline.of(graph), leveled.upload(graph, graph.parents()), range(dim), seed, **how)
     found = labeler.run()
     lanes = found.lanes.copy_to_host().reshape(dag.vertices, int(found.width))
     return graph, lanes, found.hubs.copy_to_host()
@@ -84,7 +84,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     monkeypatch.setattr(group, "sync", lambda self: met.append(sync(self)))
     graph = by_level(dag_of(vertices, [(u, v) for u in range(vertices) for v in (u + 1, u + 2) if v < vertices]))
     device = leveled.upload(graph, graph.parents())
-    labeler = Labeler(graph, device, range(1), 1, shared=False, shape=Shape(1, 1), narrow=narrow)
+    labeler = Labeler(leveled.Outline.of(graph), device, range(1), 1, shared=False, shape=Shape(1, 1), narrow=narrow)
     labeler.run()
     of_all = len(met)
     met.clear()

@@ -76,13 +76,13 @@ class Mapped:
 
 
 def require_library() -> None:
-    """Raises MachineLacks if CuPy, which `Managed` needs outside of the simulator, is not installed."""
+    """Raises MachineLacks if CuPy, which `Managed` and `edges` need outside of the simulator, is not installed."""
     if simulated:
         return
     try:
         import cupy  # noqa: F401
     except ImportError:
-        raise MachineLacks("CuPy is not installed (pip install 'grailbench[cupy]')") from None
+        raise MachineLacks("CuPy is not installed (pip install 'grailbench[gpu]')") from None
 
 
 class Managed:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.device.gateway import cuda
+from grailbench.device.parts import copied
 from grailbench.graph.leveled import Leveled
 
 
@@ -29,10 +29,47 @@ class DeviceLeveled(NamedTuple):
     parents: object = None
 
 
+LEVELS, EDGES = 256, 64  #: a graph is deep if, at some level beyond the first ones, it has fewer edges a level
+
+
+class Outline(NamedTuple):
+    """What the host knows of a DAG by levels on the device.
+
+    vertices, edges, deep_edges  numbers of vertices, edges, and edges to the next level
+    level_starts           int32[depth + 1]  the first vertex of each level
+    edge_starts            int64[depth + 1]  the first edge of each level
+    deep_edge_starts       int64[depth + 1]  the same for the edges to the next level
+    """
+
+    vertices: int
+    edges: int
+    deep_edges: int
+    level_starts: np.ndarray
+    edge_starts: np.ndarray
+    deep_edge_starts: np.ndarray
+
+    @classmethod
+    def of(cls, graph: Leveled) -> Outline:
+        """Returns the outline of a graph on the host."""
+        levels = graph.level_starts
+        sizes = graph.vertex.shape[0], graph.sources.shape[0], graph.deep_sources.shape[0]
+        return cls(*sizes, levels, graph.starts[levels], graph.deep_starts[levels])
+
+    @property
+    def deep(self) -> bool:
+        """Whether a level of the graph, beyond `LEVELS`, has fewer than `EDGES` edges for each level before it.
+
+        A level costs the device some microseconds, however narrow it is, and an edge one core some tens of nanoseconds:
+        such graphs are condensed and labelled on the host. `device.edges.walk` finds the same while it walks.
+        """
+        beyond = np.arange(1, self.level_starts.shape[0]) - LEVELS
+        return bool(np.any(beyond * EDGES > self.edge_starts[:-1]))
+
+
 def upload(graph: Leveled, parents: tuple[np.ndarray, np.ndarray] | None = None) -> DeviceLeveled:
     """Copies a graph to the device, and also `parents`, the result of `graph.parents()`, if they are given."""
-    fields = tuple(graph) + (() if parents is None else parents)
-    return DeviceLeveled(*(cuda.to_device(_narrow(field)) for field in fields))
+    fields = [_narrow(field) for field in tuple(graph) + (() if parents is None else parents)]
+    return DeviceLeveled(*copied(*fields))
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

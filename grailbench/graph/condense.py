@@ -210,9 +210,27 @@ def _rooted_dag(n, sources, targets, threads):
 @njit(cache=True)
 def _rooted(n, inner_offsets, inner):
     m = inner.shape[0]
+    found, levels, order, _ = kahn(n, inner_offsets, inner)
+    roots = 0
+    while roots < found - 1 and levels[order[1 + roots]] == 1:
+        roots += 1
+    offsets = np.empty(n + 2, np.int64)
+    offsets[: n + 1] = inner_offsets
+    offsets[n + 1] = m + roots
+    children = np.empty(m + roots, np.int32)
+    children[:m] = inner
+    children[m:] = order[1 : 1 + roots]
+    return found == n + 1, offsets, children, levels, order
+
+
+@njit(cache=True, nogil=True)
+def kahn(n, offsets, children):
+    """Takes the vertices level by level, a super-root n first, and returns how many are reached, the super-root among
+    them, the level of each (int32[n + 1]), the queue (int32[n + 1]), and the number of parents that were not taken
+    (int32[n]): 0 unless a vertex is on a cycle or behind one. offsets [n + 1], children int32[m]: the CSR."""
     missing = np.zeros(n, np.int32)
-    for k in range(m):
-        missing[inner[k]] += 1
+    for k in range(children.shape[0]):
+        missing[children[k]] += 1
     levels = np.empty(n + 1, np.int32)
     order = np.empty(n + 1, np.int32)
     order[0] = n
@@ -223,24 +241,17 @@ def _rooted(n, inner_offsets, inner):
             order[found] = v
             levels[v] = 1
             found += 1
-    roots = found - 1
-    offsets = np.empty(n + 2, np.int64)
-    offsets[: n + 1] = inner_offsets
-    offsets[n + 1] = m + roots
-    children = np.empty(m + roots, np.int32)
-    children[:m] = inner
-    children[m:] = order[1:found]
     # With a first-in first-out queue, Kahn's algorithm removes vertices by longest-path level, so the last parent of a
     # vertex that is removed is its deepest one.
     at = 1
     while at < found:
         u = order[at]
         at += 1
-        for k in range(inner_offsets[u], inner_offsets[u + 1]):
-            v = inner[k]
+        for k in range(offsets[u], offsets[u + 1]):
+            v = children[k]
             missing[v] -= 1
             if missing[v] == 0:
                 levels[v] = levels[u] + 1
                 order[found] = v
                 found += 1
-    return found == n + 1, offsets, children, levels, order
+    return found, levels, order, missing

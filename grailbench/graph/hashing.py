@@ -61,3 +61,26 @@ def permutation(n: int, key: np.uint64) -> np.ndarray:
     out = np.arange(n, dtype=np.int32)
     shuffle(out, key)
     return out
+
+
+_M32, _N32 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
+_M32_INVERSE, _N32_INVERSE = (np.uint64(pow(int(m), -1, 2**32)) for m in (_M32, _N32))
+_13, _16, _26 = (np.uint64(v) for v in (13, 16, 26))
+
+
+@njit(cache=True, inline="always")
+def mixed(vertex, salt):
+    """Returns a bijection of 32 bits (murmur3's finalizer) of vertex ^ salt, as uint64. salt: uint64 below 2**32."""
+    x = np.uint64(vertex) ^ salt
+    x = ((x ^ (x >> _16)) * _M32) & _LOW
+    x = ((x ^ (x >> _13)) * _N32) & _LOW
+    return x ^ (x >> _16)
+
+
+@njit(cache=True, inline="always")
+def unmixed(value, salt):
+    """Returns the vertex of which `mixed` makes a value, uint64 both."""
+    x = value
+    x = ((x ^ (x >> _16)) * _N32_INVERSE) & _LOW
+    x = ((x ^ (x >> _13) ^ (x >> _26)) * _M32_INVERSE) & _LOW
+    return (x ^ (x >> _16)) ^ salt

@@ -36,18 +36,25 @@ def parted(u_forward, u_backward, v_forward, v_backward):
 
 def choose(dag: Dag) -> np.ndarray:
     """Returns the hubs, int32[h] with h = min(64, vertices without the super-root), hub j at position j."""
-    weight = _weights(dag.offsets, dag.children)[:-1]
+    return heaviest(weights(dag.offsets, dag.children)[:-1])
+
+
+def heaviest(weight: np.ndarray, ids: np.ndarray | None = None) -> np.ndarray:
+    """Returns the places of the at most 64 greatest weights, int32[h], the greatest first.
+
+    ids: what decides between equal weights, the lower before; None for the places themselves.
+    """
     count = min(MOST, weight.shape[0])
     if count == 0:
         return np.empty(0, np.int32)
     least = np.partition(weight, weight.shape[0] - count)[weight.shape[0] - count]
     candidates = np.flatnonzero(weight >= least)
-    order = np.lexsort((candidates, -weight[candidates]))
+    order = np.lexsort((candidates if ids is None else ids[candidates], -weight[candidates]))
     return candidates[order[:count]].astype(np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _weights(offsets, children):
+def weights(offsets, children):
     """Returns (in-degree + 1) * (out-degree + 1), int64[n]; edges of the super-root count."""
     n = offsets.shape[0] - 1
     weight = np.ones(n, np.int64)
@@ -60,8 +67,13 @@ def _weights(offsets, children):
 
 def seeded(dag: Dag) -> np.ndarray:
     """Returns the words before any sweep, uint64[2 n], F(v) at 2 v and B(v) at 2 v + 1: each hub has its own bit."""
-    words = np.zeros(2 * dag.vertices, np.uint64)
-    hubs = choose(dag).astype(np.int64)
+    return marked(dag.vertices, choose(dag))
+
+
+def marked(vertices: int, chosen: np.ndarray) -> np.ndarray:
+    """Returns the words of so many vertices, uint64[2 n], in which the hubs `chosen` have their own bits."""
+    words = np.zeros(2 * vertices, np.uint64)
+    hubs = chosen.astype(np.int64)
     bits = _1 << np.arange(hubs.shape[0], dtype=np.uint64)
     words[2 * hubs] = bits
     words[2 * hubs + 1] = bits

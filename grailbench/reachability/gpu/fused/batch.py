@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.device import block_group, warp_group
+from grailbench.device import block_group, parts, warp_group
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, launch_cooperative, prepared_copy
@@ -85,7 +85,7 @@ class _Batch:
         self._found = cuda.pinned_array(outward, np.uint8)
         self.host_counts = self._found[: 4 * COUNTS].view(np.int32)
         self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
-        self._device = cuda.device_array(8 * k + outward, np.uint8)
+        (self._device,) = parts.room((8 * k + outward, np.uint8))
         self._bring = prepared_copy(self._device[:inward], self._given)
         self.take = prepared_copy(self._found, self._device[8 * k :])
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
@@ -119,7 +119,7 @@ class Searcher:
         require_few(rank.shape[0])
         self.rank, self.adjacency, self.records = rank, adjacency, records
         self.level_starts = level_starts
-        self._device_level_starts = cuda.to_device(level_starts)
+        self._device_level_starts, self._scanned = parts.copied(level_starts, np.zeros(1, np.int64))
         self.sizes = sizes or usual()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._filter_threads = warp_group.WIDTH if simulated else 256
@@ -128,10 +128,9 @@ class Searcher:
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
         late_size = min(self.sizes.late_size, 1 << (int(rank.shape[0]) + 2 * block_group.WIDTH).bit_length())
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
-        self._queues = cuda.device_array((self._late_shape.blocks, late_size), np.int32)
-        self._tables = cuda.device_array((self._late_shape.blocks, 2 * late_size), np.int32)
-        clear[self._late_shape.blocks, self._late_shape.threads](self._tables)
-        self._scanned = cuda.to_device(np.zeros(1, np.int64))
+        blocks = self._late_shape.blocks
+        self._queues, self._tables = parts.room(((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32))
+        Prepared(clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
         #: numbers of queries that each stage left open, and of groups of sweeps
@@ -206,7 +205,8 @@ class Searcher:
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
             self._lists = self._batch = None  # the launches of a batch write to the lists of its creation
-            self._lists = tuple(Open(*(cuda.device_array(k, np.int32) for _ in range(3))) for _ in range(2))
+            columns = parts.room(*[(k, np.int32)] * 6)
+            self._lists = Open(*columns[:3]), Open(*columns[3:])
         (one, other), sizes = self._lists, self.sizes
         outcome = Outcome(answers, counts, self._scanned)
         index = self.adjacency, self.records, outcome

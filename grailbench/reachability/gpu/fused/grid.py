@@ -23,20 +23,20 @@ import numpy as np
 
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import kernel_of
+from grailbench.device.leveled import Outline
+from grailbench.device.mixing import priority
 from grailbench.device.scan import MOST, exclusive_sum
 from grailbench.device.shuffle import WARP
-from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.records import (
     NO_KEY,
-    STEPS_OF_ROWS,
     element,
     high_half,
     joined_halves,
     low_half,
-    priority,
     record_width,
 )
 from grailbench.reachability.gpu.fused.segments import segmented
+from grailbench.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
 NARROW = 2048  #: most edges or vertices of a level that one block processes
 THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
@@ -398,10 +398,9 @@ def kernel(dim: int, registers: int | None = None):
     return label
 
 
-def wide_levels(graph: Leveled, narrow: int = NARROW) -> np.ndarray:
+def wide_levels(graph: Outline, narrow: int = NARROW) -> np.ndarray:
     """Returns whether each level is too large for one block, in steps 2, 4 and 5: int8[3, depth]."""
-    edges = np.diff(graph.starts[graph.level_starts])
-    deep = np.diff(graph.deep_starts[graph.level_starts])
+    edges, deep = np.diff(graph.edge_starts), np.diff(graph.deep_edge_starts)
     pushed = np.concatenate([[0], edges[:-1]])
     down = np.maximum(pushed, np.diff(graph.level_starts))
     return np.stack([deep > narrow, down > narrow, edges > narrow]).astype(np.int8)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64
 
+from grailbench.device import parts
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.device.leveled import DeviceLeveled
@@ -225,14 +226,14 @@ class HubArrays(NamedTuple):
     def make(cls, rows: int, few: int = FEW) -> HubArrays:
         """Allocates the arrays."""
         sizes = _PASSES * _BINS + 1, few, MOST
-        return cls(*(cuda.device_array((rows, size), np.int32) for size in sizes))
+        return cls(*parts.room(*(((rows, size), np.int32) for size in sizes)))
 
 
 class Chooser:
     """Chooses the hubs of one graph into `chosen`, int32[64] vertex numbers; allocates the device arrays once."""
 
     def __init__(self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW):
-        arrays = [array[0] for array in HubArrays.make(1, few)]
+        arrays = [array.reshape(-1) if simulated else array.view(np.int32) for array in HubArrays.make(1, few)]
         self.chosen = arrays[2]
         args = (device, *arrays)
         if simulated:

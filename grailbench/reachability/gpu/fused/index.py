@@ -5,19 +5,24 @@ Importing this module imports no CUDA module, so that the registry works without
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import Dag
+from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
 from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
+
+FEWEST = 1 << 17  #: edges from which on the device condenses them; with fewer, one core is ready before
 
 
 class FusedIndex(Index):
     """Graph, labels, hubs and searchers on the devices."""
 
-    def __init__(self, graph: Leveled, replicas, params: Params):
-        self._graph, self._replicas, self._count = graph, replicas, params.count
+    def __init__(self, graph: Callable[[], Leveled], edges: int, replicas, params: Params):
+        """graph: returns the graph by levels on the host; edges: how many it has."""
+        self._graph, self._edges, self._replicas, self._count = graph, edges, replicas, params.count
         self._queries = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -36,7 +41,7 @@ class FusedIndex(Index):
     def counters(self) -> dict[str, int]:
         if not self._count:
             return {}
-        edges, scanned = self._graph.sources.shape[0], self._replicas.counted("scanned")
+        edges, scanned = self._edges, self._replicas.counted("scanned")
         return self._replicas.work | {
             "queries": self._queries,
             "positives": self._positives,
@@ -69,7 +74,7 @@ class FusedIndex(Index):
     def check_labels(self, dag: Dag) -> str | None:
         from grailbench.reachability.gpu.fused.check import fault
 
-        return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph)
+        return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph())
 
 
 @register
@@ -112,8 +117,23 @@ class Fused(Implementation):
         with timer.phase("renumber", apart=True):
             _require_one_root(dag)
             graph = by_level(dag)
-        replicas = Replicas(graph, params.dim, params.seed, params.devices, timer, params.count)
-        return FusedIndex(graph, replicas, params)
+        replicas = Replicas.of_host(graph, params.dim, params.seed, params.devices, timer, params.count)
+        return FusedIndex(lambda: graph, graph.sources.shape[0], replicas, params)
+
+    @classmethod
+    def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
+        """Has the device sort, condense, renumber and label the edges.
+
+        The host numbers and labels deep graphs (`device.leveled.Outline.deep`). Small graphs, and those of several
+        devices, take the way over the host.
+        """
+        with timer.phase("allocate", apart=True):
+            cls.require()
+        if graph.edges < FEWEST or params.devices > 1:
+            return super().ready(graph, params, timer)
+        from grailbench.reachability.gpu.fused import from_edges
+
+        return FusedIndex(*from_edges.built(graph, params, timer), params)
 
 
 def _require_one_root(dag: Dag) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 from grailbench.device import leveled
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.leveled import DeviceLeveled, Outline
 from grailbench.device.several import DeviceThreads, PeerArray
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.batch import Searcher, require_few
-from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
 from grailbench.reachability.gpu.fused.records import Records, record_width, records_of
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import NoTimer, Timer
@@ -61,23 +62,22 @@ _GRID = (1, 4) if simulated else (1056, 256)
 class _Replica:
     """The part of one GPU: the graph, the pairs that it labels, and finally all labels and a searcher."""
 
-    def __init__(
-        self, graph: Leveled, parents: tuple[np.ndarray, np.ndarray], dim: int, pairs: list[int], seed: int, alone: bool
-    ):
-        self._graph, self._parents, self._dim, self.pairs, self._seed = graph, parents, dim, pairs, seed
-        self._alone = alone
+    def __init__(self, graph: Outline, bring, make_labeler, dim: int, pairs: list[int], seed: int, alone: bool):
+        """bring: returns the graph on the current device; make_labeler: a `Labeler`, given graph, pairs and seed."""
+        self._graph, self._bring, self._make_labeler = graph, bring, make_labeler
+        self._dim, self.pairs, self._seed, self._alone = dim, pairs, seed, alone
 
     def upload(self) -> None:
-        self._there = leveled.upload(self._graph, self._parents)
+        self._there = self._bring()
         cuda.synchronize()
-        del self._parents
+        del self._bring
 
     def allocate(self) -> None:
-        self._labeler = Labeler(self._graph, self._there, self.pairs, self._seed)
+        self._labeler = self._make_labeler(self._graph, self._there, self.pairs, self._seed)
         self._span = Span()
         self.work = self._labeler.work
         if not self._alone:
-            n, columns = self._graph.vertex.shape[0], len(self.pairs) + (0 in self.pairs)
+            n, columns = self._graph.vertices, len(self.pairs) + (0 in self.pairs)
             self._mine, self._theirs = cuda.device_array((columns, 2 * n), np.int32), cuda.device_array(2 * n, np.int32)
             self._whole = cuda.device_array(n * record_width(self._dim), np.int32)
         cuda.synchronize()
@@ -115,33 +115,50 @@ class _Replica:
         return searcher
 
 
+def on_host(graph: Leveled) -> Callable:
+    """Returns what makes a `Labeler` that labels a graph by levels on the host."""
+    return lambda _outline, _there, pairs, seed: HostLabeler(graph, pairs, seed)
+
+
 class Replicas:
     """The index on one or several GPUs; labels and answers do not depend on their number."""
 
-    def __init__(self, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False):
-        """Copies the graph to each device, labels there, and makes searchers, `counting` edges or not.
+    def __init__(
+        self,
+        graph: Outline,
+        bring: Callable[[], DeviceLeveled],
+        dim: int,
+        seed: int,
+        devices: int,
+        timer: Timer,
+        counting: bool = False,
+        make_labeler: Callable = Labeler,
+    ):
+        """Has `bring` give the graph of each device, labels there, and makes searchers, `counting` edges or not.
 
         Device p modulo `devices` labels pair p, which is then copied to the others (phase `exchange`). Raises
         MachineLacks if the host has too few devices, one has too little memory, or the graph has too many vertices to
         be searched.
         """
         with timer.phase("allocate", apart=True):
-            require_few(graph.vertex.shape[0])
+            require_few(graph.vertices)
             self._threads = DeviceThreads(devices) if devices > 1 else None
-            n, m, depth = graph.vertex.shape[0], graph.sources.shape[0], graph.level_starts.shape[0] - 1
+            n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
             need = device_bytes(n, m, depth, dim, devices)
             self._everywhere([lambda: require_memory(need, what)] * devices)
-        with timer.phase("renumber", apart=True):
-            parents = graph.parents()
         shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
-        replicas = [_Replica(graph, parents, dim, share, seed, devices == 1) for share in shares]
+        replicas = [_Replica(graph, bring, make_labeler, dim, share, seed, devices == 1) for share in shares]
         with timer.phase("transfer", apart=True):
             self._everywhere([each.upload for each in replicas])
-            del parents  # freeing this memory takes time too
+            del bring  # freeing what it holds takes time too
         with timer.phase("allocate", apart=True):
             self._everywhere([each.allocate for each in replicas])
-        timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
+        if make_labeler is Labeler:
+            timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
+        else:
+            with timer.phase("on_host"):
+                self._everywhere([each.label for each in replicas])
         if devices > 1:
             with timer.phase("exchange"):
                 found: dict[int, PeerArray] = {}
@@ -153,6 +170,17 @@ class Replicas:
             self.searchers: list[Searcher] = self._everywhere(making)
         self.records: list[Records] = [each.records for each in replicas]
         self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
+
+    @classmethod
+    def of_host(
+        cls, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False
+    ) -> Replicas:
+        """Copies a graph by levels from the host to each device, and labels it on the host if it is deep."""
+        with timer.phase("renumber", apart=True):
+            bring = partial(leveled.upload, graph, graph.parents())
+            outline = Outline.of(graph)
+        make_labeler = on_host(graph) if outline.deep else Labeler
+        return cls(outline, bring, dim, seed, devices, timer, counting, make_labeler)
 
     def _everywhere(self, works: list[Callable]) -> list:
         """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""

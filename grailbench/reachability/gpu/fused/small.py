@@ -14,17 +14,16 @@ from numba import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import kernel_of, most_shared_bytes
+from grailbench.device.mixing import priority, unmixed
 from grailbench.device.scan import exclusive_sum
 from grailbench.reachability.gpu.fused.hubs import SHARED, chooser
 from grailbench.reachability.gpu.fused.records import (
     NO_KEY,
-    STEPS_OF_ROWS,
     element,
     low_half,
-    priority,
     record_width,
-    unmixed,
 )
+from grailbench.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32

@@ -1,0 +1,82 @@
+"""The whole way from edges to a DAG by levels on the device: the steps of the package, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.device.edges import library, on_host
+from grailbench.device.edges.components import strong_components
+from grailbench.device.edges.rows import SimpleRows, simple_rows, transposed
+from grailbench.device.edges.walk import Walked, walk_levels
+from grailbench.device.gateway import cuda
+from grailbench.device.leveled import DeviceLeveled, Outline
+
+
+def condensed(vertices: int, edges: int, sources, targets, **how) -> tuple[Walked, object | None]:
+    """Condenses a graph of n > 0 vertices, walks it, and returns the walk and the component of each vertex, int32[n].
+
+    sources, targets int32[m] on the device; how: arguments of `walk_levels`. None for the components if each vertex is
+    its own. Levels of deep graphs are found on the host.
+    """
+    rows = simple_rows(vertices, edges, sources, targets)
+    walked = _walked(vertices, rows, how)
+    if walked.reached == vertices + 1:
+        return walked, None
+    missing = walked.arrays.missing
+    del walked
+    components, component = strong_components(vertices, rows, missing)
+    del rows, missing
+    return _walked(components, simple_rows(components, edges, sources, targets, component), how), component
+
+
+def _walked(vertices: int, rows: SimpleRows, how: dict) -> Walked:
+    walked = walk_levels(vertices, rows, **how)
+    return on_host.walk_levels(vertices, rows) if walked.deep else walked
+
+
+@cuda.jit(cache=True)
+def _settle(targets, rank, edges, deep):
+    """Makes places of targets, and marks the edges to the next level (`walk.Walk.targets`)."""
+    for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
+        v = targets[k]
+        near = v < 0
+        targets[k] = rank[~v if near else v]
+        deep[k] = 1 if near else 0
+
+
+@cuda.jit(cache=True)
+def _keep_deep(sources, targets, deep, upto, edges, deep_sources, deep_targets):
+    for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
+        if deep[k]:
+            deep_sources[upto[k] - 1] = sources[k]
+            deep_targets[upto[k] - 1] = targets[k]
+
+
+@cuda.jit(cache=True)
+def _begin_deep(starts, upto, vertices, deep_starts):
+    for v in range(cuda.grid(1), vertices + 1, cuda.gridsize(1)):
+        deep_starts[v] = upto[starts[v] - 1] if starts[v] > 0 else 0
+
+
+def leveled(vertices: int, walked: Walked) -> tuple[DeviceLeveled, Outline]:
+    """Returns the graph of a walk that reached all `vertices`, the super-root among them; waits once."""
+    walk, m, n = walked.arrays, walked.edges, vertices
+    wide = walk.starts.dtype == np.int64
+    deep = library.full(m, 0, np.int8)
+    library.launch(_settle, m, walk.targets, walk.rank, m, deep)
+    upto = library.sums(deep, wide)
+    near = int(upto[-1])
+    deep_starts = library.empty(n + 1, walk.starts.dtype)
+    deep_sources, deep_targets = library.full(near, 0, np.int32), library.full(near, 0, np.int32)
+    library.launch(_keep_deep, m, walk.sources, walk.targets, deep, upto, m, deep_sources, deep_targets)
+    library.launch(_begin_deep, n + 1, walk.starts, upto, n, deep_starts)
+    del deep, upto
+    parent_starts, parents = transposed(n, m, walk.sources, walk.targets, wide)
+    level_starts = walk.level_starts[: walked.depth + 1].copy()
+    arrays = (
+        walk.vertex, walk.rank, level_starts, walk.starts, walk.sources, walk.targets, deep_starts, deep_sources,
+        deep_targets, parent_starts, parents,
+    )  # fmt: skip
+    of_levels = (library.to_host(each[level_starts]).astype(np.int64) for each in (walk.starts, deep_starts))
+    outline = Outline(n, m, near, library.to_host(level_starts), *of_levels)
+    return DeviceLeveled(*map(library.seen, arrays)), outline

@@ -1,0 +1,84 @@
+"""Arrays, sorting and prefix sums of a library: CuPy's on a GPU, numpy's in the simulator.
+
+Kernels take these arrays as they are in the simulator, and as numba's device arrays otherwise (`seen`).
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import cache
+
+import numpy as np
+
+from grailbench.device import memory
+from grailbench.device.arrays import require_library
+from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import Prepared, Shape
+
+_THREADS = 3 if simulated else 256  #: few in the simulator, where each is a thread of Python
+
+
+@cache
+def arrays():
+    """Returns the module of the library. Raises MachineLacks if CuPy is needed and not installed."""
+    require_library()
+    if simulated:
+        return np
+    import cupy
+
+    return cupy
+
+
+def counted():
+    """Returns a context manager in which the library takes its memory from numba's manager, which counts it."""
+    if simulated:
+        return nullcontext()
+    import cupy
+
+    return cupy.cuda.using_allocator(_taken)
+
+
+def _taken(size: int):
+    import cupy
+
+    owner, device = memory.take(max(size, 1))
+    return cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(int(owner.device_pointer), size, owner, device), 0)
+
+
+def empty(size: int, dtype):
+    """Returns an array of `size` elements that are not set; of one element if the size is 0, as no array is empty."""
+    return arrays().empty(max(size, 1), dtype)
+
+
+def full(size: int, value: int, dtype):
+    """Returns an array of `size` elements, at least one, that are all `value`."""
+    return arrays().full(max(size, 1), value, dtype)
+
+
+def seen(array):
+    """Returns the array as kernels take it; it shares the memory."""
+    return array if simulated else cuda.as_cuda_array(array)
+
+
+def launch(kernel, size: int, *args) -> None:
+    """Launches a kernel whose threads share `size` elements in strides of the grid; does not wait.
+
+    args: arrays of one dimension, and integers, which kernels get as int64.
+    """
+    shape = Shape(min(max(-(-size // _THREADS), 1), 2 if simulated else 1 << 14), _THREADS)
+    if simulated:
+        kernel[shape.blocks, shape.threads](*args)
+    else:
+        Prepared(kernel, args, shape).launch()
+
+
+def sums(flags, wide: bool):
+    """Returns the inclusive prefix sums of an array, int64 if `wide`, else int32."""
+    return arrays().cumsum(flags, dtype=np.int64 if wide else np.int32)
+
+
+def to_host(array) -> np.ndarray:
+    """Copies an array, of the library or as kernels take it, to the host, after all work that was queued before."""
+    if simulated:
+        return array
+    return array.get() if hasattr(array, "get") else array.copy_to_host()

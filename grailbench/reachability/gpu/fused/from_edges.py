@@ -1,0 +1,64 @@
+"""`gpu-fused` from edges in the memory of the host: condensed, renumbered and labelled on the device.
+
+Importing this module imports CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grailbench.device.describe import require_memory
+from grailbench.device.edges import build, library, staging
+from grailbench.device.gateway import cuda
+from grailbench.device.leveled import DeviceLeveled, Outline
+from grailbench.graph.csr import Graph
+from grailbench.graph.leveled import Leveled
+from grailbench.reachability.gpu.fused.labeler import Labeler
+from grailbench.reachability.gpu.fused.replicas import Replicas, on_host
+from grailbench.reachability.index import Params, Timer
+
+EDGE_BYTES, VERTEX_BYTES = (
+    30,
+    120,
+)  #: of the device, at most at once: keys while they are sorted, columns, both directions
+
+
+def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+    """Builds the index of a graph with vertices; the host learns a few counts only, unless the graph is deep.
+
+    Returns a function that copies the graph by levels to the host, the number of its edges, and the index. Raises
+    TooLittleMemory, before anything is allocated, if the device has too little.
+    """
+    what = f"condensing and labeling {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
+    require_memory(
+        EDGE_BYTES * graph.edges + VERTEX_BYTES * graph.vertices, what, "take `parallel`, or a GPU with more"
+    )
+    with library.counted():
+        with timer.phase("transfer"):
+            sources, targets = staging.to_device(graph.sources, graph.targets)
+        with timer.phase("condense"):
+            walked, _ = build.condensed(graph.vertices, graph.edges, sources, targets)
+            del sources, targets
+            cuda.synchronize()
+        with timer.phase("renumber"):
+            there, outline = build.leveled(walked.reached, walked)
+            del walked
+            cuda.synchronize()
+        with timer.phase("label"):
+            make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
+            replicas = Replicas(outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler)
+    return lambda: _on_the_host(there, outline), outline.edges, replicas
+
+
+def _on_the_host(there: DeviceLeveled, outline: Outline) -> Leveled:
+    """Copies the graph to the host; offsets keep their type."""
+    n, m, deep = outline.vertices, outline.edges, outline.deep_edges
+    lengths = n, n, None, n + 1, m, m, n + 1, deep, deep
+    return Leveled(*(library.to_host(each)[:length] for each, length in zip(there, lengths, strict=False)))
+
+
+def _for_labels(there: DeviceLeveled, outline: Outline) -> Leveled:
+    """Copies to the host what `host.labels` needs of the graph; the other fields are as they are on the device."""
+    needed = "vertex", "starts", "targets", "deep_starts", "deep_targets"
+    fields = {name: library.to_host(getattr(there, name)) for name in needed}
+    return Leveled(*there[: len(Leveled._fields)])._replace(level_starts=outline.level_starts, **fields)

@@ -1,0 +1,163 @@
+"""From raw edges to a DAG by levels on the device: bit for bit what `condense` and `by_level` make on the host.
+
+In the simulator grids are of one block and graphs small; on a GPU the same tests run with real grids.
+"""
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import dag_of, digraphs
+
+from grailbench.device import describe, gateway, leveled
+from grailbench.device.edges import build, library, on_host, rows, staging, walk
+from grailbench.errors import TooLittleMemory
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
+from grailbench.graph.leveled import by_level
+from grailbench.reachability.gpu.fused import index, labeler
+from grailbench.reachability.index import NoTimer, Params, implementation
+
+gateway.require()
+MANY = settings(max_examples=8 if gateway.simulated else 150)
+DEEP = {"free": 0, "edges_a_level": 10**6}  #: by which every graph of two levels is deep
+MOST = 60 if gateway.simulated else 10**6  #: vertices: a level takes the simulator some milliseconds
+SOME = digraphs().filter(lambda graph: 0 < graph[0] <= MOST)
+Fused = implementation("gpu-fused")
+
+
+def graph_of(vertices, edges):
+    ends = np.array(edges, np.int32).reshape(-1, 2)
+    return Graph.from_edges(vertices, ends[:, 0], ends[:, 1])
+
+
+def assert_as_on_the_host(graph, **how):
+    """All arrays, the components and the outline are those of the host's way; how: as `walk.walk_levels` takes it."""
+    dag = condense(graph)
+    wanted = by_level(dag)
+    with library.counted():
+        walked, component = build.condensed(
+            graph.vertices, graph.edges, *staging.to_device(*graph_columns(graph)), **how
+        )
+        assert walked.reached == dag.vertices
+        found, outline = build.leveled(walked.reached, walked)
+    own = np.arange(graph.vertices) if component is None else library.to_host(component)
+    assert np.array_equal(own, dag.component)
+    for name, array, expected in zip(found._fields, found, (*wanted, *wanted.parents()), strict=True):
+        assert np.array_equal(library.to_host(array)[: expected.shape[0]], expected), name
+    of_host = leveled.Outline.of(wanted)
+    assert outline[:3] == of_host[:3]
+    assert all(map(np.array_equal, outline[3:], of_host[3:]))
+    return component, outline
+
+
+def graph_columns(graph):
+    return graph.sources, graph.targets
+
+
+@MANY
+@given(graph=SOME, narrow=st.sampled_from([0, 3, 4096]))
+def test_all_arrays_are_those_of_the_host(graph, narrow):
+    assert_as_on_the_host(graph_of(*graph), narrow=narrow)
+
+
+@settings(max_examples=6 if gateway.simulated else 100)
+@given(graph=SOME)
+def test_levels_of_deep_graphs_come_from_the_host_and_are_the_same(graph):
+    assert_as_on_the_host(graph_of(*graph), **DEEP)
+
+
+RING = [(v, (v + 1) % 40) for v in range(40)]
+SHAPES = {
+    "no edges": (5, []),
+    "one vertex": (1, []),
+    "self-loops alone": (3, [(0, 0), (2, 2), (2, 2)]),
+    "the same edge": (3, [(2, 0)] * 9),
+    "one ring": (40, RING),
+    "a path against the ids": (90, [(v + 1, v) for v in range(89)]),
+    "a hub": (150, [(v, 77) for v in range(70)] + [(77, v) for v in range(80, 150)]),
+    "a ring, a way in and a way out": (43, [*RING, (41, 7), (3, 40), (40, 42)]),
+    "many of two": (16, [edge for v in range(0, 16, 2) for edge in ((v, v + 1), (v + 1, v), (v, (v + 2) % 16))][:-1]),
+    "two rings in a row": (6, [(5, 4), (4, 3), (3, 5), (3, 2), (2, 1), (1, 0), (0, 2)]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_that_break_condensing(shape):
+    component, _ = assert_as_on_the_host(graph_of(*SHAPES[shape]), narrow=2)
+    assert (component is None) == (not any(word in shape for word in ("ring", "two")))
+
+
+def test_offsets_of_64_bits_give_the_same_rows():
+    graph = graph_of(*SHAPES["two rings in a row"])
+    columns = staging.to_device(*graph_columns(graph))
+    short, wide = (rows.simple_rows(graph.vertices, graph.edges, *columns, wide=wide) for wide in (False, True))
+    assert (short.starts.dtype, wide.starts.dtype) == (np.int32, np.int64)
+    assert short.edges == wide.edges == 7
+    assert np.array_equal(library.to_host(short.starts), library.to_host(wide.starts))
+    path = graph_of(4, [(0, 1), (1, 2), (0, 2), (2, 3)])
+    found = rows.simple_rows(4, 4, *staging.to_device(*graph_columns(path)), wide=True)
+    for walked in (walk.walk_levels(4, found), on_host.walk_levels(4, found)):
+        there, _ = build.leveled(walked.reached, walked)
+        assert there.starts.dtype == there.parent_starts.dtype == np.int64
+        assert library.to_host(there.starts).tolist() == by_level(condense(path)).starts.tolist()
+
+
+def test_a_graph_is_deep_by_its_levels_and_edges_alone():
+    chain = Graph(2000, np.arange(1999, dtype=np.int32), np.arange(1, 2000, dtype=np.int32))
+    wide = Graph(2000, np.arange(1000, dtype=np.int32), np.arange(1000, 2000, dtype=np.int32))
+    assert leveled.Outline.of(by_level(condense(chain))).deep
+    assert not leveled.Outline.of(by_level(condense(wide))).deep
+    assert not leveled.Outline.of(by_level(condense(Graph(200, chain.sources[:199], chain.targets[:199])))).deep
+
+
+@pytest.mark.parametrize("free", [1, 4, 30])
+def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
+    monkeypatch.setattr(leveled, "LEVELS", free)
+    monkeypatch.setattr(leveled, "EDGES", 3)
+    graph = graph_of(24, [(v, v + 1) for v in range(23)] + [(0, v) for v in range(2, 12)])
+    found = rows.simple_rows(24, graph.edges, *staging.to_device(*graph_columns(graph)))
+    stopped = walk.walk_levels(24, found, free=free, edges_a_level=3).deep
+    assert stopped == leveled.Outline.of(by_level(condense(graph))).deep == (free < 30)
+
+
+@settings(max_examples=2 if gateway.simulated else 60)
+@given(graph=SOME, dim=st.sampled_from([1, 2]), seed=st.integers(0, 2**64 - 1))
+def test_an_index_from_edges_is_the_index_of_the_condensed_graph(graph, dim, seed):
+    params = Params(dim=dim, seed=seed)
+    dag = dag_of(*graph)
+    want = Fused.build(dag, params, NoTimer())._replicas.fetch()
+    for deep in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index, "FEWEST", 0)
+            if deep:  # the host labels
+                patch.setattr(leveled, "LEVELS", 0)
+                patch.setattr(leveled, "EDGES", 10**6)
+            found = Fused.ready(graph_of(*graph), params, NoTimer())
+        assert all(map(np.array_equal, found._replicas.fetch(), want))
+        assert found.check_labels(dag) is None
+        vertices = np.arange(dag.vertices, dtype=np.int32)
+        pairs = np.repeat(vertices, dag.vertices)[:200], np.tile(vertices, dag.vertices)[:200]
+        oracle = Fused.build(dag, params, NoTimer()).query_batch(*pairs, NoTimer())
+        assert np.array_equal(found.query_batch(*pairs, NoTimer()), oracle)
+
+
+def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):
+    called = []
+    real = labeler.host.labels
+    monkeypatch.setattr(labeler.host, "labels", lambda *args: called.append(1) or real(*args))
+    vertices = 600
+    chain = Graph(vertices, np.arange(vertices - 1, dtype=np.int32), np.arange(1, vertices, dtype=np.int32))
+    dag = condense(chain)
+    found = Fused.build(dag, Params(dim=1), NoTimer())
+    assert called
+    assert found.check_labels(dag) is None
+
+
+def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
+    monkeypatch.setattr(index, "FEWEST", 0)
+    monkeypatch.setattr(describe, "memory", lambda: (1000, 2000))
+    monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
+    with pytest.raises(TooLittleMemory, match=r"40 vertices and 40 edges on the GPU needs .* take `parallel`"):
+        Fused.ready(graph_of(*SHAPES["one ring"]), Params(dim=1), NoTimer())
