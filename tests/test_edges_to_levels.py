@@ -159,5 +159,5 @@ def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
     monkeypatch.setattr(index, "FEWEST", 0)
     monkeypatch.setattr(describe, "memory", lambda: (1000, 2000))
     monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
-    with pytest.raises(TooLittleMemory, match=r"40 vertices and 40 edges on the GPU needs .* take `parallel`"):
+    with pytest.raises(TooLittleMemory, match=r"40 vertices and 40 edges on the GPU needs .*take `parallel`"):
         Fused.ready(graph_of(*SHAPES["one ring"]), Params(dim=1), NoTimer())
