@@ -20,6 +20,7 @@ from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
+from grailbench.graph.generate.chains import chain, comb
 from grailbench.graph.generate.commits import commits
 from grailbench.graph.generate.layers import layers
 from grailbench.graph.generate.papers import papers
@@ -75,15 +76,30 @@ def core(graph: Graph) -> int:
 
 def test_the_hard_set_is_two_graphs_of_each_family_whose_closures_exceed_memory():
     sets = catalogue.sets()
-    assert tuple(sets) == (*FAMILIES, "hard", "hard-small")
+    assert tuple(sets) == (*FAMILIES, "hard", "hard-small", "deep")
     assert [catalogue.set_of(name) for name in sets["hard"].names] == [each for each in FAMILIES for _ in range(2)]
     assert [catalogue.set_of(name) for name in SMALL] == list(FAMILIES)
-    assert {*sets["hard"].names, *SMALL} == set(catalogue.graphs())
+    assert {*sets["hard"].names, *SMALL, *sets["deep"].names} == set(catalogue.graphs())
     for name in sets["hard"].names:
         measured = catalogue.graphs()[name].measured
         assert measured.core >= catalogue.HARD, name
         assert 1_000_000 <= measured.vertices <= 10_000_000, name
     assert catalogue.HARD**2 / 16 == 62.5e9
+
+
+@pytest.mark.parametrize("vertices", [1, 2, 3, 8, 9])
+def test_chains_and_combs_are_as_deep_as_they_say(vertices):
+    for shape, levels in ((chain, vertices), (comb, vertices // 2 + 1)):
+        graph = shape(vertices, seed=3)
+        dag = condense(graph)
+        assert (graph.edges, dag.depth - 1, dag.roots.size) == (vertices - 1, levels, 1), shape
+    with pytest.raises(InputError, match="0 vertices"):
+        comb(0)
+
+
+def test_the_deep_set_is_deep_as_the_gpu_has_it():
+    for graph in (catalogue.graphs()[name] for name in catalogue.sets()["deep"].names):
+        assert graph.measured.levels > 100_000 or graph.measured.edges < 5 * graph.measured.levels, graph.name
 
 
 def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
@@ -93,7 +109,7 @@ def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
     assert graphs("hard-small") == list(SMALL)
     assert graphs("citations", "small-dense")[:3] == ["citations-2m", "citations-4m", "citations-small"]
     assert graphs("all") == list(registry.registry())
-    with pytest.raises(InputError, match=r"no set is named 'hardest'.*hard-small, all"):
+    with pytest.raises(InputError, match=r"no set is named 'hardest'.*deep, all"):
         graphs("hardest")
 
 

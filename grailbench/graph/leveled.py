@@ -66,6 +66,8 @@ class Leveled(NamedTuple):
 def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     """Renumbers a DAG by level with `workers` threads; None stands for all cores, or one thread for a small graph."""
     workers = _workers(dag.edges, workers)
+    if workers == 1:
+        return Leveled(dag.order, *_by_level(dag.offsets, dag.children, dag.levels, dag.order, dag.depth))
     n, order = dag.vertices, dag.order
     counts = np.bincount(dag.levels, minlength=dag.depth)
     level_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
@@ -73,18 +75,39 @@ def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     deep_counts = np.empty(n, np.int64)
     sources, targets = np.empty(dag.edges, np.int32), np.empty(dag.edges, np.int32)
     with ThreadPoolExecutor(workers) as threads:
-        share_out = threads.map if workers > 1 else map  # the pool starts no thread until it is used
         cuts = np.linspace(0, n, workers + 1).astype(np.int64)
-        list(share_out(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:]))
+        list(threads.map(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:]))
         starts = _starts(degrees)
         cuts = _parts(starts, workers)
         rows = dag.offsets, dag.children, order, rank, level_starts, starts
-        list(share_out(partial(_renumber, *rows, sources, targets, deep_counts), cuts[:-1], cuts[1:]))
+        list(threads.map(partial(_renumber, *rows, sources, targets, deep_counts), cuts[:-1], cuts[1:]))
         deep_starts = _starts(deep_counts)
         deep_sources, deep_targets = (np.empty(deep_starts[-1], np.int32) for _ in range(2))
         deep = starts, targets, level_starts, deep_starts, deep_sources, deep_targets
-        list(share_out(partial(_keep_deep, *deep), cuts[:-1], cuts[1:]))
+        list(threads.map(partial(_keep_deep, *deep), cuts[:-1], cuts[1:]))
     return Leveled(order, rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets)
+
+
+@njit(cache=True, nogil=True)
+def _by_level(offsets, children, levels, order, depth):
+    """Returns the fields of `Leveled` after the first, by the same steps in one call: a small graph is done sooner."""
+    n, m = order.shape[0], children.shape[0]
+    level_starts = np.zeros(depth + 1, np.int32)
+    for v in range(n):
+        level_starts[levels[v] + 1] += 1
+    for level in range(depth):
+        level_starts[level + 1] += level_starts[level]
+    rank, starts, deep_starts = np.empty(n, np.int32), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    _rank(offsets, order, rank, starts[1:], 0, n)
+    for x in range(n):
+        starts[x + 1] += starts[x]
+    sources, targets = np.empty(m, np.int32), np.empty(m, np.int32)
+    _renumber(offsets, children, order, rank, level_starts, starts, sources, targets, deep_starts[1:], 0, n)
+    for x in range(n):
+        deep_starts[x + 1] += deep_starts[x]
+    deep_sources, deep_targets = np.empty(deep_starts[n], np.int32), np.empty(deep_starts[n], np.int32)
+    _keep_deep(starts, targets, level_starts, deep_starts, deep_sources, deep_targets, 0, n)
+    return rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets
 
 
 def _workers(edges: int, workers: int | None) -> int:

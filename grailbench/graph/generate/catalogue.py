@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from grailbench import paths, settings
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.graph.generate.chains import chain, comb
 from grailbench.graph.generate.commits import commits
 from grailbench.graph.generate.layers import layers
 from grailbench.graph.generate.papers import papers
@@ -28,6 +29,7 @@ HARD = 1_000_000  #: vertices of a core whose packed closure, k^2 / 16 bytes, ta
 CONTRACTED = 50e9  #: bytes that the closure of a core in `hard` takes at least once its chains are contracted
 MODELS: dict[str, Callable[..., Graph]] = {
     "random": random_dag, "papers": papers, "commits": commits, "releases": releases, "layers": layers,
+    "chain": chain, "comb": comb,
 }  # fmt: skip
 
 
@@ -59,7 +61,7 @@ class Made(_Model):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     title: str
-    model: Literal["random", "papers", "commits", "releases", "layers"]
+    model: Literal["random", "papers", "commits", "releases", "layers", "chain", "comb"]
     parameters: dict[str, Any]
     measured: Measured
 
