@@ -12,7 +12,7 @@ _ORDER = 0  # the random stream of a seed
 
 
 def chain(vertices: int, seed: int = 1) -> Graph:
-    """One path through all vertices; ids do not depend on the place. Raises InputError if there are too many, or none."""
+    """One path through all vertices, whose ids are random. Raises InputError if there are none, or too many."""
     n = checked(vertices)
     offsets = np.minimum(np.arange(n + 1, dtype=np.int64), n - 1)
     return renumbered(offsets, np.arange(1, n, dtype=np.int32), stream(seed, _ORDER))
