@@ -16,7 +16,7 @@ from grailbench.errors import TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import by_level
-from grailbench.reachability.gpu.fused import index, labeler
+from grailbench.reachability.gpu.fused import from_edges, index, labeler
 from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -161,3 +161,12 @@ def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
     monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
     with pytest.raises(TooLittleMemory, match=r"40 vertices and 40 edges on the GPU needs .*take `parallel`"):
         Fused.ready(graph_of(*SHAPES["one ring"]), Params(dim=1), NoTimer())
+
+
+def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
+    taken = []
+    for module, name in ((build, "strong_components"), (on_host, "walk_levels"), (labeler.host, "labels")):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))
+    from_edges.load(Params(dim=1))
+    assert taken == ["strong_components", "walk_levels", "labels"]

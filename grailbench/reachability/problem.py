@@ -103,6 +103,7 @@ class Reachability(Problem):
         """Labels a path of three vertices and asks two queries on it."""
         if from_edges:
             load_kernels()
+            implementation.load_ready(params)
         ends = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
         dag = condense(Graph.from_edges(3, *ends))
         implementation.build(dag, params, NoTimer()).query_batch(*ends, NoTimer())

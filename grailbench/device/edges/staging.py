@@ -63,6 +63,12 @@ def _lanes(device: int) -> tuple[ThreadPoolExecutor, list[_Lane]]:
     return ThreadPoolExecutor(lanes, thread_name_prefix="staging"), [_Lane() for _ in range(lanes)]
 
 
+def prepare() -> None:
+    """Starts the threads and pins their memory, unless done before."""
+    if not simulated:
+        _lanes(cuda.get_current_device().id)
+
+
 def to_device(*columns: np.ndarray) -> list:
     """Copies int32 columns of equal lengths to the device, as arrays of `library`; returns when they have arrived."""
     arrays = [library.empty(each.shape[0], np.int32) for each in columns]

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from grailbench.device.describe import require_memory
 from grailbench.device.edges import build, library, staging
 from grailbench.device.gateway import cuda
-from grailbench.device.leveled import DeviceLeveled, Outline
+from grailbench.device.leveled import LEVELS, DeviceLeveled, Outline
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.labeler import Labeler
 from grailbench.reachability.gpu.fused.replicas import Replicas, on_host
-from grailbench.reachability.index import Params, Timer
+from grailbench.reachability.index import NoTimer, Params, Timer
 
 EDGE_BYTES, VERTEX_BYTES = (
     30,
@@ -48,6 +50,18 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
             make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
             replicas = Replicas(outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler)
     return lambda: _on_the_host(there, outline), outline.edges, replicas
+
+
+def load(params: Params) -> None:
+    """Compiles or loads every kernel of this way, and takes the pinned memory in which edges travel."""
+    staging.prepare()
+    path = np.arange(2 * LEVELS, dtype=np.int32)
+    for length, ends in (
+        (4, (path[:3], path[1:4])),
+        (3, (path[:3], (path[:3] + 1) % 3)),
+        (path.size, (path[:-1], path[1:])),
+    ):
+        built(Graph(length, *map(np.ascontiguousarray, ends)), params, NoTimer())
 
 
 def _on_the_host(there: DeviceLeveled, outline: Outline) -> Leveled:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from grailbench.device import simulating
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
@@ -119,6 +120,15 @@ class Fused(Implementation):
             graph = by_level(dag)
         replicas = Replicas.of_host(graph, params.dim, params.seed, params.devices, timer, params.count)
         return FusedIndex(lambda: graph, graph.sources.shape[0], replicas, params)
+
+    @classmethod
+    def load_ready(cls, params: Params) -> None:
+        """Condenses a path, a ring and a deep path on the device, which the simulator need not do."""
+        if params.devices == 1 and not simulating():
+            cls.require()
+            from grailbench.reachability.gpu.fused import from_edges
+
+            from_edges.load(params)
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
