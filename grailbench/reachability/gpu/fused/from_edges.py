@@ -11,7 +11,7 @@ import numpy as np
 
 from grailbench.device.describe import require_memory
 from grailbench.device.edges import build, library, staging
-from grailbench.device.gateway import cuda
+from grailbench.device.gateway import cuda, simulated
 from grailbench.device.leveled import LEVELS, DeviceLeveled, Outline
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import Leveled
@@ -53,15 +53,14 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
 
 
 def load(params: Params) -> None:
-    """Compiles or loads every kernel of this way, and takes the pinned memory in which edges travel."""
+    """Compiles or loads every kernel of this way, those of the library for large arrays too, and takes the pinned
+    memory in which edges travel: a matching, a ring and a deep path."""
     staging.prepare()
-    path = np.arange(2 * LEVELS, dtype=np.int32)
-    for length, ends in (
-        (4, (path[:3], path[1:4])),
-        (3, (path[:3], (path[:3] + 1) % 3)),
-        (path.size, (path[:-1], path[1:])),
-    ):
-        built(Graph(length, *map(np.ascontiguousarray, ends)), params, NoTimer())
+    many, path = np.arange(8 if simulated else 1 << 18, dtype=np.int32), np.arange(2 * LEVELS, dtype=np.int32)
+    matching = Graph(2 * many.size, many, many + many.size)
+    ring = Graph(many.size, many, np.roll(many, -1))
+    for graph in (matching, ring, Graph(path.size, path[:-1], path[1:])):
+        built(graph, params, NoTimer())
 
 
 def _on_the_host(there: DeviceLeveled, outline: Outline) -> Leveled:
