@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 import click
@@ -121,8 +121,13 @@ def records(names: list[str]) -> Iterator[dict]:
 @click.argument("names", nargs=-1, metavar="[GRAPH]...")
 def main(names: tuple[str, ...]) -> None:
     """Writes a JSON line for each GRAPH, or for each graph of the papers."""
+    write_lines(records([*names] or published()))
+
+
+def write_lines(found: Iterable[dict]) -> None:
+    """Writes each record as a JSON line once it is found; ends the program with one line if a graph cannot be had."""
     try:
-        for each in records([*names] or published()):
+        for each in found:
             click.echo(json.dumps(each))
     except GrailbenchError as error:
         click.echo(f"error: {error}", err=True)

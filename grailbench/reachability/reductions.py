@@ -8,8 +8,6 @@ of it is the contraction of chains, and that equal rows and words of the closure
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -20,7 +18,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from grailbench.datasets.library import open_graph
-from grailbench.errors import GrailbenchError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.generate import catalogue
@@ -28,6 +25,7 @@ from grailbench.graph.hashing import draw, permutation, stream
 from grailbench.reachability.core.index import Core as Closed
 from grailbench.reachability.core.peel import peel
 from grailbench.reachability.core.rows import count, graph_of_core
+from grailbench.reachability.ends import write_lines
 from grailbench.reachability.index import NoTimer, Params
 
 GRAPHS = ("arxiv", "citeseer", "go", "pubmed", "yago", "cit-patents-like", "citeseerx-like", "dag_01-like")
@@ -254,12 +252,7 @@ def records(names: list[str]) -> Iterator[dict]:
 @click.argument("names", nargs=-1, metavar="[GRAPH]...")
 def main(names: tuple[str, ...]) -> None:
     """Writes a JSON line for each GRAPH, or for `GRAPHS` and each graph of the set `hard`."""
-    try:
-        for each in records([*names] or [*GRAPHS, *catalogue.sets()["hard"].names]):
-            click.echo(json.dumps(each))
-    except GrailbenchError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+    write_lines(records([*names] or [*GRAPHS, *catalogue.sets()["hard"].names]))
 
 
 if __name__ == "__main__":
