@@ -115,6 +115,14 @@ def test_a_mirror_may_hold_unpacked_graph_files(inside, folder):
     assert one(fetch([wanted], mirror=str(folder))).verified
 
 
+def test_a_mirror_may_hold_the_archives_of_a_set_in_a_folder_of_its_name(folder):
+    packed = gzip.compress(GRAPH)
+    (folder / "toy").mkdir()
+    (folder / "toy" / "a.gra.gz").write_bytes(packed)
+    result = one(fetch([dataset(content=GRAPH, packed=packed)], mirror=str(folder)))
+    assert (result.verified, result.source, result.reasons) == (True, str(folder / "toy" / "a.gra.gz"), ())
+
+
 def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
     (folder / "snap.txt.gz").write_bytes(gzip.compress(b"# Nodes: 3 Edges: 2\n10\t20\n20\t30\n"))
     wanted = dataset(also=[{"archive": "snap.txt.gz", "format": "edges"}])

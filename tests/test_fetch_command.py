@@ -114,7 +114,7 @@ def test_help_says_what_the_exit_codes_mean():
 @pytest.mark.mirror
 def test_the_sixteen_thesis_graphs_match_their_tables_exactly(mirror, session_cache, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
-    wanted = locate.choose()
+    wanted = [dataset for dataset in locate.choose() if dataset.set != "datalog"]
     results = fetch(wanted, str(mirror), offline=True, jobs=2)
     assert [r.verified for r in results] == [True] * 19
     rows = {d.name: library.describe(d) for d in wanted}

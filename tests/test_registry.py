@@ -53,9 +53,9 @@ def test_both_conventions_differ_by_one_vertex():
 
 def test_sets_come_in_the_papers_order():
     assert {name: len(datasets) for name, datasets in registry.sets().items()} == {
-        "small-sparse": 10, "small-dense": 5, "large": 7, "scale-free": 2,
+        "small-sparse": 10, "small-dense": 5, "large": 7, "scale-free": 2, "datalog": 17,
     }  # fmt: skip
-    assert list(registry.sets()) == ["small-sparse", "small-dense", "large", "scale-free"]
+    assert list(registry.sets()) == ["small-sparse", "small-dense", "large", "scale-free", "datalog"]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,7 @@ def test_sets_come_in_the_papers_order():
         ("Citeseer", "citeseer"), ("citeseer_sub_10720", "citeseer"), ("citeseer.scc", "citeseer-large"),
         ("cit-Patents", "cit-patents"), ("cit-Patents.txt.gz", "cit-patents"),
         ("arXiv", "arxiv"), ("uniprot22", "uniprotenc_22"), ("Uniprot 22", "uniprotenc_22"),
+        ("OL.cedge", "ol-cedge"), ("usroads", "usroad"), ("data_165435.txt", "usroad"),
         ("uniprotenc-150", "uniprotenc_150"), ("uniprotenc_100m", "uniprotenc_100"), ("go_uniprot", "go-uniprot"),
     ],
 )  # fmt: skip
@@ -81,7 +82,8 @@ def test_an_unknown_name_is_answered_with_near_ones():
 
 def test_the_google_archive_is_tried_first_and_snap_has_the_patents():
     for dataset in registry.registry().values():
-        assert dataset.sources[0] == PRIMARY + dataset.archive
+        if dataset.set != "datalog":
+            assert dataset.sources[0] == PRIMARY + dataset.archive
     assert "https://snap.stanford.edu/data/cit-Patents.txt.gz" in locate.dataset_named("cit-patents").sources
 
 
@@ -96,11 +98,13 @@ def _archive(dataset):
 
 @pytest.mark.mirror
 def test_checksums_are_those_of_the_files_at_hand(mirror):
-    sums = dict(reversed(line.split()) for line in (mirror / "SHA256SUMS").read_text().splitlines())
-    archives = {d.archive: _archive(d) for d in registry.registry().values() if d.sha256}
-    assert {name: archive.sha256 for name, archive in archives.items()} == sums
-    for name, archive in archives.items():
-        assert archive.bytes == (mirror / name).stat().st_size
+    for folder, of_set in ((mirror, False), (mirror / "datalog", True)):
+        sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+        known = [d for d in registry.registry().values() if d.sha256 and (d.set == "datalog") == of_set]
+        archives = {d.archive: _archive(d) for d in known}
+        assert {name: archive.sha256 for name, archive in archives.items()} == sums
+        for name, archive in archives.items():
+            assert archive.bytes == (folder / name).stat().st_size
 
 
 def test_choose_defaults_to_the_graphs_with_a_known_checksum():
@@ -108,7 +112,7 @@ def test_choose_defaults_to_the_graphs_with_a_known_checksum():
     assert [d.name for d in locate.choose(["Human", "kegg"], ["scale-free"])] == [
         "human", "kegg", "ba10k2d", "ba10k5d",
     ]  # fmt: skip
-    assert len(locate.choose(everything=True)) == 24
+    assert len(locate.choose(everything=True)) == 41
     with pytest.raises(InputError, match="small-dense"):
         locate.choose(set_names=["dense"])
 

@@ -12,6 +12,8 @@ from grailbench import memory
 from grailbench.closure import bits as packed
 from grailbench.closure.index import Relation
 from grailbench.errors import CheckFailed, TooLittleMemory
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
 from grailbench.graph.oracle import closure_rows
 from grailbench.words import gib
 
@@ -40,6 +42,14 @@ def reference(relation: Relation) -> np.ndarray:
         if not np.array_equal(found[u], row):
             raise CheckFailed(f"the reference closure is wrong: row {u} differs from a search")
     return found
+
+
+def cyclic(graph: Graph) -> int:
+    """Returns the number of vertices on a cycle, self-loops included: pairs (v, v) that closures here leave out."""
+    component = condense(graph).component
+    on_cycle = np.bincount(component)[component] > 1
+    on_cycle[graph.sources[graph.sources == graph.targets]] = True
+    return int(np.count_nonzero(on_cycle))
 
 
 def require_memory(name: str, vertices: int) -> None:

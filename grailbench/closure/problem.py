@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grailbench.closure import bits as packed
-from grailbench.closure.check import reference, require_memory, scipy_suffices
+from grailbench.closure.check import cyclic, reference, require_memory, scipy_suffices
 from grailbench.closure.index import Closed, Implementation, NoTimer, Relation, Solver
 from grailbench.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.errors import InputError
@@ -97,7 +97,7 @@ class Whole(Workload):
     def __init__(self, relation: Relation, ids: Ids):
         self._relation, self._ids = relation, ids
         self._right: np.ndarray | None = None
-        self._edges = 0
+        self._edges = self._cyclic = 0
 
     @property
     def size(self) -> int:
@@ -114,15 +114,21 @@ class Whole(Workload):
         return f"{self.size:,} vertices{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Compares every bit with the reference, and the edge count of the implementation with the true one."""
+        """Compares every bit with the reference, and the edge count of the implementation with the true one.
+
+        The counter `pairs_with_cycles` is that count with a pair (v, v) for every vertex on a cycle, as Datalog systems
+        count.
+        """
         if self._right is None:
             self._right = reference(self._relation)
             self._edges = int(packed.count(self._right))
+            self._cyclic = cyclic(self._relation.graph)
         found, edges = attempt.answers
         fault = _fault(found, edges, self._right, self._ids)
         if fault:
             return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
-        return Verdict(None, edges, checksum(found), attempt.index_bytes, attempt.counters, attempt.memory)
+        counters = attempt.counters | {"pairs_with_cycles": edges + self._cyclic}
+        return Verdict(None, edges, checksum(found), attempt.index_bytes, counters, attempt.memory)
 
 
 def checksum(bits: np.ndarray) -> str:

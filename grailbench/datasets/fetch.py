@@ -99,7 +99,8 @@ def fetch(
     """Fetch the graph files of `datasets` into the cache. Returns the results in the same order.
 
     mirror    folder or URL that is tried before the sources of the registry; `GRAILBENCH_MIRROR` when None. A folder
-              may hold the archives or the unpacked graph files, at their paths in the archive or side by side
+              may hold the archives or the unpacked graph files, at their paths in the archive or side by side, in it
+              or in a folder of it that has the name of their set
     offline   use folders only, no network
     jobs      number of threads; an archive is fetched only once, even if it holds several datasets
     progress  makes the `Progress` for the transfer of a file, given the name of the file
@@ -185,22 +186,24 @@ class _Fetch:
                 yield _Source(form, str(path))
         if self.mirror is not None:
             for form in dataset.forms:
-                yield from self._mirrored(form)
+                yield from self._mirrored(form, dataset.set)
         for form in dataset.forms:
             for url in dataset.archives[form.archive].urls:
                 if folder_of(url) is not None or not self.offline:
                     yield _Source(form, url)
 
-    def _mirrored(self, form: Form) -> Iterator[_Source]:
+    def _mirrored(self, form: Form, part: str) -> Iterator[_Source]:
         folder = folder_of(self.mirror)
         if folder is None:
             if not self.offline:
                 yield _Source(form, f"{self.mirror.rstrip('/')}/{form.archive}")
             return
-        for inside in dict.fromkeys((form.member, form.graph_file)):
-            if inside is not None and (folder / inside).is_file():
-                yield _Source(form, str(folder / inside), plain=True)
-        yield _Source(form, str(folder / form.archive))
+        for place in (folder, folder / part):
+            for inside in dict.fromkeys((form.member, form.graph_file)):
+                if inside is not None and (place / inside).is_file():
+                    yield _Source(form, str(place / inside), plain=True)
+        of_set = folder / part / form.archive
+        yield _Source(form, str(of_set if of_set.is_file() else folder / form.archive))
 
     def _take(self, dataset: Dataset, source: _Source) -> Held:
         """Bring the graph file from one source into the cache and write its note. Raises SourceFailed."""

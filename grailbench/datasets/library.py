@@ -207,11 +207,14 @@ def describe(dataset: Dataset) -> dict:
 
     name, title, set, table
     vertices, edges, distinct_edges, degree, levels, roots, sinks, max_in_degree, max_out_degree
-                    see `grailbench.graph.profile.characteristics`; None when the file is not in the cache
+                    of the condensed graph, see `grailbench.graph.profile.characteristics`; None when the file is not in
+                    the cache
     published_vertices, published_edges, published_degree, published_in
                     as printed, with the super-root; None where no paper prints it
     file_vertices, file_edges; published_file_vertices, published_file_edges, published_file_in
-                    the same without the super-root
+                    of the file, without the super-root and before condensing
+    closure_pairs, closure_pairs_with_cycles
+                    the registered size of the closure, without and with pairs (v, v); None where it has none
     matches         whether vertices and edges equal every printed pair, except known errata; None when the file is
                     not in the cache or nothing is printed
     verified, checked, sha256, archive_sha256, source
@@ -225,8 +228,9 @@ def describe(dataset: Dataset) -> dict:
     row: dict = {"name": dataset.name, "title": dataset.title, "set": dataset.set, "table": dataset.table}
     row |= measured or dict.fromkeys(_CHARACTERISTICS)
     row |= _published(dataset)
-    before = (None, None) if measured is None else _before(measured)
-    row |= {"file_vertices": before[0], "file_edges": before[1], "matches": matches(dataset, measured)}
+    pairs = dataset.closure
+    row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
+    row |= {"matches": matches(dataset, measured)}
     row |= {
         "verified": None if found is None else found.verified,
         "checked": None if found is None else found.checked,
@@ -252,11 +256,11 @@ def matches(dataset: Dataset, measured: dict | None) -> bool | None:
 
 
 _CHARACTERISTICS = ("vertices", "edges", "distinct_edges", "degree", "levels", "roots", "sinks",
-                    "max_in_degree", "max_out_degree")  # fmt: skip
+                    "max_in_degree", "max_out_degree", "file_vertices", "file_edges")  # fmt: skip
 
 
 def _before(measured: dict) -> tuple[int, int]:
-    """Vertices and edges without the super-root."""
+    """Vertices and edges of the condensed graph without the super-root."""
     return measured["vertices"] - 1, measured["edges"] - measured["roots"]
 
 
@@ -278,7 +282,9 @@ def _measured(found: Held) -> dict:
     noted = found.note.get("measured", {})
     if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
         return {key: noted[key] for key in _CHARACTERISTICS}
-    measured = characteristics(_dag(found))
+    dag = _dag(found)
+    edges = dag.printed_edges - dag.roots.size + dag.loops
+    measured = characteristics(dag) | {"file_vertices": dag.component.size, "file_edges": edges}
     try:
         cache.write_note(found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}})
     except OSError:

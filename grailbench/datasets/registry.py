@@ -31,6 +31,22 @@ class Counts(_Model):
     edges: int = Field(ge=0)
 
 
+class Pairs(_Model):
+    """The size of the transitive closure of a file's digraph, as we count it and as Datalog systems do.
+
+    pairs   (u, v) with a path from u to v, u and v different
+    cyclic  vertices on a cycle, self-loops included, that is pairs (v, v)
+    """
+
+    pairs: int = Field(ge=0)
+    cyclic: int = Field(ge=0)
+
+    @property
+    def with_cycles(self) -> int:
+        """The size with the pairs (v, v), as Datalog systems print it."""
+        return self.pairs + self.cyclic
+
+
 class Printed(Counts):
     """A row of a table in a paper. The thesis counts the super-root and its edges, Computation 2020 does not.
 
@@ -102,13 +118,14 @@ class Form(_Model):
 
 
 class Dataset(Form):
-    """A graph: its names, its files (as a `Form` itself, then `also`) and its printed rows."""
+    """A graph: its names, its files (as a `Form` itself, then `also`), what we counted of it, and its printed rows."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     title: str
     aliases: tuple[str, ...] = ()
     also: tuple[Form, ...] = ()
     counted: Counts | None = None
+    closure: Pairs | None = None
     published: tuple[Printed, ...] = ()
     notes: tuple[str, ...] = ()
     set: str

@@ -28,7 +28,7 @@ MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distributi
 NEUTRAL = frozenset((
     "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs",
     "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
-    "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels",
+    "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels", "pairs_with_cycles",
 ))  # fmt: skip
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]

@@ -42,6 +42,14 @@ _CAPTIONS = {
     "computation-2": "The home-made graph set",
 }
 
+#: tables of transitive closures by Datalog systems, times in seconds; no report fills them in
+_DATALOG = {
+    "datalog-atc23": "Towards Iterative Relational Algebra on the GPU: closures on one A100",
+    "datalog-sizes": "MNMGDatalog: transitive closure datasets",
+    "datalog-scaling": "MNMGDatalog: transitive closure on GPUs and CPU nodes of Polaris",
+    "datalog-energy": "Transitive closure on one A100: time and energy",
+}
+
 FAR = 3.0  #: ratio of measured to printed, or its inverse, from which a known reason is given
 PAPER_TABLES = ("computation-1", "computation-2")  #: the tables of Computation 2020
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: the tables of vertices and edges, without times
@@ -126,20 +134,26 @@ class Published:
 
 
 def names() -> list[str]:
-    """The names of the tables: '2.1' to '6.6' of the thesis, 'computation-1' and 'computation-2'."""
+    """The names of the tables that reports fill in: '2.1' to '6.6' of the thesis, 'computation-1' and '-2'."""
     return list(_CAPTIONS)
+
+
+def datalog_names() -> list[str]:
+    """The names of the tables of Datalog systems, which `table` reads too."""
+    return list(_DATALOG)
 
 
 def stem(name: str) -> str:
     """The name of a table's file without its ending; `errata.csv` uses the same name."""
-    return name if name.startswith("computation") else f"thesis-{name}"
+    return f"thesis-{name}" if name[:1].isdigit() else name
 
 
 @cache
 def table(name: str) -> Published:
     """The printed table with this name. Raises InputError if there is none, or if its file is missing or damaged."""
-    if name not in _CAPTIONS:
-        raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(_CAPTIONS)}")
+    captions = _CAPTIONS | _DATALOG
+    if name not in captions:
+        raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(captions)}")
     path = published_dir() / f"{stem(name)}.csv"
     header, *lines = _read(path)
     rows = {}
@@ -148,7 +162,7 @@ def table(name: str) -> Published:
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
     errata, reasons = (tuple(e for e in known if e.table == stem(name)) for known in (_known_errata(), known_reasons()))
-    return Published(name, _CAPTIONS[name], tuple(header[1:]), rows, errata, reasons)
+    return Published(name, captions[name], tuple(header[1:]), rows, errata, reasons)
 
 
 @cache
