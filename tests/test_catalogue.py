@@ -14,6 +14,7 @@ from commands import ROOT
 from grailbench.bench.plan import Config, load_config, make_plan
 from grailbench.cli.views import inventory
 from grailbench.datasets import locate, registry
+from grailbench.datasets.fetch import fetch
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate
@@ -26,7 +27,9 @@ from grailbench.graph.generate.layers import layers
 from grailbench.graph.generate.papers import papers
 from grailbench.graph.generate.reach import positive_rate
 from grailbench.graph.generate.releases import releases
+from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
+from grailbench.reachability.ends import ends
 
 FAMILIES = ("dense-random", "citations", "commits", "dependencies", "layered")
 SMALL = catalogue.sets()["hard-small"].members
@@ -76,10 +79,11 @@ def core(graph: Graph) -> int:
 
 def test_the_hard_set_is_two_graphs_of_each_family_whose_closures_exceed_memory():
     sets = catalogue.sets()
-    assert tuple(sets) == (*FAMILIES, "hard", "hard-small", "deep")
+    assert tuple(sets) == (*FAMILIES, "hard", "hard-small", "deep", "digraphs")
     assert [catalogue.set_of(name) for name in sets["hard"].names] == [each for each in FAMILIES for _ in range(2)]
     assert [catalogue.set_of(name) for name in SMALL] == list(FAMILIES)
-    assert {*sets["hard"].names, *SMALL, *sets["deep"].names} == set(catalogue.graphs())
+    known = {*sets["hard"].names, *SMALL, *sets["deep"].names, *sets["digraphs"].names}
+    assert known - set(sets["deep"].real) == set(catalogue.graphs())
     for name in sets["hard"].names:
         measured = catalogue.graphs()[name].measured
         assert measured.core >= catalogue.HARD, name
@@ -98,8 +102,21 @@ def test_chains_and_combs_are_as_deep_as_they_say(vertices):
 
 
 def test_the_deep_set_is_deep_as_the_gpu_has_it():
-    for graph in (catalogue.graphs()[name] for name in catalogue.sets()["deep"].names):
+    for graph in catalogue.sets()["deep"].graphs:
         assert graph.measured.levels > 100_000 or graph.measured.edges < 5 * graph.measured.levels, graph.name
+
+
+@pytest.mark.mirror
+def test_the_roads_of_the_deep_set_are_those_of_more_than_256_levels(mirror, session_cache, monkeypatch):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
+    roads = ("usroad", "sf-cedge", "luxembourg_osm", "cal-cedge", "tg-cedge", "ol-cedge")
+    fetch([registry.find(name) for name in roads], str(mirror), offline=True)
+    assert catalogue.sets()["deep"].real == tuple(name for name in roads if open_graph(name).dag.depth > 257)
+
+
+def test_real_graphs_of_a_generated_set_are_fetched_with_it():
+    assert [dataset.name for dataset in locate.choose(set_names=["deep"])] == ["usroad", "luxembourg_osm", "sf-cedge"]
+    assert all(name in registry.registry() for found in catalogue.sets().values() for name in found.real)
 
 
 def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
@@ -109,7 +126,7 @@ def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
     assert graphs("hard-small") == list(SMALL)
     assert graphs("citations", "small-dense")[:3] == ["citations-2m", "citations-4m", "citations-small"]
     assert graphs("all") == list(registry.registry())
-    with pytest.raises(InputError, match=r"no set is named 'hardest'.*deep, all"):
+    with pytest.raises(InputError, match=r"no set is named 'hardest'.*deep, digraphs, all"):
         graphs("hardest")
 
 
@@ -186,7 +203,24 @@ def test_a_small_graph_is_what_its_file_states_and_the_same_everywhere(name):
     assert not np.array_equal(graph.targets[:1000], other.targets[:1000])
 
 
-@pytest.mark.parametrize("name", SMALL)
+def test_a_digraph_has_one_giant_component_and_is_the_same_everywhere():
+    graph, stated = made("digraph-small"), catalogue.graphs()["digraph-small"].measured
+    dag = condense(graph)
+    assert (graph.vertices, graph.edges) == (stated.vertices, stated.edges)
+    assert np.bincount(dag.component).max() == stated.giant
+    assert (dag.depth - 1, ends(dag).core) == (stated.levels, stated.core)
+    assert (graph.sources != graph.targets).all()
+    digest = sha256(graph.sources.astype("<i4").tobytes() + graph.targets.astype("<i4").tobytes()).hexdigest()
+    assert digest[:32] == "5cc8bb617d39478f0f8cbbb09449a271"
+    counts = np.bincount(graph.targets, minlength=3000)
+    assert counts.var() == pytest.approx(3, rel=0.15)  # of a Poisson distribution, the mean
+    assert random_digraph(1, 0).edges == 0
+    for vertices, degree in ((1, 1.0), (0, 0.0), (10, -1.0), (2**30, 2.0)):
+        with pytest.raises(InputError):
+            random_digraph(vertices, degree)
+
+
+@pytest.mark.parametrize("name", [*SMALL, "digraph-small"])
 def test_the_edges_ascend_by_source(name):
     assert (np.diff(made(name).sources) >= 0).all()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from commands import ROOT
 
 from grailbench.closure.check import cyclic
 from grailbench.datasets import library, registry
@@ -88,6 +89,15 @@ def test_errata_name_cells_that_are_printed():
     assert len(seen) == 3
     for each in seen:
         assert not each.row or each.column in published.table(each.table).rows[each.row]
+
+
+def test_the_page_has_every_graph_as_the_registry_has_it():
+    text = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    for name, dataset in SET.items():
+        counts, closure = dataset.counted, dataset.closure
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
+        assert row.startswith(f"| {name} | {counts.vertices:,} | {counts.edges:,} |")
+        assert row.endswith(f"| {closure.pairs:,} | {closure.cyclic:,} |")
 
 
 @pytest.mark.mirror

@@ -120,7 +120,7 @@ def look_alike_of(name: str) -> str | None:
 
 
 def members() -> dict[str, list[str]]:
-    """The graphs of every set by name: the sets of the registry, then those of generated graphs."""
+    """The graphs of every set by name: the sets of the registry, then those of the catalogue of generated graphs."""
     from grailbench.graph.generate import catalogue
 
     real = {name: [dataset.name for dataset in found] for name, found in sets().items()}
@@ -135,18 +135,19 @@ def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
     everything  whether to select all graphs
 
     Without any of these, the graphs with a known checksum. Raises InputError for an unknown name or set, and for a set
-    of generated graphs.
+    of generated graphs only.
     """
     known = registry()
     if everything:
         return list(known.values())
     wanted = {dataset_named(name).name for name in names}
     for name in set_names:
-        if name not in sets() and name in members():
-            raise InputError(f"the graphs of {name} are generated: nothing to fetch", remedy="runs generate them")
-        if name not in sets():
+        if name not in members():
             raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(sets())}")
-        wanted |= {dataset.name for dataset in sets()[name]}
+        real = {graph for graph in members()[name] if graph in known}
+        if not real:
+            raise InputError(f"the graphs of {name} are generated: nothing to fetch", remedy="runs generate them")
+        wanted |= real
     if not wanted:
         wanted = {dataset.name for dataset in known.values() if dataset.sha256 is not None}
     return [dataset for dataset in known.values() if dataset.name in wanted]

@@ -23,13 +23,13 @@ from grailbench.graph.generate.commits import commits
 from grailbench.graph.generate.layers import layers
 from grailbench.graph.generate.papers import papers
 from grailbench.graph.generate.releases import releases
-from grailbench.graph.generate.uniform import random_dag
+from grailbench.graph.generate.uniform import random_dag, random_digraph
 
 HARD = 1_000_000  #: vertices of a core whose packed closure, k^2 / 16 bytes, takes 62.5 GB
 CONTRACTED = 50e9  #: bytes that the closure of a core in `hard` takes at least once its chains are contracted
 MODELS: dict[str, Callable[..., Graph]] = {
     "random": random_dag, "papers": papers, "commits": commits, "releases": releases, "layers": layers,
-    "chain": chain, "comb": comb,
+    "chain": chain, "comb": comb, "digraph": random_digraph,
 }  # fmt: skip
 
 
@@ -40,14 +40,16 @@ class _Model(BaseModel):
 class Measured(_Model):
     """What was measured of the graph of seed 1, without the super-root.
 
-    vertices, edges   of the generated graph; it has no duplicate edges and no cycles
-    levels            vertices on the longest path
+    vertices, edges   of the generated graph; a DAG has no duplicate edges
+    giant             vertices of the largest strong component; None for a DAG
+    levels            vertices on the longest path of the condensed graph
     core              vertices left when sources with at most one child are peeled, repeatedly, then sinks with at most
-                      one parent
+                      one parent, of the condensed graph
     """
 
     vertices: int = Field(gt=0)
     edges: int = Field(ge=0)
+    giant: int | None = Field(default=None, gt=1)
     levels: int = Field(gt=0)
     core: int = Field(ge=0)
 
@@ -61,7 +63,7 @@ class Made(_Model):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     title: str
-    model: Literal["random", "papers", "commits", "releases", "layers", "chain", "comb"]
+    model: Literal["random", "papers", "commits", "releases", "layers", "chain", "comb", "digraph"]
     parameters: dict[str, Any]
     measured: Measured
 
@@ -71,10 +73,11 @@ class Made(_Model):
 
 
 class Set(_Model):
-    """A set of generated graphs: its own `graphs`, or `members` of other sets by name.
+    """A set of generated graphs: its own `graphs`, or `members` of other sets by name; and `real` graphs beside them.
 
     about    what its graphs stand for and why they are hard
     sources  where the model and its parameters come from
+    real     names of graphs of the registry, which are fetched
     """
 
     set: str
@@ -84,11 +87,12 @@ class Set(_Model):
     sources: tuple[str, ...] = ()
     graphs: tuple[Made, ...] = ()
     members: tuple[str, ...] = ()
+    real: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the graphs of the set, in its order."""
-        return self.members or tuple(graph.name for graph in self.graphs)
+        return (*(graph.name for graph in self.graphs), *self.members, *self.real)
 
 
 def folder() -> Path:

@@ -1,4 +1,4 @@
-"""Generates uniform random DAGs of a given size, such as those in Computation 2020, table 2."""
+"""Generates uniform random graphs of a given size: DAGs, such as those in Computation 2020, table 2, and digraphs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
+from grailbench.graph.generate.rows import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 _ORDER, _ROWS, _PAIRS = 0, 1, 2  # random streams of a seed; each round of pairs takes the next one
@@ -50,6 +51,40 @@ def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) ->
         step = _block(n, workers)
         list(pool.map(fill, range(0, n, step)))
     return Graph(n, sources, targets)
+
+
+def random_digraph(vertices: int, degree: float, seed: int = 1) -> Graph:
+    """A random digraph with `round(vertices * degree)` edges, each a uniform random pair of different vertices.
+
+    Edges are independent of each other, so a few occur twice. With a degree well above 1 all but a few vertices are on
+    cycles, in one strong component. Edges are grouped by source and not sorted within a source.
+
+    Raises InputError for edges but no two vertices, and for too many vertices or edges for 32-bit ids.
+    """
+    n, m = checked(vertices), round(vertices * degree)
+    if not 0 <= m < 2**31 or (m and n < 2):
+        raise InputError(f"{n} vertices with {degree:g} edges each: two vertices and fewer than 2^31 edges are wanted")
+    sources = np.repeat(np.arange(n, dtype=np.int32), _ends(n, m, stream(seed, _ROWS)))
+    return Graph(n, sources, _others(n, sources, stream(seed, _PAIRS)))
+
+
+@njit(cache=True, nogil=True)
+def _ends(n, m, key):
+    """How often each vertex is drawn in m draws, int64[n]."""
+    counts = np.zeros(n, np.int64)
+    for k in range(m):
+        counts[below(draw(key, k), n)] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _others(n, sources, key):
+    """A random vertex other than its source for each edge, int32[m]."""
+    targets = np.empty(sources.shape[0], np.int32)
+    for k in range(sources.shape[0]):
+        v = below(draw(key, k), n - 1)
+        targets[k] = v + (v >= sources[k])
+    return targets
 
 
 def _sizes(vertices: int, degree: float) -> tuple[int, int]:
