@@ -44,6 +44,10 @@ class MachineLacks(GrailbenchError):
     exit_code = 4
 
 
+class GpuFailed(MachineLacks):
+    """A GPU, or a kernel there, failed midway; the message says how, and what to do (`faults`)."""
+
+
 class TooLittleMemory(MachineLacks):
     """There is not enough memory; the message says how much is needed."""
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from grailbench import kernelcache
-from grailbench.errors import GrailbenchError, MachineLacks, TooLittleMemory
+from grailbench import faults, kernelcache
+from grailbench.errors import GpuFailed, GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -60,6 +60,8 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
         return Outcome("timeout", _LATE)
     except (TooLittleMemory, MemoryError) as error:
         return Outcome("out of memory", str(error) or "an allocation failed")
+    except GpuFailed as error:
+        return Outcome("failed", str(error), trace=traceback.format_exc())
     except MachineLacks as error:
         return Outcome("skipped", str(error))
     except GrailbenchError as error:
@@ -72,6 +74,9 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
         if kernelcache.forget(error):
             return _outcome(work, seconds)
         trace = traceback.format_exc()
+        if (found := faults.explained(error)) is not None:
+            status = "out of memory" if isinstance(found, TooLittleMemory) else "failed"
+            return Outcome(status, str(found), trace=trace)
         return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
 
 

@@ -11,9 +11,10 @@ import simulated as _simulated  # noqa: F401
 from clock import Clock
 from commands import ROOT, in_python
 
+from grailbench import faults
 from grailbench.device import describe, launch, timers
 from grailbench.device.gateway import cuda, require, simulated
-from grailbench.errors import MachineLacks, TooLittleMemory
+from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
 
 # ------------------------------------------------------------------ one door
 
@@ -246,10 +247,12 @@ Fault = IntEnum(
         ("OUT_OF_MEMORY", TooLittleMemory, r"no device memory is left to launch kernel relay, 1,056 blocks of 512 thr"),
         ("LAUNCH_OUT_OF_RESOURCES", MachineLacks, r"refuses to launch .* with 232,448 bytes of shared .*GPU\)"),
         ("COOPERATIVE_LAUNCH_TOO_LARGE", MachineLacks, r"LAUNCH_TOO_LARGE \(take another implementation"),
-        ("ILLEGAL_ADDRESS", RuntimeError, r"could not launch kernel relay.*, or failed before it: CUDA_ERROR_ILL"),
+        ("ILLEGAL_ADDRESS", GpuFailed, r"could not launch kernel relay.*, or failed before it: CUDA_ERROR_ILL"),
     ],
 )
-def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind, says):
+def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind, says, monkeypatch):
+    monkeypatch.setattr(faults, "lost", None)
+    monkeypatch.setattr(faults, "when_lost", [])
     with pytest.raises(kind, match=says) as refusal:
         launch.check((Fault[f"CUDA_ERROR_{fault}"],), launch._launching("relay", launch.Shape(1056, 512), 232_448))
     assert type(refusal.value) is kind

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import click
 
-from grailbench import __version__, kernelcache
+from grailbench import __version__, faults, kernelcache
 from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 from grailbench.guard import prompt_interrupts
@@ -104,6 +104,9 @@ def _run(argv: list[str] | None) -> int:
     except Exception as error:
         if kernelcache.forget(error):  # a damaged cache entry of numba may raise anything; a failed import is repeated
             return _run(argv)
+        if (found := faults.explained(error)) is not None:
+            click.echo(f"error: {found}", err=True)
+            return found.exit_code
         raise
     return code if isinstance(code, int) else 0
 

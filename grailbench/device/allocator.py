@@ -13,6 +13,7 @@ import os
 import weakref
 from threading import RLock
 
+from grailbench import faults
 from grailbench.errors import TooLittleMemory
 from grailbench.words import gib
 
@@ -67,6 +68,10 @@ class Kept:
         for pointer in pointers:
             self._free(pointer)
 
+    def abandon(self) -> None:
+        """Gives nothing back to the driver from now on, as it takes nothing back from a process that lost its GPU."""
+        self._free = lambda pointer: None
+
 
 def install(cuda) -> None:
     """Makes numba's CUDA module `cuda` allocate by a counting manager; to be called before a context exists."""
@@ -86,6 +91,7 @@ def install(cuda) -> None:
             self._pinned = Kept(lambda pointer: driver.cuMemFreeHost(pointer), MOST_PINNED)
             if self.context is not None:  # numba also creates a manager without a context, as a test
                 managers.append(self)
+                faults.when_lost.append(self.abandon)
 
         def held(self) -> int:
             """Bytes of device memory in use."""
@@ -100,6 +106,15 @@ def install(cuda) -> None:
             self.deallocations.clear()
             self._kept.flush()
             self._pinned.flush()
+
+        def abandon(self) -> None:
+            """Makes no call of the driver any more to give something back."""
+            self._disabled = self.deallocations.disable()
+            self._disabled.__enter__()
+            self._kept.abandon()
+            self._pinned.abandon()
+            for code in list(self.context.modules.values()):
+                code._finalizer.detach()
 
         def _use(self, room: int) -> None:
             with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.launch import check
 from grailbench.errors import MachineLacks
 
 _ALIGNMENT = 512  # bytes, the alignment of rows by cudaMallocPitch
@@ -61,9 +62,7 @@ class Pitched:
             copy.srcMemoryType, copy.srcDevice, copy.srcPitch = device_type, on_device, pitch
             copy.dstMemoryType, copy.dstHost, copy.dstPitch = host_type, host.ctypes.data, width
         copy.WidthInBytes, copy.Height = width, host.shape[0]
-        (status,) = driver.cuMemcpy2D(copy)
-        if status != driver.CUresult.CUDA_SUCCESS:
-            raise RuntimeError(f"cuMemcpy2D: {status.name}")
+        check(driver.cuMemcpy2D(copy), f"copy {host.nbytes:,} bytes in rows")
 
 
 class Mapped:

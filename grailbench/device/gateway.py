@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import warnings
 
-from grailbench import kernelcache
+from grailbench import faults, kernelcache
 from grailbench.device import allocator, simulator
 from grailbench.errors import MachineLacks
 
@@ -57,6 +57,7 @@ def of_cpu(function):
 
 def require() -> None:
     """Raises MachineLacks, which names what is missing, unless kernels can run on a GPU or in the simulator."""
+    faults.require_usable()
     if simulated:
         return
     _prepare()

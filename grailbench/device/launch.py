@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import types
 
+from grailbench import faults
 from grailbench.device.gateway import cuda, simulated
 from grailbench.errors import MachineLacks, TooLittleMemory
 
@@ -277,8 +278,8 @@ def _launching(kernel: str, shape: Shape, shared_bytes: int) -> str:
 
 
 def check(result: tuple, doing: str) -> None:
-    """Raises TooLittleMemory or MachineLacks if the device refused a request, and RuntimeError for any other error,
-    which an earlier kernel may have caused, because the driver reports errors late."""
+    """Raises TooLittleMemory or MachineLacks if the device refused a request, and GpuFailed for any other error, which
+    an earlier kernel may have caused, because the driver reports errors late."""
     if not int(result[0]):
         return
     fault = result[0].name
@@ -286,4 +287,4 @@ def check(result: tuple, doing: str) -> None:
         raise TooLittleMemory(f"no device memory is left to {doing} (take a smaller graph, or a GPU with more)")
     if fault in _BEYOND:
         raise MachineLacks(f"this GPU refuses to {doing}: {fault} (take another implementation or GPU)")
-    raise RuntimeError(f"CUDA could not {doing}, or failed before it: {fault}")
+    raise faults.failed(int(result[0]), f"it could not {doing}, or failed before it: {fault}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import count
 
@@ -34,6 +34,15 @@ class _Lane:
         from cuda.bindings import driver
 
         check(driver.cuCtxSetCurrent(self._context), "use the context of this GPU")
+        try:
+            self._send(columns, places, turns)
+        finally:
+            arrived = driver.cuStreamSynchronize(self._stream)
+        check(arrived, "copy to the device")
+
+    def _send(self, columns: list[np.ndarray], places: list[int], turns) -> None:
+        from cuda.bindings import driver
+
         each = -(-columns[0].shape[0] // PIECE)
         side, used = 0, [False, False]
         for number in turns:  # next() of a count is one step of the interpreter, so no two lanes get the same
@@ -48,7 +57,6 @@ class _Lane:
             check(driver.cuMemcpyHtoDAsync(to, piece.ctypes.data, piece.nbytes, self._stream), "copy to the device")
             check(driver.cuEventRecord(self._gone[side], self._stream), "record an event")
             used[side], side = True, 1 - side
-        check(driver.cuStreamSynchronize(self._stream), "copy to the device")
 
 
 def _result(answer: tuple, doing: str):
@@ -83,6 +91,13 @@ def to_device(*columns: np.ndarray) -> list:
     cuda.synchronize()  # the streams of the lanes must not overtake what used this memory before
     threads, lanes = _lanes(cuda.get_current_device().id)
     turns, places = count(), [array.data.ptr for array in arrays]
-    for done in [threads.submit(lane.carry, list(columns), places, turns) for lane in lanes]:
+    doing: list[Future] = []
+    try:
+        for lane in lanes:
+            doing.append(threads.submit(lane.carry, list(columns), places, turns))
+        wait(doing)
+    finally:
+        wait(doing)  # none may write to the arrays when an error or an interrupt frees them
+    for done in doing:
         done.result()
     return arrays
