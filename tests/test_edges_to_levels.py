@@ -137,10 +137,19 @@ def test_an_index_from_edges_is_the_index_of_the_condensed_graph(graph, dim, see
             found = Fused.ready(graph_of(*graph), params, NoTimer())
         assert all(map(np.array_equal, found._replicas.fetch(), want))
         assert found.check_labels(dag) is None
-        vertices = np.arange(dag.vertices, dtype=np.int32)
-        pairs = np.repeat(vertices, dag.vertices)[:200], np.tile(vertices, dag.vertices)[:200]
-        oracle = Fused.build(dag, params, NoTimer()).query_batch(*pairs, NoTimer())
+        vertices = np.arange(graph[0], dtype=np.int32)
+        pairs = np.repeat(vertices, graph[0])[:200], np.tile(vertices, graph[0])[:200]
+        oracle = Fused.build(dag, params, NoTimer()).query_batch(*(dag.component[ends] for ends in pairs), NoTimer())
         assert np.array_equal(found.query_batch(*pairs, NoTimer()), oracle)
+
+
+def test_the_device_condenses_what_its_walk_can_count_and_no_other():
+    assert index.MOST == walk.MOST_VERTICES
+    few, many = np.zeros(index.FEWEST - 1, np.int32), np.zeros(index.FEWEST, np.int32)
+    takes = lambda n, ends, devices=1: Fused.condenses(Graph(n, ends, ends), Params(devices=devices))  # noqa: E731
+    assert takes(1, many)
+    assert takes(index.MOST - 1, many)
+    assert not any((takes(1, few), takes(1, many, 2), takes(index.MOST, many)))
 
 
 def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):

@@ -15,6 +15,7 @@ from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import PROBLEMS, implementations, problem
 from grailbench.device import gateway
 from grailbench.errors import InputError, MachineLacks
+from grailbench.reachability.gpu.fused import index
 from grailbench.reachability.index import Params
 
 gateway.require()
@@ -104,6 +105,22 @@ def test_other_answers_from_edges_make_a_trial_differ(solved, name, diamond):
         return home.trial(cls, home.params(seed=5), data, asked, PhaseTimer(), edges).checksum
 
     assert checksum(same) == checksum(None) != checksum(other)
+
+
+def test_an_index_that_condenses_its_edges_itself_is_asked_in_every_trial(diamond, monkeypatch):
+    home, cls = problem("reachability"), implementations()["gpu-fused"]
+    graph = home.open(diamond)
+    asked = np.divmod(np.arange(49, dtype=np.int32), 7)
+    asked = tuple(graph.dag.component[ends % graph.dag.component.size] for ends in asked)
+    same, other = graph.raw, graph_of(graph.raw.vertices, [])
+
+    def checksum(edges):
+        return home.trial(cls, Params(), graph.dag, asked, PhaseTimer(), edges).checksum
+
+    right = checksum(None)
+    assert checksum(other) == right, "a graph that the host condenses is not asked twice"
+    monkeypatch.setattr(index, "FEWEST", 0)
+    assert checksum(same) == right != checksum(other)
 
 
 def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(monkeypatch):

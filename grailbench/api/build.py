@@ -32,6 +32,10 @@ def build(
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
+    'gpu-fused' condenses on the GPU, from 131,072 edges on if they are in memory (those of `Graph.open` are not: its
+    condensed form is at hand), and maps vertices there too. What needs the condensed graph on the host has it condensed
+    when it is first asked: sets, counts, paths, explanations, large matrices, and `Index.save`.
+
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
              a plug-in; 'auto' takes `core`, exact and without a search, where the closure of the graph's core takes
@@ -64,7 +68,7 @@ def build(
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")
-        return Index(graph, chosen(params, graph.dag, pairs))
+        return Index(graph, chosen(params, graph, pairs))
     found = contract.implementation(implementation)
     if found.described_by is not None:
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
@@ -72,4 +76,4 @@ def build(
         raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
     if device is not None and devices > 1:
         raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
-    return Index(graph, built(found, params, graph.dag, device))
+    return Index(graph, built(found, params, graph, device))

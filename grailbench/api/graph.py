@@ -207,6 +207,11 @@ class Graph:
         """The edges as they were given, with duplicates and self-loops, between vertices 0..n - 1."""
         return self._raw() if callable(self._raw) else self._raw
 
+    @property
+    def loaded(self) -> bool:
+        """Whether the edges as they were given are in memory."""
+        return "raw" in self.__dict__ or not callable(self._raw)
+
     @cached_property
     def ids(self) -> Ids:
         """The user's ids and the vertices 0..n - 1 that stand for them."""
@@ -214,13 +219,13 @@ class Graph:
 
     @cached_property
     def dag(self) -> Dag:
-        """The condensed graph, from which indexes are built."""
+        """The condensed graph, from which indexes are built; it is made when it is first needed."""
         return condensed(self.raw)
 
     @property
     def vertices(self) -> int:
         """Number of vertices n."""
-        return int(self.dag.component.shape[0])
+        return int(self.dag.component.shape[0]) if "dag" in self.__dict__ else self.raw.vertices
 
     @property
     def edges(self) -> int:

@@ -48,7 +48,7 @@ class Index:
     def __init__(self, graph: Graph, inside: Inside):
         self._graph, self._inside = graph, inside
         self._lock = threading.Lock()
-        self._component = None if graph.acyclic else graph.dag.component
+        self._component = None if inside.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
         self._one_pair: Any = _UNASKED
         self._quick, self._at = _unknown, 0  # the filters, where each id is its vertex
         self._first = self._counted = 0  # ids that count: the first, and how many
@@ -151,18 +151,21 @@ class Index:
         packed = np.zeros((us.size, -(-vs.size // 8)), np.uint8)
         if not us.size or not vs.size:
             return packed
-        dag = self.graph.dag
-        swept = -(-us.size // sweeps.BITS) * (dag.vertices + dag.edges)
-        if us.size * vs.size <= max(sweeps.FEW, swept):
+        if us.size * vs.size <= sweeps.FEW or us.size * vs.size <= self._swept(us.size):
             rows = max(1, _A_BATCH // vs.size)
             for first in range(0, us.size, rows):
                 some = us[first : first + rows]
                 answers = self._ask(np.repeat(some, vs.size), np.tile(vs, some.size))
                 packed[first : first + rows] = np.packbits(answers.reshape(some.size, -1), axis=1)
             return packed
+        dag = self.graph.dag
         for rows, bits in sweeps.reach_matrix(dag, dag.component[us], dag.component[vs]):
             packed[rows] = np.packbits(bits, axis=1)
         return packed
+
+    def _swept(self, sources: int) -> int:
+        """Vertices and edges that sweeps from so many sources look at."""
+        return -(-sources // sweeps.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)
 
     # ------------------------------------------------------------------ sets of vertices
 
@@ -321,7 +324,7 @@ class Index:
         return self._query(*ends) if fit else None
 
     def _query(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
-        """The answers, bool[k], to pairs of components, int32[k] each and contiguous."""
+        """The answers, bool[k], to pairs of vertices of the index, int32[k] each and contiguous."""
         if self._inside.index.concurrent:
             return self._inside.index.query_batch(us, vs, NoTimer())
         with self._lock:
@@ -337,7 +340,7 @@ class Index:
 
     def _members(self, components: np.ndarray) -> np.ndarray:
         """The vertices of some components (without the super-root), ascending, int32[k]."""
-        if self._component is None:
+        if self.graph.acyclic:
             return np.sort(components)
         offsets, members = self._members_of
         parts = [members[offsets[c] : offsets[c + 1]] for c in components.tolist()]

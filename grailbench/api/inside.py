@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from grailbench import faults
 from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
 from grailbench.reachability.core.index import SMALL, Core
@@ -13,6 +14,9 @@ from grailbench.reachability.core.peel import peel
 from grailbench.reachability.cpu.grail import Parallel, Sequential
 from grailbench.reachability.index import Implementation, Index, Params
 from grailbench.reachability.sweep.index import Sweep
+
+if TYPE_CHECKING:
+    from grailbench.api.graph import Graph
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
 FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
@@ -24,6 +28,7 @@ class Inside:
 
     run    calls a function with arguments where the index lives: here, or on the thread of a GPU
     check  raises InputError if the file it was loaded from is damaged; it waits for the check to end
+    raw    whether its queries are of vertices of the graph, in place of those of the condensed one
     """
 
     implementation: type[Implementation]
@@ -31,25 +36,29 @@ class Inside:
     index: Index
     run: Callable[..., Any]
     check: Callable[[], None]
+    raw: bool = False
 
 
-def built(implementation: type[Implementation], params: Params, dag: Dag, device: int | None) -> Inside:
-    """Builds an index, on GPU number `device` if the implementation needs one. Raises MachineLacks."""
+def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Inside:
+    """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
+    and the implementation condenses them itself. Raises MachineLacks."""
     run = _where(implementation, device)
-    return Inside(implementation, params, run(implementation.build, dag, params, NoTimer()), run, _whole)
+    raw = graph.loaded and implementation.condenses(graph.raw, params)
+    work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
+    return Inside(implementation, params, run(work, given, params, NoTimer()), run, _whole, raw)
 
 
-def chosen(params: Params, dag: Dag, pairs: int | None) -> Inside:
+def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
     """Builds the index that suits a graph: `core` where the closure of its core fits `Params.memory` bytes, by default
     `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `parallel`, or
     `sequential` if there is one thread. Graph and parameters alone decide."""
     own = replace(params, memory=params.memory or ROOM)
-    index = Core.exact(dag, peel(dag), own)
+    index = Core.exact(graph.dag, peel(graph.dag), own)
     if index is not None:
         return Inside(Core, own, index, _here, _whole)
     if pairs is not None and pairs <= FEW:
-        return built(Sweep, params, dag, None)
-    return built(Parallel if params.workers > 1 else Sequential, params, dag, None)
+        return built(Sweep, params, graph, None)
+    return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
 
 
 def restored(
@@ -68,7 +77,8 @@ def _where(implementation: type[Implementation], device: int | None) -> Callable
     implementation.require()
     from grailbench.device.several import DeviceThread
 
-    return DeviceThread(device or 0).run
+    thread = DeviceThread(device or 0)
+    return lambda *work: faults.freeing(thread.run, *work)
 
 
 def _here(function: Callable, *arguments: Any) -> Any:

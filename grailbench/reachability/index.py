@@ -107,7 +107,8 @@ class OnePair(Protocol):
 
 
 class Index(ABC):
-    """A built index. Vertices in queries are vertices of the `Dag`; reachability is reflexive."""
+    """A built index. Vertices in queries are vertices of the `Dag`, or of the raw graph if the implementation condensed
+    that itself (`Implementation.condenses`); reachability is reflexive."""
 
     #: exact work counts so far, by name (see `reachability.counters`); empty unless built with `Params.count`
     counters: dict[str, int] = {}
@@ -181,6 +182,12 @@ class Implementation(contract.Implementation):
     def load_ready(cls, params: Params) -> None:
         """Compiles or loads what `ready` runs besides `build` and `condense`, so that no trial includes that time."""
         return None
+
+    @classmethod
+    def condenses(cls, graph: Graph, params: Params) -> bool:
+        """Whether `ready` condenses this graph otherwise than `condense` does, and queries of its index are of vertices
+        of the graph. Then the library builds by `ready`, and trials check the answers of that index too."""
+        return False
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:

@@ -35,6 +35,24 @@ def _walked(vertices: int, rows: SimpleRows, how: dict) -> Walked:
 
 
 @cuda.jit(cache=True)
+def _compose(rank, component, vertices, numbers):
+    for v in range(cuda.grid(1), vertices, cuda.gridsize(1)):
+        numbers[v] = rank[component[v]]
+
+
+def numbered(vertices: int, rank, component):
+    """Returns the place of each vertex of a raw graph, int32[n], as kernels take it; does not wait.
+
+    rank: the place of each component; component: of each vertex, None if each is its own (see `condensed`).
+    """
+    if component is None:
+        return rank
+    numbers = library.empty(vertices, np.int32)
+    library.launch(_compose, vertices, rank, component, vertices, numbers)
+    return library.seen(numbers)
+
+
+@cuda.jit(cache=True)
 def _settle(targets, rank, edges, deep):
     """Makes places of targets, and marks the edges to the next level (`walk.Walk.targets`)."""
     for k in range(cuda.grid(1), edges, cuda.gridsize(1)):

@@ -111,12 +111,14 @@ class Searcher:
         sizes: SearchSizes | None = None,
         counting: bool = False,
     ):
-        """rank int32[n] (id to number), adjacency, records: on the device; level_starts int32[depth + 1]: on the host.
+        """rank int32 (the number of each id that queries have), adjacency, records: on the device; level_starts
+        int32[depth + 1]: on the host.
 
         counting: whether searches count the edges that they scan (`scanned`). Raises MachineLacks if the graph has more
         vertices than the keys of a search's table can represent.
         """
-        require_few(rank.shape[0])
+        vertices = int(level_starts[-1])
+        require_few(vertices)
         self.rank, self.adjacency, self.records = rank, adjacency, records
         self.level_starts = level_starts
         self._device_level_starts, self._scanned = parts.copied(level_starts, np.zeros(1, np.int64))
@@ -126,7 +128,7 @@ class Searcher:
         self._counting = counting
         self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
-        late_size = min(self.sizes.late_size, 1 << (int(rank.shape[0]) + 2 * block_group.WIDTH).bit_length())
+        late_size = min(self.sizes.late_size, 1 << (vertices + 2 * block_group.WIDTH).bit_length())
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
         blocks = self._late_shape.blocks
         self._queues, self._tables = parts.room(((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32))
@@ -164,7 +166,7 @@ class Searcher:
     def search(
         self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None, answers: np.ndarray | None = None
     ) -> np.ndarray:
-        """Returns answers, bool[k], to int32[k] sources and targets, ids of the DAG, all on the host.
+        """Returns answers, bool[k], to int32[k] sources and targets, ids in `rank`, all on the host.
 
         They are written to `answers` if given, else to a new array. A timer records the device's milliseconds between
         the transfers, as the phase `on_device`.

@@ -1,6 +1,7 @@
 """The first pass over a batch: level, labels, tree and hubs answer queries; the open ones are put into a list.
 
-From here on vertices are numbered by level: id u of the DAG has number rank[u], the super-root number 0.
+From here on vertices are numbered by level, the super-root is 0: id u of a query has number rank[u]. Several ids, those
+of one strong component, may have the same number.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def list_open(is_open, query, to, counts, stage):
 def filter_queries(sources, targets, rank, records, outcome, to):
     """Answers the queries that the filters decide, and lists the others in `to`.
 
-    sources, targets int32[k]: ids of the DAG; rank int32[n]. Any one-dimensional grid of whole warp groups. The order
+    sources, targets int32[k]: ids in `rank`, int32. Any one-dimensional grid of whole warp groups. The order
     of the list varies with the timing of blocks; the answers do not.
     """
     lanes, width, pairs, hubs = records

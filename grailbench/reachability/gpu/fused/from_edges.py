@@ -25,8 +25,8 @@ EDGE_BYTES, VERTEX_BYTES = 30, 120  #: of the device, at most at once: most of t
 def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
     """Builds the index of a graph with vertices; the host learns a few counts only, unless the graph is deep.
 
-    Returns a function that copies the graph by levels to the host, the number of its edges, and the index. Raises
-    TooLittleMemory, before anything is allocated, if the device has too little.
+    Returns a function that copies the graph by levels to the host, the number of its edges, and the index, which is
+    asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too little.
     """
     what = f"condensing and labeling {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
     require_memory(
@@ -36,16 +36,19 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
         with timer.phase("transfer"):
             sources, targets = staging.to_device(graph.sources, graph.targets)
         with timer.phase("condense"):
-            walked, _ = build.condensed(graph.vertices, graph.edges, sources, targets)
+            walked, component = build.condensed(graph.vertices, graph.edges, sources, targets)
             del sources, targets
             cuda.synchronize()
         with timer.phase("renumber"):
             there, outline = build.leveled(walked.reached, walked)
-            del walked
+            numbers = build.numbered(graph.vertices, there.rank, component)
+            del walked, component
             cuda.synchronize()
         with timer.phase("label"):
             make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
-            replicas = Replicas(outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler)
+            replicas = Replicas(
+                outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler, numbers
+            )
     return lambda: _on_the_host(there, outline), outline.edges, replicas
 
 

@@ -16,6 +16,7 @@ from grailbench.graph.leveled import Leveled, by_level
 from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 
 FEWEST = 1 << 17  #: edges from which on the device condenses them; with fewer, one core is ready before
+MOST = 1 << 28  #: vertices that `device.edges.walk` can count
 
 
 class FusedIndex(Index):
@@ -131,15 +132,19 @@ class Fused(Implementation):
             from_edges.load(params)
 
     @classmethod
+    def condenses(cls, graph: Graph, params: Params) -> bool:
+        return graph.edges >= FEWEST and 0 < graph.vertices < MOST and params.devices == 1
+
+    @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
         """Has the device sort, condense, renumber and label the edges.
 
         The host numbers and labels deep graphs (`device.leveled.Outline.deep`). Small graphs, and those of several
-        devices, take the way over the host.
+        devices, take the way over the host (`condenses`).
         """
         with timer.phase("allocate", apart=True):
             cls.require()
-        if graph.edges < FEWEST or params.devices > 1:
+        if not cls.condenses(graph, params):
             return super().ready(graph, params, timer)
         from grailbench.reachability.gpu.fused import from_edges
 

@@ -4,6 +4,7 @@ pairs and of the queries."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import wait
 from functools import partial
 
 import numpy as np
@@ -106,11 +107,12 @@ class _Replica:
         self.records = records_of(self._whole, self._dim, own.hubs)
         cuda.synchronize()
 
-    def make_searcher(self, counting: bool) -> Searcher:
+    def make_searcher(self, counting: bool, numbers) -> Searcher:
         self._labeler.release()
         there = self._there
         adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-        searcher = Searcher(there.rank, self._graph.level_starts, adjacency, self.records, counting=counting)
+        rank = there.rank if numbers is None else numbers
+        searcher = Searcher(rank, self._graph.level_starts, adjacency, self.records, counting=counting)
         cuda.synchronize()
         return searcher
 
@@ -133,8 +135,11 @@ class Replicas:
         timer: Timer,
         counting: bool = False,
         make_labeler: Callable = Labeler,
+        numbers=None,
     ):
         """Has `bring` give the graph of each device, labels there, and makes searchers, `counting` edges or not.
+
+        numbers: int32 on the device, the place of each id that queries have; None for the ids of the DAG.
 
         Device p modulo `devices` labels pair p, which is then copied to the others (phase `exchange`). Raises
         MachineLacks if the host has too few devices, one has too little memory, or the graph has too many vertices to
@@ -146,7 +151,7 @@ class Replicas:
             n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
             need = device_bytes(n, m, depth, dim, devices)
-            self._everywhere([lambda: require_memory(need, what)] * devices)
+            self._everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
         shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
         replicas = [_Replica(graph, bring, make_labeler, dim, share, seed, devices == 1) for share in shares]
         with timer.phase("transfer", apart=True):
@@ -166,7 +171,7 @@ class Replicas:
                     found |= columns
                 self._everywhere([partial(each.take, found) for each in replicas])
         with timer.phase("allocate", apart=True):
-            making = [lambda each=each: each.make_searcher(counting) for each in replicas]
+            making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
         self.records: list[Records] = [each.records for each in replicas]
         self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
@@ -187,6 +192,7 @@ class Replicas:
         if self._threads is None:
             return [work() for work in works]
         doing = [self._threads.submit(device, work) for device, work in enumerate(works)]
+        wait(doing)  # none may go on when an error frees what it uses
         return [done.result() for done in doing]
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +211,7 @@ class Replicas:
             self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
 
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Returns answers, bool[k], to int32[k] sources and targets, ids of the DAG, all on the host.
+        """Returns answers, bool[k], to int32[k] sources and targets, all on the host.
 
         The timer records the milliseconds of the slowest device, as the phase `on_device`.
         """
