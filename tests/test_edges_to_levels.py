@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
+from grailbench.datasets.fetch import fetch
+from grailbench.datasets.library import open_raw
+from grailbench.datasets.registry import registry
 from grailbench.device import describe, gateway, leveled
 from grailbench.device.edges import build, library, on_host, rows, staging, walk
 from grailbench.errors import TooLittleMemory
@@ -87,6 +90,19 @@ SHAPES = {
 def test_shapes_that_break_condensing(shape):
     component, _ = assert_as_on_the_host(graph_of(*SHAPES[shape]), narrow=2)
     assert (component is None) == (not any(word in shape for word in ("ring", "two")))
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize(("name", "piece"), [("ol-cedge", None), ("wiki-vote", 400)])
+def test_real_digraphs_are_condensed_as_on_the_host(name, piece, mirror, session_cache, monkeypatch):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
+    fetch([registry()[name]], str(mirror), offline=True)
+    graph = open_raw(name).graph
+    if piece and gateway.simulated:
+        inside = (graph.sources < piece) & (graph.targets < piece)
+        graph = Graph(piece, graph.sources[inside], graph.targets[inside])
+    component, _ = assert_as_on_the_host(graph)
+    assert (component is None) == (name == "ol-cedge")
 
 
 def test_offsets_of_64_bits_give_the_same_rows():
