@@ -58,16 +58,23 @@ def explained(error: BaseException) -> GrailbenchError | None:
 
 
 def freeing(work: Callable, *arguments):
-    """Returns work(*arguments). If it raises, the calls that ended let go of what they held, arrays on a GPU above all,
-    though their error is kept; an error of the driver is explained."""
+    """Returns work(*arguments). An error of a driver is explained. Whoever keeps an error does not keep what the calls
+    that it ended held, such as arrays on a GPU; the traceback of an expected one begins here."""
     try:
         return work(*arguments)
     except Exception as error:
-        for each in _chain(error):
-            traceback.clear_frames(each.__traceback__)
-        if (found := explained(error)) is None:
-            raise
-        raise found from error
+        found = _let_go(error)
+    raise found
+
+
+def _let_go(error: Exception) -> Exception:
+    for each in _chain(error):
+        traceback.clear_frames(each.__traceback__)
+    found = explained(error) or error
+    if isinstance(found, GrailbenchError):  # functions in a traceback keep what they close over
+        found.__cause__ = found.__context__ = None
+        found = found.with_traceback(None)
+    return found
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

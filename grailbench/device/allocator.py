@@ -69,8 +69,9 @@ class Kept:
             self._free(pointer)
 
     def abandon(self) -> None:
-        """Gives nothing back to the driver from now on, as it takes nothing back from a process that lost its GPU."""
-        self._free = lambda pointer: None
+        """Keeps nothing, and gives nothing back to the driver: it takes nothing from a process that lost its GPU."""
+        self._free, self._most = lambda pointer: None, 0
+        self.flush()
 
 
 def install(cuda) -> None:
