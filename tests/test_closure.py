@@ -213,6 +213,22 @@ def test_a_wrong_count_of_edges_is_a_fault():
     assert verdict.fault == "37 edges were counted, and the closure has 36"
 
 
+def test_pairs_of_vertices_on_cycles_are_counted_beside():
+    # a cycle of 50 vertices, a tail of three, the last of which has a self-loop
+    edges = [(v, (v + 1) % 50) for v in range(50)] + [(7, 50), (50, 51), (51, 52), (52, 52)]
+    verdict = judged(graph_of(53, edges))
+    assert verdict.positives == 50 * 49 + 50 * 3 + 3
+    assert verdict.counters["pairs_with_cycles"] == verdict.positives + 51
+
+
+@given(graph=digraphs())
+def test_vertices_on_cycles_are_those_that_a_walk_leads_back_to(graph):
+    vertices, edges = graph
+    reached = closure(vertices, edges)
+    back = {u for u in range(vertices) if any(a == u and u in reached[b] for a, b in edges)}
+    assert check.cyclic(graph_of(vertices, edges)) == len(back)
+
+
 def test_the_two_references_agree(monkeypatch):
     relation = Relation(parse_shape("custom-150-0.02").graph())
     by_scipy = check.reference(relation)
