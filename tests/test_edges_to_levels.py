@@ -52,7 +52,7 @@ def assert_as_on_the_host(graph, **how):
     of_host = leveled.Outline.of(wanted)
     assert outline[:3] == of_host[:3]
     assert all(map(np.array_equal, outline[3:], of_host[3:]))
-    return component, outline
+    return component, outline, found
 
 
 def graph_columns(graph):
@@ -63,6 +63,24 @@ def graph_columns(graph):
 @given(graph=SOME, narrow=st.sampled_from([0, 3, 4096]))
 def test_all_arrays_are_those_of_the_host(graph, narrow):
     assert_as_on_the_host(graph_of(*graph), narrow=narrow)
+
+
+@MANY
+@given(graph=SOME, deep=st.booleans())
+def test_with_offsets_of_64_bits_all_arrays_are_the_same(graph, deep):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "WIDE", 0)
+        _, _, found = assert_as_on_the_host(graph_of(*graph), **(DEEP if deep else {}))
+    assert {found.starts.dtype, found.deep_starts.dtype, found.parent_starts.dtype} == {np.dtype(np.int64)}
+
+
+def test_offsets_are_of_64_bits_if_edges_and_those_to_roots_may_need_them(monkeypatch):
+    graph = graph_of(3, [(0, 1), (0, 1), (1, 2)])
+    columns = staging.to_device(*graph_columns(graph))
+    for limit, dtype in ((6, np.int64), (7, np.int32)):
+        monkeypatch.setattr(rows, "WIDE", limit)
+        assert rows.simple_rows(3, 3, *columns).starts.dtype == dtype
+        assert rows.given_rows(np.array([0, 2, 3, 3]), np.array([1, 2, 2], np.int32)).starts.dtype == dtype
 
 
 @settings(max_examples=6 if gateway.simulated else 100)
@@ -88,7 +106,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_that_break_condensing(shape):
-    component, _ = assert_as_on_the_host(graph_of(*SHAPES[shape]), narrow=2)
+    component, *_ = assert_as_on_the_host(graph_of(*SHAPES[shape]), narrow=2)
     assert (component is None) == (not any(word in shape for word in ("ring", "two")))
 
 
@@ -140,17 +158,22 @@ def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
 
 @settings(max_examples=2 if gateway.simulated else 60)
 @given(graph=SOME, dim=st.sampled_from([1, 2]), seed=st.integers(0, 2**64 - 1))
-def test_an_index_from_edges_is_the_index_of_the_condensed_graph(graph, dim, seed):
+def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
     params = Params(dim=dim, seed=seed)
     dag = dag_of(*graph)
     want = Fused.build(dag, params, NoTimer())._replicas.fetch()
-    for deep in (False, True):
+    ways = {"edges": lambda: Fused.ready(graph_of(*graph), params, NoTimer()),
+            "rows": lambda: Fused.build(dag, params, NoTimer())}  # fmt: skip
+    for way, deep, wide in (("edges", True, False), ("rows", False, True)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(index, "FEWEST", 0)
+            patch.setattr(rows, "WIDE", 0 if wide else 2**31)
             if deep:  # the host labels
                 patch.setattr(leveled, "LEVELS", 0)
                 patch.setattr(leveled, "EDGES", 10**6)
-            found = Fused.ready(graph_of(*graph), params, NoTimer())
+            found = ways[way]()
+        starts = library.to_host(found._replicas.searchers[0].adjacency.child_starts)
+        assert starts.dtype == (np.int64 if wide else np.int32)
         assert all(map(np.array_equal, found._replicas.fetch(), want))
         assert found.check_labels(dag) is None
         vertices = np.arange(graph[0], dtype=np.int32)

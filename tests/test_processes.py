@@ -12,7 +12,7 @@ from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
 
-from grailbench.bench import peaks, processes
+from grailbench.bench import peaks, processes, sitting
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run, verify
 from grailbench.contract import Checks
@@ -72,6 +72,14 @@ def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
     assert {row["host_peak_bytes"] for row in rows if row["phase"] != "query"} == {None}
 
 
+def test_the_peak_of_a_trial_from_edges_has_what_it_takes_from_edges(apart):
+    rows = apart("right", "wasteful", trials=1, from_edges=True).rows
+    (usual,), (most,) = (
+        [row["host_peak_bytes"] for row in queries(rows, f"toy:{impl}")] for impl in ("right", "wasteful")
+    )
+    assert most - usual > 0.9 * GREED
+
+
 def test_a_cell_that_lacks_a_gpu_harms_no_other(diamond, tmp_path):
     words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--impl", "sequential", "--process", "own"]
     code, _, err = call_apart(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", tmp_path / "run")
@@ -100,6 +108,14 @@ def test_rows_say_how_many_roots_the_graph_had(apart):
 def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
     done = apart("forever", "right", time_limit=1)
     assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached (1 s)"), "right": ("ok", None)}
+
+
+def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, monkeypatch):
+    monkeypatch.setattr(sitting, "LARGE", 1)
+    monkeypatch.setattr(sitting, "LARGE_SECONDS", 3.0)
+    rows = apart("forever", "right", process=None).rows
+    assert ends(rows)["forever"] == ("timeout", "the cell's time limit was reached (3 s)")
+    assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))
 
 
 def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):

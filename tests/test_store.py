@@ -273,6 +273,15 @@ def test_cache_whose_arrays_do_not_fit_is_rebuilt_though_every_crc_is_right(cach
     assert said in rebuilt(cache, caplog)
 
 
+def test_of_a_large_graph_the_rows_of_parents_are_not_stored(cache, monkeypatch):
+    monkeypatch.setattr(store, "MOST_REVERSED", 0)
+    made = store.cached_dag("abc", some_graph)
+    assert "_parent_csr" not in vars(made)
+    read = store.cached_dag("abc", lambda: pytest.fail("condensed again"))
+    assert read.reverse is None
+    assert same_dag(read, condense(some_graph()))
+
+
 def test_cache_with_two_arrays_exchanged_is_rebuilt(cache, caplog):
     store.cached_dag("abc", some_graph)
     path = cached_file(cache)

@@ -42,14 +42,20 @@ class Toy(Index):
         return 8
 
 
-def _toy(name, build, axes=()):
+def _toy(name, build, axes=(), **more):
     def build_toy(cls, dag, params, timer):
         CALLS.append(f"{name} {params.dim}")
         return build(dag)
 
     body = {"name": f"toy:{name}", "source": "tests", "axes": frozenset(axes), "build": classmethod(build_toy)}
+    body |= {key: classmethod(function) for key, function in more.items()}
     body |= {"__module__": "toys", "__qualname__": f"Toy_{name}"}  # so that other processes find it
     return type(f"Toy_{name}", (Implementation,), body)
+
+
+def _wasteful_from_edges(cls, graph, params, timer):
+    np.ones(GREED, np.uint8)
+    return super(cls, cls).ready(graph, params, timer)
 
 
 SPOILED: list[int] = []  #: which answers of `toy:chains` are wrong
@@ -145,6 +151,7 @@ TOYS = {
         _toy("spin", lambda dag: Toy(dag, _spin_long)),
         _toy("forever", lambda dag: _spin(10**12)),
         _toy("greedy", lambda dag: Toy(dag, lambda answers: np.ones(GREED, np.uint8)[: answers.size] * answers > 0)),
+        _toy("wasteful", Toy, ready=_wasteful_from_edges),
         _toy("full", lambda dag: _raise(TooLittleMemory("needs 5 GiB"))),
         _toy("killed", lambda dag: _die(signal.SIGKILL)),
         _toy("unsendable", Unsendable),

@@ -15,11 +15,15 @@ from grailbench.graph.csr import Graph
 
 @dataclass(frozen=True)
 class Measured:
-    """One trial: milliseconds by (under, phase), the checksum of the answers, and the rate if the problem has one."""
+    """One trial: milliseconds by (under, phase), the checksum of the answers, and the rate if the problem has one.
+
+    memory  as in `contract.Attempt`, of a trial from edges, which may take more than the verified pass
+    """
 
     phases: dict[tuple[str, str], float]
     checksum: str
     rate: float | None = None
+    memory: dict[str, int | None] | None = None
 
 
 def prime(cell: Cell, counted: bool = False) -> None:
@@ -55,11 +59,13 @@ def freeze(first: bool) -> None:
 def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     """Make one timed pass, also from edges if the cell has `from_edges`. All that it built is freed afterwards."""
     impl, params = implementation(cell.impl, cell.problem), cell.params
-    timer = PhaseTimer(tidy=peaks.release)
+    timer, whole = PhaseTimer(tidy=peaks.release), cell.from_edges and edges is not None
     gc.collect()
+    if whole:
+        peaks.restart_host()
     gc.disable()
     try:
-        trial = problem(cell.problem).trial(impl, params, data, asked, timer, edges if cell.from_edges else None)
+        trial = problem(cell.problem).trial(impl, params, data, asked, timer, edges if whole else None)
     finally:
         gc.enable()
-    return Measured(timer.phases, trial.checksum, trial.rate)
+    return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)

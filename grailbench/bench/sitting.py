@@ -3,7 +3,7 @@
 Trials are the outer loop and cells the inner loop, shuffled for each trial, so that a drift of the machine affects all
 cells alike. The garbage collector is off while a phase is timed, and an index is freed when its trial ends, because
 graphs may have 25 million vertices. `passes` has the passes of a cell, which are made in this process or, if the plan
-says so, in the cell's own process (`processes`).
+says so or the graph is large (`LARGE`), in the cell's own process (`processes`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded
 from grailbench.runs.rows import cell_of
 
+LARGE = 1 << 28  #: edges from which on cells have processes of their own, and a time limit if their plan has none
+LARGE_SECONDS = 100.0  #: that limit: building and asking may take an hour each, and no kernel can be stopped otherwise
 Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
 
 
@@ -89,6 +91,11 @@ class Sitting:
         if not tasks:
             return
         self.watcher.opened(graph, len(tasks))
+        if any(task.cell.process == "own" for task in tasks) and graph.edges >= LARGE:
+            limits = " and ".join(sorted({f"{task.cell.time_limit:g} s" for task in tasks}))
+            self.watcher.note(
+                f"  a large graph: each cell in a process of its own, for {limits} at most (--time-limit)"
+            )
         checkers, tasks = self._checkers(solved, graph, tasks)
         with self._own_processes(graph, checkers, tasks):
             self._verify(graph, checkers, tasks)
@@ -129,7 +136,7 @@ class Sitting:
     def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
         """The cells that still need passes."""
         tasks = []
-        for cell in cells:
+        for cell in map(self._bounded, cells) if graph.edges >= LARGE else cells:
             key = cell_key(cell, graph.sha256, self.env)
             self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
             done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
@@ -140,6 +147,13 @@ class Sitting:
                 if done:
                     self.watcher.step(cell, "done before", len(done))
         return tasks
+
+    def _bounded(self, cell: Cell) -> Cell:
+        """The cell of a large graph, in a process of its own and with a time limit. A cell that is only verified, or
+        whose graph has no name that another process could open, stays as it is."""
+        if not self.timing or self.open_graph is not None:
+            return cell
+        return replace(cell, process="own", time_limit=cell.time_limit or LARGE_SECONDS)
 
     def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
         """The workload of each query set, and the tasks whose workload could be made. The others are given up.

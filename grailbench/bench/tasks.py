@@ -103,6 +103,9 @@ def trial_rows(
 ) -> list[dict]:
     """One row for each phase. That of the last phase of the problem comes last, with the rate and the counters."""
     base = verified_row(task, run, graph, checker) | {"trial": trial}
+    for name, size in (measured.memory or {}).items():
+        if base[name] is not None and size is not None:
+            base[name] = max(base[name], size)
     last = ("", problem(task.cell.problem).phases[-1])
     phases = [*(phase for phase in measured.phases if phase != last), last]
     return [

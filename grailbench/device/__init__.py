@@ -14,6 +14,7 @@ Importing this package imports no CUDA module either, so that `simulate` can be 
     installed  the GPUs of the machine, without CUDA           floyd_warshall  all pairs in tiles
     edges      from raw edges to a DAG by levels               parts      many arrays in one allocation
     allocator  counts memory, and keeps it for later arrays    mixing     keys of vertices: a hash to choose by
+    oracle     correct answers on large graphs
 
 Files with kernels import `cuda` from `grailbench.device.gateway` at the top. Functions that call kernels import these
 files locally, after `gateway.require()`, so that machines without CUDA never import them.

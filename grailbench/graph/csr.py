@@ -12,6 +12,7 @@ from grailbench.errors import InputError
 
 VERTEX = np.int32
 OFFSET = np.int64
+MOST_REVERSED = 1 << 27  #: edges up to which rows of parents are stored, and made before anyone asks for them
 MAX_VERTICES = 2**31 - 2  # one id is kept for the super-root
 
 

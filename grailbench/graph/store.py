@@ -25,7 +25,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph import npy
-from grailbench.graph.csr import OFFSET, VERTEX, Dag, Graph
+from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
 from grailbench.paths import cache_dir
@@ -41,9 +41,8 @@ _DAG_FIELDS = {
     "levels": VERTEX,
     "order": VERTEX,
     "component": VERTEX,
-    "parent_offsets": OFFSET,
-    "parents": VERTEX,
 }
+_REVERSE = {"parent_offsets": OFFSET, "parents": VERTEX}  # not of large graphs
 _DAG_COUNTS = ("vertices", "edges", "duplicates", "loops")
 _log = logging.getLogger(__name__)
 
@@ -196,18 +195,19 @@ def _dag_path(sha256: str) -> Path:
 def _save_dag(path: Path, dag: Dag, key: str) -> None:
     meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION}
     meta |= {name: getattr(dag, name) for name in _DAG_COUNTS}
-    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS})
+    reverse = _REVERSE if dag.edges <= MOST_REVERSED else {}
+    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS | reverse})
 
 
 def _load_dag(path: Path, key: str) -> Dag:
     """Reads a condensed graph and checks everything that kernels rely on. Raises Damaged."""
-    meta, arrays = _read(path, "dag", _DAG_FIELDS)
+    meta, arrays = _read(path, "dag", _DAG_FIELDS, _REVERSE)
     if (meta.get("key"), meta.get("version")) != (key, FORMAT_VERSION):
         raise _damaged(path, "it was written for another source or format")
     counts = {name: meta.get(name) for name in _DAG_COUNTS}
     if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
         raise _damaged(path, "its counts are no counts")
-    reverse = (arrays.pop("parent_offsets"), arrays.pop("parents"))
+    reverse = tuple(arrays.pop(name) for name in _REVERSE) if set(_REVERSE) <= set(arrays) else None
     dag = Dag(**arrays, duplicates=counts["duplicates"], loops=counts["loops"], reverse=reverse)
     fault = _dag_fault(dag, counts["vertices"], counts["edges"])
     if fault:
@@ -217,18 +217,20 @@ def _load_dag(path: Path, key: str) -> Dag:
 
 def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
     """What is wrong with a loaded condensed graph that should have n vertices and m edges; None if it is valid."""
-    if dag.offsets.shape != (n + 1,) or dag.parent_offsets.shape != (n + 1,):
+    rows = {"": (dag.offsets, dag.children)} | ({} if dag.reverse is None else {"parent ": dag.reverse})
+    if any(offsets.shape != (n + 1,) for offsets, _ in rows.values()):
         return "its offsets are not one longer than its vertices"
-    if dag.children.shape != (m,) or dag.parents.shape != (m,):
+    if any(ends.shape != (m,) for _, ends in rows.values()):
         return "its edge arrays are not as long as its edge count"
     if dag.levels.shape != (n,) or dag.order.shape != (n,):
         return "its levels or order are not as long as its vertices"
-    for name, offsets in (("offsets", dag.offsets), ("parent offsets", dag.parent_offsets)):
+    for name, (offsets, _) in rows.items():
         if offsets[0] != 0 or offsets[-1] != m or not (offsets[1:] >= offsets[:-1]).all():
-            return f"its {name} do not rise from 0 to the edge count"
-    for name, below in (("children", n), ("parents", n), ("levels", n), ("order", n), ("component", n - 1)):
-        values = getattr(dag, name)
-        if values.size and (values.min() < 0 or values.max() >= below):
+            return f"its {name}offsets do not rise from 0 to the edge count"
+    parents = None if dag.reverse is None else dag.parents
+    vertices = {"children": dag.children, "parents": parents, "levels": dag.levels, "order": dag.order}
+    for name, values, below in (*((*each, n) for each in vertices.items()), ("component", dag.component, n - 1)):
+        if values is not None and values.size and (values.min() < 0 or values.max() >= below):
             return f"its {name} are out of range"
     return None
 

@@ -13,6 +13,9 @@ code: level 0 everywhere excludes nothing, and t_i = `NEVER` accepts nothing.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +25,7 @@ from grailbench.graph.csr import Dag
 
 NEVER = np.int32(2**31 - 1)
 _LINE = 16  # int32 lanes in a cache line
+_SHARE = 1 << 22  #: edges to look at from which another thread pays
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
@@ -83,14 +87,40 @@ def cuts(u_lanes, a, v_lanes, b, pairs):
     return found
 
 
-@njit(cache=True)
-def _first_violation(offsets, children, lanes, width, dim):
-    for u in range(offsets.shape[0] - 1):
+@njit(cache=True, nogil=True)
+def _first_violation(offsets, children, lanes, width, dim, low, high):
+    for u in range(low, high):
         for k in range(offsets[u], offsets[u + 1]):
             for lane in range(2 * dim + 1):
                 if lanes[u * width + lane] > lanes[children[k] * width + lane]:
                     return u, children[k], lane
     return -1, -1, -1
+
+
+def first_found(look: Callable[[int, int], tuple], size: int, edges: int) -> tuple:
+    """Calls look(low, high) on parts of range(size), on all cores if there are many edges.
+
+    Returns the result of the first part whose first value is not negative, or else that of the last part.
+    """
+    parts = min(len(os.sched_getaffinity(0)), 1 + edges // _SHARE)
+    if parts == 1:
+        return look(0, size)
+    cuts = [size * part // (4 * parts) for part in range(4 * parts + 1)]
+    with ThreadPoolExecutor(parts) as threads:
+        found = list(threads.map(look, cuts[:-1], cuts[1:]))
+    return next((each for each in found if each[0] >= 0), found[-1])
+
+
+@njit(cache=True, nogil=True)
+def is_permutation(ranks):
+    """Returns whether ranks, int32[n], are a permutation of 1..n."""
+    n = ranks.shape[0]
+    seen = np.zeros(n + 1, np.bool_)
+    for rank in ranks:
+        if rank < 1 or rank > n or seen[rank]:
+            return False
+        seen[rank] = True
+    return True
 
 
 def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | None:
@@ -100,13 +130,14 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
     interval [1, n]. Containment alone also holds for intervals that are too wide to be useful.
     """
     n, dim = offsets.shape[0] - 1, len(labels.pairs)
-    u, v, lane = _first_violation(offsets, children, labels.lanes, int(labels.width), dim)
+    given = offsets, children, labels.lanes, int(labels.width), dim
+    u, v, lane = first_found(lambda low, high: _first_violation(*given, low, high), n, children.shape[0])
     if u >= 0:
         what = "level" if lane == 2 * dim else f"pair {lane // 2}, {'end' if lane % 2 else 'start'}"
         return f"edge {u} -> {v}: the labels of {u} do not contain those of {v} ({what})"
     starts, ends = columns(labels)
     for pair in range(dim):
-        if not np.array_equal(np.sort(ends[pair]), np.arange(1, n + 1)):
+        if not is_permutation(ends[pair]):
             return f"pair {pair}: the ends are no permutation of 1..{n}"
         if (starts[pair, n - 1], ends[pair, n - 1]) != (1, n):
             return f"pair {pair}: the root has [{starts[pair, n - 1]}, {ends[pair, n - 1]}], not [1, {n}]"

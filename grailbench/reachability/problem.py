@@ -12,7 +12,7 @@ from grailbench.contract import Attempt, Checks, NoTimer, Problem, Trial
 from grailbench.datasets.library import BenchGraph
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
-from grailbench.graph.csr import Dag, Graph
+from grailbench.graph.csr import MOST_REVERSED, Dag, Graph
 from grailbench.reachability.index import CHOICES, FILTERS, Implementation, Params
 from grailbench.reachability.queries import QuerySpec, query_set
 from grailbench.reachability.verify import Checker, checksum, label_fault
@@ -95,8 +95,10 @@ class Reachability(Problem):
         return graph.dag
 
     def share(self, data: Dag) -> None:
-        """Makes the rows of parents, and loads the kernels that condense: every cell primes with them."""
-        data.parents  # noqa: B018
+        """Makes the rows of parents unless that takes long, and loads the kernels that condense: every cell primes
+        with them."""
+        if data.edges <= MOST_REVERSED:
+            data.parents  # noqa: B018
         load_kernels()
 
     def prime(self, implementation: type[Implementation], params: Params, from_edges: bool) -> None:

@@ -19,17 +19,18 @@ def condensed(vertices: int, edges: int, sources, targets, **how) -> tuple[Walke
     its own. Levels of deep graphs are found on the host.
     """
     rows = simple_rows(vertices, edges, sources, targets)
-    walked = _walked(vertices, rows, how)
+    walked = walked_from(rows, vertices, **how)
     if walked.reached == vertices + 1:
         return walked, None
     missing = walked.arrays.missing
     del walked
     components, component = strong_components(vertices, rows, missing)
     del rows, missing
-    return _walked(components, simple_rows(components, edges, sources, targets, component), how), component
+    return walked_from(simple_rows(components, edges, sources, targets, component), components, **how), component
 
 
-def _walked(vertices: int, rows: SimpleRows, how: dict) -> Walked:
+def walked_from(rows: SimpleRows, vertices: int, **how) -> Walked:
+    """Walks the rows of n > 0 vertices, a deep graph on the host; how: arguments of `walk_levels`."""
     walked = walk_levels(vertices, rows, **how)
     return on_host.walk_levels(vertices, rows) if walked.deep else walked
 

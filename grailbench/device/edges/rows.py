@@ -7,15 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.device.edges import library
+from grailbench.device.edges.staging import to_device
 from grailbench.device.gateway import cuda
 
-WIDE = 2**31  #: from so many edges on, offsets are int64
+WIDE = 2**31  #: from so many edges on, those to roots included, offsets are int64
 
 
 class SimpleRows(NamedTuple):
     """The CSR of a graph without duplicate edges and self-loops, on the device; rows ascend.
 
-    starts    int32[n + 1], or int64 if there are 2**31 edges or more before duplicates are dropped
+    starts    int32[n + 1], or int64 if edges before duplicates are dropped, and one to each vertex, may be 2**31
     children  int32[>= m]
     parents   int32[n]: the number of parents of each vertex
     edges     m
@@ -91,7 +92,7 @@ def simple_rows(vertices: int, edges: int, sources, targets, component=None, wid
     component int32, on the device: of each end, the vertex that stands for it; None if each stands for itself. `wide`
     forces offsets of 64 bits, for tests.
     """
-    wide = edges >= WIDE if wide is None else wide
+    wide = edges + vertices >= WIDE if wide is None else wide
     offset = np.int64 if wide else np.int32
     keys = library.empty(edges, np.int64)
     if component is None:
@@ -109,6 +110,29 @@ def simple_rows(vertices: int, edges: int, sources, targets, component=None, wid
     library.launch(_place, edges, keys, edges, kept, upto, children, parents)
     library.launch(_begin, vertices + 1, keys, edges, upto, vertices, starts)
     return SimpleRows(starts, children, parents, left, loops)
+
+
+@cuda.jit(cache=True)
+def _count_parents(children, edges, parents):
+    for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
+        cuda.atomic.add(parents, children[k], 1)
+
+
+def given_rows(offsets: np.ndarray, children: np.ndarray, wide: bool | None = None) -> SimpleRows:
+    """Copies a CSR of the host (int64[n + 1], int32[m]), n > 0, without duplicates and self-loops, to the device.
+
+    `wide` forces offsets of 64 bits, for tests.
+    """
+    vertices, edges = offsets.shape[0] - 1, children.shape[0]
+    wide = edges + vertices >= WIDE if wide is None else wide
+    if wide:  # columns of 32 bits travel
+        starts = to_device(np.ascontiguousarray(offsets, np.int64).view(np.int32))[0].view(np.int64)
+    else:
+        (starts,) = to_device(offsets.astype(np.int32))
+    (there,) = to_device(children)
+    parents = library.full(vertices, 0, np.int32)
+    library.launch(_count_parents, edges, there, edges, parents)
+    return SimpleRows(starts, there, parents, edges, library.full(1, 0, np.int64))
 
 
 @cuda.jit(cache=True)

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.leveled import Leveled
+from grailbench.reachability.labels import first_found, is_permutation
 
 
 def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
@@ -17,17 +18,23 @@ def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str 
     prove reachability, are those of a tree of edges; and that every interval contains its subtree.
     """
     n = lanes.shape[0]
-    u, v, lane = _first_violation(graph.sources, graph.targets, lanes, hubs, 2 * dim + 1)
+    m = graph.sources.shape[0]
+    given = graph.sources, graph.targets, lanes, hubs, 2 * dim + 1
+    u, v, lane = first_found(lambda low, high: _first_violation(*given, low, high), m, m)
     if u >= 0:
         kinds = [f"pair {i // 2}, {'end' if i % 2 else 'start'}" for i in range(2 * dim)] + ["level", "hubs"]
         edge = f"edge {graph.vertex[u]} -> {graph.vertex[v]}"
         return f"{edge}: the labels of the one do not contain those of the other ({kinds[lane]})"
     starts, ranks = lanes[:, 2 * dim + 1], -lanes[:, 2 * dim + 2]
-    if not np.array_equal(np.sort(ranks), np.arange(1, n + 1)):
+    if not is_permutation(ranks):
         return f"the ranks in the first tree are no permutation of 1..{n}"
     if (starts[0], ranks[0]) != (1, n):
         return f"the root's subtree is [{starts[0]}, {ranks[0]}], not [1, {n}]"
-    v = _first_outside_a_tree(starts, ranks, graph.sources, graph.targets)
+    v, parents = _parents_in_tree(starts, ranks)
+    if v < 0:
+        given = graph.sources, graph.targets, parents
+        first_found(lambda low, high: _tick_off(*given, low, high), m, m)
+        v = next(iter(np.flatnonzero(parents >= 0)), -1)
     if v >= 0:
         return f"vertex {graph.vertex[v]}: [{starts[v]}, {ranks[v]}] is no subtree of a tree of edges"
     narrow = np.flatnonzero((lanes[:, 0] > starts) | (-lanes[:, 1] < ranks))
@@ -36,9 +43,9 @@ def fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str 
     return None
 
 
-@njit(cache=True)
-def _first_violation(sources, targets, lanes, hubs, upto):
-    for k in range(sources.shape[0]):
+@njit(cache=True, nogil=True)
+def _first_violation(sources, targets, lanes, hubs, upto, low, high):
+    for k in range(low, high):
         u, v = sources[k], targets[k]
         for lane in range(upto):
             if lanes[u, lane] > lanes[v, lane] or (lane == upto - 1 and lanes[u, lane] == lanes[v, lane]):
@@ -49,10 +56,11 @@ def _first_violation(sources, targets, lanes, hubs, upto):
 
 
 @njit(cache=True)
-def _first_outside_a_tree(starts, ranks, sources, targets):
-    """Returns a vertex whose [start, rank] no post-order of a tree of edges gives it, or -1.
+def _parents_in_tree(starts, ranks):
+    """Returns a vertex whose [start, rank] no post-order of a tree gives it, or -1, and the parents in that tree.
 
-    starts, ranks int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n].
+    starts, ranks int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n]. parents int32[n]:
+    -1 for vertex 0.
     """
     n = starts.shape[0]
     by_rank, parents, open_ = np.empty(n, np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
@@ -66,13 +74,16 @@ def _first_outside_a_tree(starts, ranks, sources, targets):
             parents[open_[count]] = v
             least = starts[open_[count]]
         if starts[v] != least:
-            return v
+            return v, parents
         open_[count] = v
         count += 1
-    for k in range(sources.shape[0]):
+    return -1, parents
+
+
+@njit(cache=True, nogil=True)
+def _tick_off(sources, targets, parents, low, high):
+    """Makes the parents -1 to which an edge leads from them. Other threads may do the same with other edges."""
+    for k in range(low, high):
         if parents[targets[k]] == sources[k]:
             parents[targets[k]] = -1
-    for v in range(1, n):
-        if parents[v] >= 0:
-            return v
-    return -1
+    return (-1,)

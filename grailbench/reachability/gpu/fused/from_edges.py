@@ -1,4 +1,4 @@
-"""`gpu-fused` from edges in the memory of the host: condensed, renumbered and labelled on the device.
+"""`gpu-fused` from edges, or a condensed graph, in the memory of the host: renumbered and labelled on the device.
 
 Importing this module imports CUDA.
 """
@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from grailbench.device.describe import require_memory
-from grailbench.device.edges import build, library, staging
+from grailbench.device.edges import build, library, rows, staging
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.leveled import LEVELS, DeviceLeveled, Outline
-from grailbench.graph.csr import Graph
+from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused.labeler import Labeler
 from grailbench.reachability.gpu.fused.replicas import Replicas, on_host
@@ -45,11 +45,33 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
             del walked, component
             cuda.synchronize()
         with timer.phase("label"):
-            make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
-            replicas = Replicas(
-                outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler, numbers
-            )
+            replicas = _labelled(there, outline, params, timer, numbers)
     return lambda: _on_the_host(there, outline), outline.edges, replicas
+
+
+def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+    """As `built`, of a condensed graph of one root, whose rows travel as they are."""
+    what = f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU"
+    require_memory(EDGE_BYTES * dag.edges + VERTEX_BYTES * dag.vertices, what, "take `parallel`, or a GPU with more")
+    inner = int(dag.offsets[-2])  # the walk adds the super-root, which is the last vertex, and its edges
+    with library.counted():
+        with timer.phase("transfer", apart=True):
+            there = rows.given_rows(dag.offsets[:-1], dag.children[:inner])
+            cuda.synchronize()
+        with timer.phase("renumber", apart=True):
+            walked = build.walked_from(there, dag.vertices - 1)
+            del there
+            leveled, outline = build.leveled(walked.reached, walked)
+            del walked
+            cuda.synchronize()
+        replicas = _labelled(leveled, outline, params, timer)
+    return lambda: _on_the_host(leveled, outline), outline.edges, replicas
+
+
+def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Timer, numbers=None) -> Replicas:
+    """numbers: as in `Replicas`."""
+    make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
+    return Replicas(outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler, numbers)
 
 
 def load(params: Params) -> None:

@@ -15,7 +15,7 @@ from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
 from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 
-FEWEST = 1 << 17  #: edges from which on the device condenses them; with fewer, one core is ready before
+FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, one core is ready before
 MOST = 1 << 28  #: vertices that `device.edges.walk` can count
 
 
@@ -108,16 +108,21 @@ class Fused(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> FusedIndex:
-        """Renumbers by level on the host, copies to `params.devices` devices, and labels there.
+        """Has the device renumber by level and label; the host renumbers small graphs and those of several devices.
 
         Raises MachineLacks for too few devices or too little memory, InputError for a DAG of several roots.
         """
         with timer.phase("allocate", apart=True):
             cls.require()
+        with timer.phase("renumber", apart=True):
+            _require_one_root(dag)
+        if _on_the_device(dag, params):
+            from grailbench.reachability.gpu.fused import from_edges
+
+            return FusedIndex(*from_edges.built_of_dag(dag, params, timer), params)
         from grailbench.reachability.gpu.fused.replicas import Replicas
 
         with timer.phase("renumber", apart=True):
-            _require_one_root(dag)
             graph = by_level(dag)
         replicas = Replicas.of_host(graph, params.dim, params.seed, params.devices, timer, params.count)
         return FusedIndex(lambda: graph, graph.sources.shape[0], replicas, params)
@@ -133,7 +138,7 @@ class Fused(Implementation):
 
     @classmethod
     def condenses(cls, graph: Graph, params: Params) -> bool:
-        return graph.edges >= FEWEST and 0 < graph.vertices < MOST and params.devices == 1
+        return _on_the_device(graph, params)
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
@@ -149,6 +154,11 @@ class Fused(Implementation):
         from grailbench.reachability.gpu.fused import from_edges
 
         return FusedIndex(*from_edges.built(graph, params, timer), params)
+
+
+def _on_the_device(graph: Graph | Dag, params: Params) -> bool:
+    """Whether the device renumbers a graph, and condenses it if it is not."""
+    return graph.edges >= FEWEST and 0 < graph.vertices < MOST and params.devices == 1
 
 
 def _require_one_root(dag: Dag) -> None:
