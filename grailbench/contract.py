@@ -256,6 +256,7 @@ class Input(Protocol):
     ids    the ids of vertices in the graph's file, which messages use
     roots  the number of vertices without parents before the super-root was added; None if there is no super-root
     raw    the edges of the file, with which phase `ready` begins
+    raw_edges  the number of these
     """
 
     name: str
@@ -274,6 +275,9 @@ class Input(Protocol):
 
     @property
     def roots(self) -> int | None: ...
+
+    @property
+    def raw_edges(self) -> int: ...
 
     @property
     def raw(self) -> Graph: ...

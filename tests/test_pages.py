@@ -247,6 +247,39 @@ def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
         assert drawing.read_text() == text
 
 
+def test_columns_of_a_run_are_drawn_as_stacked_bars(page, capsys):
+    words = 'graphs = ["kegg", "human"]\nfigure = "bars"\nstacked = true\ntitle = "Bars"\ncaption = "How."\n'
+    columns = '[columns]\n"first" = "sequential label"\n"second" = "sequential query"\n"whole" = "sequential ready"\n'
+    path = page(words + columns)
+    assert call(capsys, "report", "--into", path)[0] == 0
+    text = path.with_name("bars.svg").read_text()
+    for said in ("kegg, first: 4.02", "human, second: 10.1", "17%", "53%", "8.04", "20.1"):
+        assert said in text, said
+    with pytest.raises(InputError, match="'stacked' needs a 'run', a 'figure'"):
+        _ = Page(page("stacked = true\n" + columns)).renewed
+
+
+def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
+    gpu = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs", "raw_edges": 500_000}
+    rows = trials(count=1, apart={"ready": 8.0}, vertices=2_000_001, edges=1_000_000, roots=100_000, **gpu)
+    store(tmp_path / "run", rows)
+    transfer = {"what": "transfer", "variant": "to device, pinned"}
+    limits = [{"what": "copy", "bytes": 1, "median": 1000.0}, {"what": "gather", "bytes": 4, "median": 9.0},
+              transfer | {"bytes": 4096, "median": 0.1}, transfer | {"bytes": 1 << 30, "median": 50.0}]  # fmt: skip
+    path = page('limits = "limits"\n[columns]\nfloor = "gpu-fused floor"\nx = "gpu-fused ready / floor"\n')
+
+    def floor_with(copy):
+        (tmp_path / "limits").mkdir(exist_ok=True)
+        document = {"gpu": {"measurements": [limits[0] | {"median": copy}, *limits[1:]]}}
+        (tmp_path / "limits" / "limits.json").write_text(json.dumps(document))
+        return lines(path)[1]
+
+    assert floor_with(1000.0) == "| kegg | 0.0840 | 95.2× |"  # 16 of 0.5 M, 12 of 1 M, and 32 of 2 M
+    assert floor_with(4000.0) == "| kegg | 0.0800 | 100× |"  # 8 of 0.5 M on the bus
+    with pytest.raises(InputError, match="no ceilings of a GPU"):
+        made(page('[columns]\nfloor = "gpu-fused floor"'))
+
+
 @pytest.mark.parametrize("text", ["# Page\n", "```\n<!-- grailbench\nx\n-->\n<!-- end -->\n```\n"])
 def test_a_page_without_a_block_is_an_error_whatever_its_code_shows(tmp_path, text):
     (tmp_path / "page.md").write_text(text)

@@ -79,6 +79,7 @@ def new_row(task: Task, run: str | None, graph: Input | None) -> dict:
     if graph is not None:
         row |= {name: getattr(graph, name) for name in ("kind", "vertices", "edges", "roots")}
         row["graph_sha256"] = graph.sha256
+        row["raw_edges"] = graph.raw_edges if task.cell.from_edges else None
     if task.process is not None:
         row["read_ms"] = round(task.process.read_ms, 6)
     return row

@@ -57,6 +57,11 @@ class BenchGraph:
         """Number of vertices without parents before the super-root was added."""
         return self.dag.roots.size
 
+    @property
+    def raw_edges(self) -> int:
+        """Number of edges of the file, with duplicates and those within a component."""
+        return self.dag.printed_edges + self.dag.loops - self.roots
+
     @cached_property
     def ids(self) -> Ids:
         """The ids that the file uses for its vertices. They are read at the first access.
@@ -173,6 +178,11 @@ class RawGraph:
     def raw(self) -> Graph:
         """The edges of the file."""
         return self.graph
+
+    @property
+    def raw_edges(self) -> int:
+        """Number of edges of the file."""
+        return self.graph.edges
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

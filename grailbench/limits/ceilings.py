@@ -170,12 +170,14 @@ class Ceilings:
     gather   (table bytes, G/s of random gathers from it), ascending
     cache    bytes of the last-level cache
     barrier  us of a barrier of the whole grid
+    inward   (bytes, GB/s of a copy of so many from pinned memory of the host to a GPU), ascending
     """
 
     read: float
     gather: tuple[tuple[int, float], ...]
     cache: int
     barrier: float = 0.0
+    inward: tuple[tuple[int, float], ...] = ()
 
     @classmethod
     def of(cls, document: dict, threads: int) -> Ceilings:
@@ -199,12 +201,20 @@ class Ceilings:
             return None
         barriers = [row["median"] for row in rows if row["what"] == "grid barrier"]
         cache = document["gpu"].get("device", {}).get("l2_bytes", 0)
-        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0))
+        pinned = [row for row in rows if (row["what"], row.get("variant")) == ("transfer", "to device, pinned")]
+        inward = sorted((row["bytes"], row["median"]) for row in pinned)
+        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0), tuple(inward))
 
     def gathers_per_ms(self, table_bytes: int) -> float:
         """Gathers per millisecond from a table of that size."""
         fitting = [rate for size, rate in self.gather if size <= table_bytes]
         return 1e6 * (fitting[-1] if fitting else self.gather[0][1])
+
+    def inward_ms(self, size: int) -> float:
+        """Milliseconds of a copy of so many bytes to a GPU, at the rate of the next larger one that was measured, or of
+        the largest: larger ones are faster."""
+        rate = next((rate for measured, rate in self.inward if measured >= size), self.inward[-1][1])
+        return size / (1e6 * rate)
 
     def bytes_per_ms(self) -> float:
         """Bytes per millisecond of a long read."""

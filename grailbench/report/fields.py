@@ -63,10 +63,17 @@ def table(lines: Lines, title: str = "") -> Table:
 def bars(lines: Lines) -> tuple[pandas.DataFrame, Bars]:
     """The data and the bars of a figure with a stacked bar per record: the first field is its name, the last stands at
     its end, and each field between is a part, whose length is its share of them all."""
-    frame = pandas.DataFrame(lines.values, columns=[*lines.fields])
-    drawn, names = [], lines.headers[1:-1]
-    for line, said in zip(lines.values, lines.words, strict=True):
-        whole = sum(line[1:-1])
+    return stacked(lines.headers, lines.fields, lines.values, lines.words)
+
+
+def stacked(
+    headers: Sequence[str], fields: Sequence[str], values: list[list], words: list[list[str]]
+) -> tuple[pandas.DataFrame, Bars]:
+    """The same of lines of values, and of the words for them; a part of None or 0 is left out."""
+    frame = pandas.DataFrame(values, columns=[*fields])
+    drawn, names = [], headers[1:-1]
+    for line, said in zip(values, words, strict=True):
+        whole = sum(value or 0 for value in line[1:-1])
         parts = [
             Part(name, value / whole, f"{said[0]}, {name}: {word}")
             for name, value, word in zip(names, line[1:-1], said[1:-1], strict=True)

@@ -25,6 +25,9 @@ from grailbench.runs.folder import read_environment, read_json
 from grailbench.words import ms
 
 PHASES = ("label", "query")
+#: bytes through the device's memory: of an edge that arrives and is read to be sorted; of one in rows of children and
+#: of parents, written, and the children read once; of a label pair and of the hubs' words of a vertex, written
+EDGE_BYTES, ROW_BYTES, LABEL_BYTES, WORD_BYTES = 8 + 8, 4 + 4 + 4, 8, 16
 _KEYS = ("dataset", "cell", "query_set")  #: columns that identify a cell
 _TEXTS = (*_KEYS, "phase", "bound")
 LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
@@ -43,6 +46,20 @@ def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[
     waiting = counters.get(f"{phase}_barriers", 0) * ceilings.barrier / 1e3
     parts = {"gather": gather, "stream": stream, "barrier": waiting}
     return max(gather, stream) + waiting, max(parts, key=parts.get)
+
+
+def edges_ms(cell: Cell, ceilings: Ceilings) -> float | None:
+    """The floor of a GPU from edges in the memory of the host to labels of `cell.dim` pairs, in milliseconds.
+
+    It is the larger of two times: that of the edges on their way to the device, and that of the least bytes through its
+    memory (docs/algorithms.md). None for a cell without label pairs. Rows without the number of the file's edges stand
+    for files without cycles.
+    """
+    if cell.dim is None or not ceilings.inward:
+        return None
+    edges = cell.edges - (cell.roots or 0) if cell.raw_edges is None else cell.raw_edges
+    moved = EDGE_BYTES * edges + ROW_BYTES * cell.edges + (LABEL_BYTES * cell.dim + WORD_BYTES) * cell.vertices
+    return max(ceilings.inward_ms(8 * edges), moved / ceilings.bytes_per_ms())
 
 
 def ceilings_for(run: Path, file: str | None = None) -> dict:

@@ -20,9 +20,10 @@ With `say` the block is that text instead of a table; `{ratio}` (least to most o
 graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mean' or 'least' of the trials.
 
 `figure = "figures/labels"` draws the columns, one mark per graph, as `figures/labels.svg` beside the page, with
-`title`, `caption` and `axis`; `table = "2.4"` inserts that table of the run's report, or of the report on several runs,
-of which later ones add what the first has not; `runs = [...]` lists runs with their cells, commits, and the commands
-that repeat them.
+`title`, `caption` and `axis`; with `stacked = true` the columns but the last are parts of a bar, and the last stands at
+its end. `limits = "limits"` is the folder of the ceilings that a column `gpu-fused floor` needs.
+`table = "2.4"` inserts that table of the run's report, or of the report on several runs, of which later ones add what
+the first has not; `runs = [...]` lists runs with their cells, commits, and the commands that repeat them.
 
 `records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
 `columns` are headers and fields, `where` has the values that fields must have. With `figure` it draws stacked bars: the
@@ -47,6 +48,7 @@ from grailbench import settings
 from grailbench.datasets.locate import members
 from grailbench.errors import InputError
 from grailbench.files import read_text
+from grailbench.limits.ceilings import Ceilings
 from grailbench.report import document, fields, recorded
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
@@ -56,7 +58,7 @@ from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
 from grailbench.runs.cells import Cell, joined, read
-from grailbench.runs.folder import find_run
+from grailbench.runs.folder import find_run, read_json
 from grailbench.words import BLANK, did_you_mean
 
 #: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
@@ -78,6 +80,8 @@ class Block(BaseModel):
     statistic: Literal["median", "mean", "least"] = "median"
     problem: str = "reachability"
     mean: bool = False
+    stacked: bool = False
+    limits: str = ""
     head: str = "graph"
     say: str | None = None
     table: str = ""
@@ -94,6 +98,8 @@ class Block(BaseModel):
             raise ValueError("a block has one of 'columns', 'table' and 'runs'")
         if not (self.runs or self.run or self.records):
             raise ValueError("'columns' and 'table' need a 'run', or 'records'")
+        if self.stacked and not (self.run and self.figure and len(self.columns) > 1):
+            raise ValueError("'stacked' needs a 'run', a 'figure', and two 'columns' or more")
         return self
 
 
@@ -159,7 +165,7 @@ class Page:
         if block.records:
             lines = fields.read(self.path.parent / block.records, block.columns, block.where)
             return self._drawn(block, fields.bars(lines)) if block.figure else compact(fields.table(lines, block.title))
-        made = _Values(block, self._measured(block))
+        made = _Values(block, self._measured(block), self._ceilings(block.limits))
         if block.figure:
             return self._drawn(block, made.figure())
         return compact(made.table()) if block.say is None else made.said()
@@ -190,6 +196,10 @@ class Page:
         names = [block.run] if isinstance(block.run, str) else block.run
         return [cell for name in names for cell in self._run(name).cells if cell.problem == block.problem]
 
+    def _ceilings(self, folder: str) -> Ceilings | None:
+        """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
+        return Ceilings.of_gpu(read_json(self.path.parent / folder / "limits.json")) if folder else None
+
     def _run(self, name: str) -> recorded.Recorded:
         folder = self._folder(name)
         if folder not in self._runs:
@@ -204,7 +214,7 @@ class Page:
 class _Values:
     """The values of a block's columns on its graphs."""
 
-    def __init__(self, block: Block, measured: list[Cell]):
+    def __init__(self, block: Block, measured: list[Cell], ceilings: Ceilings | None = None):
         self.block = block
         there = list(dict.fromkeys(cell.dataset for cell in measured))
         self.groups = {name: _graphs(names, there) for name, names in block.groups.items()}
@@ -214,7 +224,7 @@ class _Values:
         self.of: dict[str, dict[str, Value | None]] = {}
         for name, text in block.columns.items():
             expression = Expression.parse(text, block.columns)
-            found = {graph: expression.of(measured, graph, where, block.statistic) for graph in self.graphs}
+            found = {graph: expression.of(measured, graph, where, block.statistic, ceilings) for graph in self.graphs}
             if not any(found.values()):
                 raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
             self.of[name] = found
@@ -239,7 +249,11 @@ class _Values:
         return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
 
     def figure(self) -> Form:
-        """One mark per graph and column, with its interval."""
+        """One mark per graph and column, with its interval, or stacked bars of their values."""
+        if self.block.stacked:
+            lines = [[graph, *(None if v is None else v.number for v in self._of(graph))] for graph in self.graphs]
+            words = [[graph, *map(str, self._of(graph))] for graph in self.graphs]
+            return fields.stacked(["graph", *self.of], ["graph", *self.of], lines, words)
         marks = [
             Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
                  open=bool(value.notes))
@@ -249,6 +263,9 @@ class _Values:
                                  columns=["graph", "series", "value", "low", "high"])  # fmt: skip
         form = Marks((Panel("", tuple(marks)),), tuple(self.of), Axis(self.block.axis), Axis(scale="names"), across=1)
         return frame, form
+
+    def _of(self, graph: str) -> list[Value | None]:
+        return [found[graph] for found in self.of.values()]
 
     def _together(self, column: str, graphs: list[str]) -> Value | None:
         values = [self.of[column][graph] for graph in graphs]

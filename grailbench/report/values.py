@@ -4,7 +4,8 @@ An expression is one selector, or two selectors with ' / ' between them. The nam
 selector of that column. A selector consists of words, split as a shell does: an implementation, what to take, and any
 number of `key=value` pairs that choose the cell. What to take is a phase ('query', 'label/on_device'), a sum of phases
 ('label+transfer'), a field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`,
-needs no implementation. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the
+needs no implementation. `floor` is the least time of `ready` on a GPU (`report.floors.edges_ms`), by the ceilings of
+the block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the
 value of `table=`; look-alikes have none.
 """
 
@@ -16,7 +17,9 @@ from dataclasses import dataclass, replace
 
 from grailbench import words
 from grailbench.errors import InputError
+from grailbench.limits.ceilings import Ceilings
 from grailbench.report import published
+from grailbench.report.floors import edges_ms
 from grailbench.runs.axes import AXES
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import Stats, geometric_mean
@@ -31,7 +34,7 @@ FIELDS = {
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 #: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
 Where = Mapping[str, str | Sequence[str]]
-PRINTED = "printed"
+PRINTED, FLOOR = "printed", "floor"
 
 
 @dataclass(frozen=True)
@@ -107,16 +110,20 @@ class Selector:
             raise InputError(f"{text!r} is no value", remedy="such as 'sequential label dim=2', or 'vertices'")
         return cls(text, names[0] or None, names[1], keys)
 
-    def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
+    def of(
+        self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str, ceilings: Ceilings | None = None
+    ) -> Value | None:
         """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
+        if self.what == FLOOR and ceilings is None:
+            raise InputError(f"{self.text!r}: no ceilings of a GPU", remedy='name their folder: limits = "limits"')
         if self.impl == PRINTED:
             return self._printed(dataset)
         for key, wanted in where.items():
             if not isinstance(wanted, str):
-                tried = (self.of(cells, dataset, {**where, key: each}, statistic) for each in wanted)
+                tried = (self.of(cells, dataset, {**where, key: each}, statistic, ceilings) for each in wanted)
                 return next((value for value in tried if value is not None), None)
         found = [cell for cell in cells if cell.dataset == dataset and self._fits(cell, where)]
-        values = [value for cell in found if (value := self._value(cell, statistic)) is not None]
+        values = [value for cell in found if (value := self._value(cell, statistic, ceilings)) is not None]
         if self.impl is None:
             return values[0] if values else None
         if len(values) > 1:
@@ -130,7 +137,10 @@ class Selector:
             return False
         return all(_has(cell, key, wanted, key in self.keys) for key, wanted in {**where, **self.keys}.items())
 
-    def _value(self, cell: Cell, statistic: str) -> Value | None:
+    def _value(self, cell: Cell, statistic: str, ceilings: Ceilings | None) -> Value | None:
+        if self.what == FLOOR:
+            least = edges_ms(cell, ceilings) if cell.stats("ready") is not None else None
+            return None if least is None else Value(least, "ms")
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
@@ -185,9 +195,11 @@ class Expression:
             raise InputError(f"{text!r} divides more than once")
         return cls(text, parts)
 
-    def of(self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str) -> Value | None:
-        """The value on a graph, None if a part of it was not measured."""
-        values = [part.of(cells, dataset, where, statistic) for part in self.parts]
+    def of(
+        self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str, ceilings: Ceilings | None = None
+    ) -> Value | None:
+        """The value on a graph, None if a part of it was not measured. ceilings: what `floor` needs."""
+        values = [part.of(cells, dataset, where, statistic, ceilings) for part in self.parts]
         if None in values:
             return None
         try:

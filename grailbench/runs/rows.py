@@ -23,11 +23,12 @@ _CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of e
 
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
 #: process; device_peak_bytes: peak memory of device arrays (`bench.peaks`); roots: without the super-root; read_ms:
-#: time from the graph in the cache to arrays in memory, for a cell with its own process
+#: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
+#: for a cell timed from edges
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
-    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", *_LATE,
+    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE,
 )  # fmt: skip
 #: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
@@ -37,7 +38,7 @@ _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions
 _REQUIRED = ("dataset", "impl", "key", "status")  # never None
 _NUMBERS = ("ms", "rate", "read_ms")
 _INTEGERS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
-             "index_bytes", "vertices", "edges", "roots", *MEMORY)  # fmt: skip
+             "index_bytes", "vertices", "edges", "roots", "raw_edges", *MEMORY)  # fmt: skip
 #: phases that all trials of a cell have if one of them has it
 _CONSTANT_PHASES = ("label", "prepare", "ready")
 #: fields with equal values in all rows of a key that have them
