@@ -11,10 +11,13 @@ from commands import call
 
 import grailbench as gb
 from grailbench.api import graph as of_user
+from grailbench.api import places
 from grailbench.device import describe
 from grailbench.device.edges import staging
+from grailbench.graph import csr
 from grailbench.graph.csr import Graph as Raw
 from grailbench.graph.ids import Counted, Listed, Named
+from grailbench.reachability.gpu.fused import batch
 from grailbench.reachability.gpu.fused import index as fused
 
 CYCLIC = [0, 1, 2, 2, 4, 6, 5, 5], [1, 2, 0, 3, 3, 6, 4, 4]
@@ -69,6 +72,43 @@ def test_columns_of_any_integers_are_answered_by_vertex(dtype, condensing):
     strided = np.repeat(us, 2)[::2], np.repeat(vs, 2)[::2]
     assert np.array_equal(index.reaches_many(*strided).reshape(7, 7), reachable(*CYCLIC))
     assert condensing == []
+
+
+def test_pairs_are_checked_and_narrowed_on_all_cores_into_the_memory_that_travels(condensing, monkeypatch):
+    monkeypatch.setattr(places, "PIECE", 3)
+    monkeypatch.setattr(places.os, "sched_getaffinity", lambda process: range(4))
+    built = gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")
+    copied, real = [], batch._Batch.bring
+
+    def bring(self, sources, targets):
+        copied.append(not (sources is self.host_sources and targets is self.host_targets))
+        real(self, sources, targets)
+
+    monkeypatch.setattr(batch._Batch, "bring", bring)
+    us, vs = np.divmod(np.arange(49), 7)
+    for size in (49, 20, 49):
+        right = reachable(*CYCLIC)[us[:size], vs[:size]]
+        assert np.array_equal(built.reaches_many(us[:size], vs[:size]), right)
+        assert np.array_equal(built.reaches_many(us[:size].astype(np.int32), vs[:size]), right)
+    assert copied == [False] * 6
+    for at in (0, 25, 48):
+        with pytest.raises(gb.InputError, match=f"place {at} of 49: vertex 7 is out"):
+            built.reaches_many(us, np.where(np.arange(49) == at, 7, vs))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
+def test_edges_are_checked_and_narrowed_in_pieces(dtype, monkeypatch):
+    monkeypatch.setattr(csr, "_PIECE", 3)
+    monkeypatch.setattr(csr.os, "sched_getaffinity", lambda process: range(4))
+    ends = np.arange(20, dtype=dtype)
+    found = Raw.from_edges(20, ends, ends[::-1])
+    assert (found.sources.dtype, found.sources.tolist()) == (np.int32, list(range(20)))
+    assert found.targets.tolist() == list(range(20))[::-1]
+    assert (found.sources is ends) == (dtype == np.int32)
+    assert csr.extent(ends[5:17]) == (5, 16)
+    for at in (0, 10, 19):
+        with pytest.raises(gb.InputError, match=f"edge {at}: target 20 is out of range for 20 vertices"):
+            Raw.from_edges(20, ends, np.where(np.arange(20) == at, 20, ends).astype(dtype))
 
 
 @pytest.mark.parametrize("edges", [CYCLIC, ACYCLIC])

@@ -347,7 +347,7 @@ def id_column(values: Iterable, what: str) -> np.ndarray:
 
 def _vertices(ends: list[np.ndarray]) -> int:
     """The number of vertices of edges whose ids count from 0."""
-    greatest = max((int(each.max()) for each in ends if each.size), default=-1)
+    greatest = max(csr.extent(each)[1] for each in ends)
     vertices, edges = greatest + 1, ends[0].size
     if vertices > SPARSE * edges + UNUSED:
         raise InputError(

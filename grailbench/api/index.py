@@ -12,7 +12,7 @@ import numpy as np
 
 from grailbench.api import saved, sweeps
 from grailbench.api.graph import Graph, id_column
-from grailbench.api.places import place, within
+from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
@@ -311,24 +311,26 @@ class Index:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
         of range."""
         self._inside.check()
-        vertices = self._graph.vertices
-        if self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
+        if self._inside.index.concurrent:
+            return self._answered(us, vs, first)
+        with self._lock:
+            return self._inside.run(self._answered, us, vs, first)
+
+    def _answered(self, us: np.ndarray, vs: np.ndarray, first: int) -> np.ndarray | None:
+        """As `_ask`, where the index lives."""
+        index, vertices = self._inside.index, self._graph.vertices
+        ends = index.columns(us.shape[0])
+        if ends is None and self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
             ends = [np.ascontiguousarray(each) for each in (us, vs)]
             fit = within(*ends, vertices)
         else:
             component = _NO_LEVELS if self._component is None else self._component
-            ends = list(np.empty((2, us.shape[0]), VERTEX))
+            placing = place if ends is None else place_at_once
+            ends = list(np.empty((2, us.shape[0]), VERTEX)) if ends is None else ends
             fit = all(
-                place(each, first, vertices, component, found) for each, found in zip((us, vs), ends, strict=True)
+                placing(each, first, vertices, component, found) for each, found in zip((us, vs), ends, strict=True)
             )
-        return self._query(*ends) if fit else None
-
-    def _query(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
-        """The answers, bool[k], to pairs of vertices of the index, int32[k] each and contiguous."""
-        if self._inside.index.concurrent:
-            return self._inside.index.query_batch(us, vs, NoTimer())
-        with self._lock:
-            return self._inside.run(self._inside.index.query_batch, us, vs, NoTimer())
+        return index.query_batch(*ends, NoTimer()) if fit else None
 
     @cached_property
     def _members_of(self) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,13 @@ A fast kernel takes 5 ns a pair, so that reading the numbers once more from memo
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numba import njit
+
+PIECE = 1 << 19  #: numbers that are worth a thread
 
 
 @njit(cache=True, nogil=True)
@@ -49,3 +54,14 @@ def place(numbers, first, count, component, found):
         for i in range(numbers.shape[0]):
             found[i] = component[found[i]]
     return True
+
+
+def place_at_once(numbers, first, count, component, found) -> bool:
+    """As `place`, on as many cores as the numbers are worth: for an index that then takes a fraction of that time."""
+    threads = min(-(-numbers.shape[0] // PIECE), len(os.sched_getaffinity(0)))
+    if threads <= 1:
+        return place(numbers, first, count, component, found)
+    cuts = [numbers.shape[0] * turn // threads for turn in range(threads + 1)]
+    parts = [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
+    with ThreadPoolExecutor(threads) as pool:
+        return all(pool.map(lambda part: place(numbers[part], first, count, component, found[part]), parts))

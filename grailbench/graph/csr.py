@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +16,7 @@ VERTEX = np.int32
 OFFSET = np.int64
 MOST_REVERSED = 1 << 27  #: edges up to which rows of parents are stored, and made before anyone asks for them
 MAX_VERTICES = 2**31 - 2  # one id is kept for the super-root
+_PIECE = 1 << 18  #: ids that a thread looks at twice while they are in its cache
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,44 @@ class Graph:
             raise InputError(f"edge arrays of shapes {sources.shape} and {targets.shape}; two equal columns are needed")
         if not 0 <= vertices <= MAX_VERTICES:
             raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
+        columns = []
         for side, ids in (("source", sources), ("target", targets)):
-            if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= vertices):
+            ready = ids.dtype == VERTEX and ids.flags.c_contiguous
+            column = ids if ready else np.empty(ids.shape, VERTEX)
+            least, greatest = extent(ids, None if ready else column)
+            if least < 0 or greatest >= vertices:
                 at = int(np.flatnonzero((ids < 0) | (ids >= vertices))[0])
                 raise InputError(f"edge {at}: {side} {int(ids[at])} is out of range for {vertices} vertices")
+            columns.append(column)
         if weights is not None and (weights.shape != sources.shape or (weights.size and int(weights.min()) < 1)):
             raise InputError(f"weights of shape {weights.shape}; each of {sources.size} edges needs a positive one")
         return cls(
             int(vertices),
-            np.ascontiguousarray(sources, dtype=VERTEX),
-            np.ascontiguousarray(targets, dtype=VERTEX),
+            *columns,
             None if weights is None else np.ascontiguousarray(weights, dtype=np.int32),
         )
+
+
+def extent(ids: np.ndarray, column: np.ndarray | None = None) -> tuple[int, int]:
+    """Returns the least and the greatest of ids (integers of any type, [k]); 0 and -1 if there are none.
+
+    column: int32[k] that gets a copy of them, cut off where they do not fit. All cores share the work.
+    """
+
+    def look(first: int) -> tuple[int, int]:
+        piece = ids[first : first + _PIECE]
+        if column is not None:
+            np.copyto(column[first : first + _PIECE], piece, casting="unsafe")
+        return int(piece.min()), int(piece.max())
+
+    pieces = range(0, ids.size, _PIECE)
+    threads = min(len(pieces), len(os.sched_getaffinity(0)))
+    if threads > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(look, pieces))
+    else:
+        found = [look(first) for first in pieces]
+    return min((least for least, _ in found), default=0), max((greatest for _, greatest in found), default=-1)
 
 
 @dataclass(frozen=True)

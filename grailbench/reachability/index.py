@@ -132,6 +132,11 @@ class Index(ABC):
         outside all timed passes.
         """
 
+    def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns two arrays, int32[k], for sources and targets of the next batch, which `query_batch` then need not
+        copy; None if any arrays will do."""
+        return None
+
     def expect(self, queries: int, timer: Timer) -> None:  # noqa: B027 - most need nothing
         """Allocates what a batch of so many queries needs; otherwise `query_batch` does so, within its time."""
 

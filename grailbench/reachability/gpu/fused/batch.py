@@ -94,8 +94,9 @@ class _Batch:
         self.launch = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
-        self.host_sources[:] = sources
-        self.host_targets[:] = targets
+        if sources is not self.host_sources or targets is not self.host_targets:
+            self.host_sources[:] = sources
+            self.host_targets[:] = targets
         self._bring()
 
 
@@ -162,6 +163,11 @@ class Searcher:
             require_memory(need, f"a batch of {k:,} queries", remedy)
             self._batch = _Batch(k, self._stages)
             cuda.synchronize()
+
+    def columns(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns pinned arrays, int32[k] with k > 0, in which `search` takes the next batch without copying it."""
+        self.prepare(k)
+        return self._batch.host_sources, self._batch.host_targets
 
     def search(
         self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None, answers: np.ndarray | None = None

@@ -35,6 +35,9 @@ class FusedIndex(Index):
             self._positives += int(np.count_nonzero(answers))
         return answers
 
+    def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
+        return self._replicas.columns(queries)
+
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates pinned and device memory for a batch, on each device for its share."""
         self._replicas.expect(queries, timer)

@@ -210,6 +210,10 @@ class Replicas:
         with timer.phase("allocate", apart=True):
             self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
 
+    def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns pinned arrays for the next batch; None if several GPUs share it."""
+        return self.searchers[0].columns(queries) if len(self.searchers) == 1 and queries else None
+
     def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Returns answers, bool[k], to int32[k] sources and targets, all on the host.
 
