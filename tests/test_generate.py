@@ -389,12 +389,13 @@ def test_impossible_citations_are_refused(sizes):
         citations(*sizes)
 
 
-def test_the_command_makes_citations_that_open_by_name():
+def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
     from grailbench.datasets.library import open_graph
 
     flags = ["citations", "--vertices", "200", "--degree", "3", "--window", "20", "--name", "papers", "--json"]
     result = CliRunner().invoke(command, flags, catch_exceptions=False)
     assert json.loads(result.output)["vertices"] == 200
+    assert np.array_equal(open_graph("random-n200-k3-s5").raw.targets, random_dag(200, 3, seed=5).targets)
     named = "citations-n200-k3-w20-s1"  # made when it is first opened
     assert open_graph(named).dag.offsets.tolist() == open_graph("papers").dag.offsets.tolist()
     assert (paths.cache_dir() / "generated" / f"{named}.npz").is_file()

@@ -26,13 +26,13 @@ class Measured:
     memory: dict[str, int | None] | None = None
 
 
-def prime(cell: Cell, counted: bool = False) -> None:
-    """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`.
-    Raises what the implementation raises."""
+def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
+    """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`; on a
+    large graph also those that only cells from edges run on smaller ones. Raises what the implementation raises."""
     solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
     if counted and impl.counts:
         solved.prime(impl, replace(cell.params, count=True), False)
-    solved.prime(impl, cell.params, cell.from_edges)
+    solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:

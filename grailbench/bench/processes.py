@@ -32,6 +32,7 @@ from grailbench.bench.plan import Cell
 from grailbench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.words import gib
 
+LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
 # Interrupts are ignored from the start of Python on: the run handles them and then ends this process.
 _START = f"""import signal, sys
@@ -243,7 +244,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
         while True:
             what = connection.recv()
             if what == "prime":
-                outcome = guarded(lambda: passes.prime(cell, counted=True))
+                outcome = guarded(lambda: passes.prime(cell, counted=True, large=graph.edges >= LARGE))
             elif what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
                 passes.freeze(first=False)

@@ -20,7 +20,7 @@ import numpy as np
 
 from grailbench.bench import passes
 from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.processes import GraphProcess
+from grailbench.bench.processes import LARGE, GraphProcess
 from grailbench.bench.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps, trial_rows, verified_row
 from grailbench.bench.writer import Writer, finished, given_up
 from grailbench.contract import Checks, Input, Problem, Workload
@@ -29,8 +29,7 @@ from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded
 from grailbench.runs.rows import cell_of
 
-LARGE = 1 << 28  #: edges from which on cells have processes of their own, and a time limit if their plan has none
-LARGE_SECONDS = 100.0  #: that limit: building and asking may take an hour each, and no kernel can be stopped otherwise
+LARGE_SECONDS = 100.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
 Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
 
 
@@ -136,7 +135,8 @@ class Sitting:
     def _tasks(self, cells: list[Cell], graph: Input) -> list[Task]:
         """The cells that still need passes."""
         tasks = []
-        for cell in map(self._bounded, cells) if graph.edges >= LARGE else cells:
+        for planned in cells:
+            cell = self._bounded(planned) if graph.edges >= LARGE else planned
             key = cell_key(cell, graph.sha256, self.env)
             self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
             done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
@@ -144,16 +144,19 @@ class Sitting:
                 self.watcher.step(cell, "done before", steps(cell))
             else:
                 tasks.append(Task(cell, key, done))
+                if cell.warmup < planned.warmup:
+                    self.watcher.step(cell, "without a warm-up", planned.warmup - cell.warmup)
                 if done:
                     self.watcher.step(cell, "done before", len(done))
         return tasks
 
     def _bounded(self, cell: Cell) -> Cell:
-        """The cell of a large graph, in a process of its own and with a time limit. A cell that is only verified, or
-        whose graph has no name that another process could open, stays as it is."""
+        """The cell of a large graph, in a process of its own, which loads its kernels first and is warm when it was
+        verified, and with a time limit. A cell that is only verified, or whose graph has no name that another process
+        could open, stays as it is."""
         if not self.timing or self.open_graph is not None:
             return cell
-        return replace(cell, process="own", time_limit=cell.time_limit or LARGE_SECONDS)
+        return replace(cell, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
 
     def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
         """The workload of each query set, and the tasks whose workload could be made. The others are given up.

@@ -22,7 +22,7 @@ from grailbench.graph.generate.compare import Difference, compare
 from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
-from grailbench.graph.generate.uniform import random_dag
+from grailbench.graph.generate.uniform import parse_random, random_dag
 from grailbench.words import did_you_mean
 
 GENERATOR = 1  # increase it when the arrays of any seed change
@@ -124,21 +124,23 @@ def made_citations(vertices: int, degree: float, window: int, seed: int, name: s
 
 
 def made_by_name(name: str) -> tuple[Path, Graph] | None:
-    """Generates and stores the graph that a name describes completely: a look-alike, a graph of the closure report, or
-    citations. Returns its path and the graph; None for any other name."""
+    """Generates and stores the graph that a name describes completely: a look-alike, a graph of the closure report, a
+    random DAG or citations. Returns its path and the graph; None for any other name."""
     if name in look_alikes():
         return made(name)
     if (shape := parse_shape(name)) is not None:
         return made_shape(shape)
     if (sizes := parse_citations(name)) is not None:
         return made_citations(*sizes, name)
+    if (sizes := parse_random(name)) is not None:
+        return made_random(*sizes, name)
     return None
 
 
 def generated_name(name: str) -> str | None:
     """The canonical spelling of a name that `made_by_name` accepts; None for any other name. Raises InputError if a
     number in it is out of range."""
-    if name in look_alikes() or parse_citations(name) is not None:
+    if name in look_alikes() or (parse_citations(name) or parse_random(name)) is not None:
         return name
     shape = parse_shape(name)
     return None if shape is None else shape.name
@@ -149,7 +151,7 @@ def expected_vertices(name: str) -> int | None:
     if name in look_alikes():
         profile = profile_of(name)
         return expected(name)[0] if profile is None else profile.vertices
-    if (sizes := parse_citations(name)) is not None:
+    if (sizes := parse_citations(name) or parse_random(name)) is not None:
         return sizes[0]
     shape = parse_shape(name)
     return None if shape is None else shape.vertices

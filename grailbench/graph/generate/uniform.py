@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -14,7 +15,14 @@ from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.generate.rows import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
+_NAME = re.compile(r"random-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-s(\d{1,18})")
 _ORDER, _ROWS, _PAIRS = 0, 1, 2  # random streams of a seed; each round of pairs takes the next one
+
+
+def parse_random(name: str) -> tuple[int, float, int] | None:
+    """Vertices, degree and seed of a name like 'random-n50000000-k20-s1'; None for other names."""
+    found = _NAME.fullmatch(name)
+    return None if found is None else (int(found[1]), float(found[2]), int(found[3]))
 
 
 def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) -> Graph:
