@@ -9,6 +9,7 @@ the implementations are also compared with one another, and the oracle decides w
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import IO
 
 import numpy as np
@@ -26,7 +27,7 @@ from grailbench.reachability.queries import QuerySet
 from grailbench.words import first
 
 _SHOWN = 3
-DEVICE_PAYS = 1 << 34  #: edges that the host would sweep in all, from which on a GPU is asked: a minute of 16 cores
+DEVICE_PAYS = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
 _DISPUTED = 1_024  # queries per question to the oracle when implementations disagree
 
 
@@ -192,7 +193,8 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
     asked = dag, queries.u[which], queries.v[which], seconds
-    found = _swept_on_device(*asked) if dag.edges * (which.size // SOURCES) >= DEVICE_PAYS else None
+    rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
+    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_PAYS else None
     queries.method = "sweep" if found is None else "sweep on the GPU"
     queries.answers[which], queries.known[which] = swept_answers(*asked) if found is None else found
 
