@@ -14,7 +14,7 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import device
+from grailbench import device, faults
 from grailbench.contract import Attempt, Checks, Verdict, Workload
 from grailbench.device.installed import gpus
 from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
@@ -200,13 +200,13 @@ def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None
 
 
 def _swept_on_device(*asked) -> tuple[np.ndarray, np.ndarray] | None:
-    """The oracle's answers by a GPU; None if there is none or it has too little memory."""
+    """The oracle's answers by a GPU; None if there is none, or it fails or has too little memory."""
     if device.simulating() or not gpus():
         return None
     try:
         from grailbench.device import oracle
 
-        return oracle.swept_answers(*asked)
+        return faults.freeing(oracle.swept_answers, *asked)
     except (MachineLacks, TooLittleMemory):
         return None
 
