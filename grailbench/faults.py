@@ -48,8 +48,8 @@ def require_usable() -> None:
 def explained(error: BaseException) -> GrailbenchError | None:
     """Returns the error to show for one that numba or CuPy raised for the driver; None for any other."""
     for cls in type(error).__mro__:
-        number = getattr(error, _CLASSES.get(cls.__name__, ""), None)
-        if isinstance(number, int):
+        if (attribute := _CLASSES.get(cls.__name__)) is not None:
+            number = int(getattr(error, attribute))
             what = str(error).strip().partition("\n")[0] or cls.__name__
             if number == _OUT_OF_MEMORY:
                 return TooLittleMemory(f"no memory is left: {what} (take a smaller graph, or a GPU with more)")

@@ -302,7 +302,7 @@ def test_a_process_that_lost_its_gpu_gives_nothing_back_to_the_driver(monkeypatc
     cls = made.pop()
 
     class Context:
-        modules = {1: code}
+        modules, deallocations = {1: code}, pending
 
     manager = cls(Context())
     assert made == [manager]
@@ -310,7 +310,7 @@ def test_a_process_that_lost_its_gpu_gives_nothing_back_to_the_driver(monkeypatc
     drop = manager.memalloc(1000)
     manager._pinned.give(128, allocator.MOST_PINNED)
     faults.failed(719, "LAUNCH_FAILED")
-    assert (len(quiet), len(detached)) == (1, 1)
+    assert (len(quiet), len(detached)) == (2, 1)
     drop()
     manager._pinned.give(256, 512)  # beyond what is kept
     peaks.restart()

@@ -30,9 +30,9 @@ index = gb.build(graph)
 ```
 
 Every mistake raises `gb.InputError` (an unknown vertex with the names that are near, a file with its line, an index of
-another graph or version, damage) or `gb.MachineLacks` (no GPU, an extra that is not installed, too little memory); both
-are `gb.GrailbenchError`, with a message of one line that says what to do. Any number of threads may use a graph or an
-index at once, and both can be pickled.
+another graph or version, damage) or `gb.MachineLacks` (no GPU, one that failed, an extra that is not installed, too
+little memory); both are `gb.GrailbenchError`, with a message of one line that says what to do. Any number of threads
+may use a graph or an index at once, and both can be pickled.
 """
 _CLASSES, _FUNCTIONS = ("Graph", "Index", "Explanation"), ("build", "load")
 

@@ -110,8 +110,9 @@ def install(cuda) -> None:
 
         def abandon(self) -> None:
             """Makes no call of the driver any more to give something back."""
-            self._disabled = self.deallocations.disable()
-            self._disabled.__enter__()
+            self._disabled = [each.disable() for each in (self.deallocations, self.context.deallocations)]
+            for each in self._disabled:
+                each.__enter__()
             self._kept.abandon()
             self._pinned.abandon()
             for code in list(self.context.modules.values()):
