@@ -1,15 +1,20 @@
 """Condensation against the plain-Python oracle."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from naive import components, condensed_edges
-from strategies import dag_of, digraphs
+from strategies import dag_of, digraphs, graph_of
 
 from grailbench.errors import InputError
 from grailbench.graph import condense as module
+from grailbench.graph import kahn, rows
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
+from grailbench.graph.team import Team
 
 
 def edge_list(offsets, targets):
@@ -57,19 +62,64 @@ def test_every_edge_read_is_kept_or_counted(graph):
     assert dag.printed_edges - len(dag.roots) + dag.loops == len(edges)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@given(graph=digraphs())
-def test_edges_grouped_by_source_give_what_scattered_ones_do(threads, graph):
-    vertices, edges = graph
+FIELDS = ("offsets", "children", "levels", "order", "component", "duplicates", "loops")
+
+
+@contextmanager
+def small_pieces(block_bits=1, wide=2):
+    """Thresholds at which graphs of a few edges are cut as large ones are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_EDGES_PER_THREAD", 10)
-        patch.setattr(module, "_LARGE", 0)
-        patch.setattr(module, "_LONG", 5)  # so that some rows are long
-        sources, targets = np.array(sorted(edges, key=lambda e: (e[0], e[1] % 7, -e[1])), int).reshape(-1, 2).T
-        grouped = condense(Graph.from_edges(vertices, sources, targets), threads)
-    other = dag_of(vertices, edges[::-1])
-    for field in ("offsets", "children", "levels", "order", "component", "duplicates", "loops"):
-        assert np.array_equal(getattr(grouped, field), getattr(other, field)), field
+        patch.setattr(module, "_EDGES_PER_THREAD", 1)
+        for name, value in {"_LEAST": 1, "_RANGE": 4, "_SMALL": 0}.items():
+            patch.setattr(rows, name, value)
+        pieces = {"_LEAST": 1, "_WIDE": wide, "_MANY": 2, "_LARGE": 0, "_BLOCK_BITS": block_bits, "_RANGE_BITS": 2}
+        for name, value in pieces.items():
+            patch.setattr(kahn, name, value)
+        yield
+
+
+def assert_same(found, expected):
+    for field in FIELDS:
+        assert np.array_equal(getattr(found, field), getattr(expected, field)), field
+        assert getattr(getattr(found, field), "dtype", int) == getattr(getattr(expected, field), "dtype", int), field
+
+
+@given(graph=digraphs(), threads=st.integers(1, 5), block_bits=st.integers(0, 3), wide=st.integers(2, 5))
+def test_threads_give_what_one_gives_for_edges_in_any_order(graph, threads, block_bits, wide):
+    vertices, edges = graph
+    grouped = sorted(edges, key=lambda edge: (edge[0], edge[1] % 7, -edge[1]))
+    for ordered in (edges, grouped, sorted(edges), sorted(set(edges)), edges[::-1]):
+        expected = dag_of(vertices, ordered)
+        with small_pieces(block_bits, wide):
+            assert_same(condense(graph_of(vertices, ordered), threads), expected)
+
+
+SHAPES = {
+    "chain": (900, [(u, u + 1) for u in range(899)]),
+    "star": (900, [(7, u) for u in range(900) if u != 7]),
+    "sink": (900, [(u, 7) for u in range(900) if u != 7]),
+    "ring": (900, [(u, (u + 1) % 900) for u in range(900)]),
+    "duplicates": (3, [(0, 1), (2, 1)] * 300),
+    "loops": (900, [(u, u) for u in range(900)]),
+    "layers": (900, [(u, 300 + (7 * u + k) % 600) for u in range(300) for k in range(5)]),
+    "no edges": (900, []),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_threads_give_what_one_gives_on_shapes(shape):
+    expected = dag_of(*SHAPES[shape])
+    with small_pieces():
+        for threads in (2, 5):
+            assert_same(condense(graph_of(*SHAPES[shape]), threads), expected)
+
+
+def test_small_graphs_are_one_threads(monkeypatch):
+    monkeypatch.setattr(Team, "_others", None)
+    graph = graph_of(*SHAPES["layers"])
+    assert condense(graph, 16).vertices == 901
+    with small_pieces(), pytest.raises(AttributeError):
+        condense(graph, 16)
 
 
 def test_an_empty_graph_is_a_super_root_alone():

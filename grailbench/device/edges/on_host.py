@@ -10,7 +10,8 @@ from grailbench.device.edges.rows import SimpleRows
 from grailbench.device.edges.staging import to_device
 from grailbench.device.edges.walk import Walk, Walked, place_of
 from grailbench.device.gateway import cuda
-from grailbench.graph.condense import kahn
+from grailbench.graph.kahn import kahn
+from grailbench.graph.team import Team
 
 
 @njit(cache=True)
@@ -55,9 +56,11 @@ def walk_levels(vertices: int, rows: SimpleRows) -> Walked:
     """As `walk.walk_levels`; if vertices are left, only `Walk.missing` is filled."""
     n, m, xp = vertices, rows.edges, library.arrays()
     offsets, children = library.to_host(rows.starts)[: n + 1], library.to_host(rows.children)[:m]
-    found, levels, order, missing = kahn(n, offsets, children)
+    with Team(1) as team:
+        found, levels, order = kahn(n, offsets, children, team)
     arrays = Walk(*[None] * len(Walk._fields))
     if found < n + 1:
+        missing = -np.minimum(levels[:-1], 0)
         return Walked(found, 0, False, arrays._replace(missing=to_device(missing)[0]), 0)
     level_starts = _level_starts(levels, order, found)
     r = int(level_starts[2] - 1) if level_starts.shape[0] > 2 else 0

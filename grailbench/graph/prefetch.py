@@ -1,0 +1,24 @@
+"""Asks the processor to load what a kernel will read at random a little later."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def prefetch(typing, array, at):
+    """Has the cache line of `array[at]` loaded; the array is contiguous, and a place outside it does no harm."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        load = builder.module.declare_intrinsic(
+            "llvm.prefetch", [place], ir.FunctionType(ir.VoidType(), [place, word, word, word])
+        )
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), place)
+        builder.call(load, [address, word(0), word(3), word(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
