@@ -9,12 +9,14 @@ import simulated as _simulated  # noqa: F401
 from strategies import dag_of, graph_of
 from watchers import Silent
 
+from grailbench import paths
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.runner import run
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import PROBLEMS, implementations, problem
 from grailbench.device import gateway
 from grailbench.errors import InputError, MachineLacks
+from grailbench.graph.store import save_graph
 from grailbench.reachability.gpu.fused import index
 from grailbench.reachability.index import Params
 
@@ -163,6 +165,15 @@ def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path)
     done.check()
     ready = Counter((row["problem"], row["impl"]) for row in done.rows if (row["under"], row["phase"]) == ("", "ready"))
     assert ready == {(cell.problem, cell.impl): 2 for cell in plan.cells}
+
+
+@pytest.mark.parametrize("from_edges", [False, True])
+def test_rows_of_cells_timed_from_edges_say_how_many_the_file_has(from_edges, cache, tmp_path):
+    save_graph(paths.cache_dir() / "imported" / "some.npz", graph_of(*GRAPH))  # a cycle, a self-loop, a duplicate
+    block = {"datasets": ["some"], "implementations": ["dfs"], "trials": 1, "warmup": 0, "from_edges": from_edges}
+    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    rows = run(plan, Silent(), out=tmp_path / "run").rows
+    assert {row["raw_edges"] for row in rows} == {len(GRAPH[1]) if from_edges else None}
 
 
 def test_what_ends_with_edges_is_not_timed_from_them(diamond):

@@ -19,7 +19,7 @@ from grailbench.reachability.gpu.fused.labeler import Labeler
 from grailbench.reachability.gpu.fused.replicas import Replicas, on_host
 from grailbench.reachability.index import NoTimer, Params, Timer
 
-EDGE_BYTES, VERTEX_BYTES = 30, 120  #: of the device, at most at once: most of them keys while they are sorted
+EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, with offsets of 64 bits: most of them keys
 
 
 def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
