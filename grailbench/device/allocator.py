@@ -21,6 +21,7 @@ _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 _LEAST, _FINE = 512, 1 << 20
 MOST_PINNED = 1 << 28  #: bytes of pinned memory that are kept at most
 
+spare: list = []  #: functions that drop arrays which are only kept because making them takes time
 managers: list = []  #: the counting manager of each device that this process uses, in the order of first use
 
 
@@ -104,6 +105,8 @@ def install(cuda) -> None:
 
         def flush(self) -> None:
             """Gives the memory that is kept back to the driver."""
+            for drop in spare:
+                drop()
             self.deallocations.clear()
             self._kept.flush()
             self._pinned.flush()

@@ -58,8 +58,14 @@ def of_cpu(function):
 def require() -> None:
     """Raises MachineLacks, which names what is missing, unless kernels can run on a GPU or in the simulator."""
     faults.require_usable()
-    if simulated:
-        return
+    if not simulated and not _usable:
+        _require()
+
+
+_usable: list[bool] = []  # not empty once kernels could run: asking numba takes longer than a small graph
+
+
+def _require() -> None:
     _prepare()
     if not cuda.is_available():
         error = cuda.cuda_error()
@@ -68,6 +74,7 @@ def require() -> None:
         cuda.current_context()
     except (cuda.CudaSupportError, cuda.cudadrv.driver.CudaAPIError) as error:
         raise _lacks(_first_line(error)) from error
+    _usable.append(True)
 
 
 @functools.cache

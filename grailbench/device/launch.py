@@ -8,7 +8,8 @@ then launches it cooperatively. Calling `this_grid` for each barrier makes barri
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +57,7 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
     """
     if simulated:
         return Shape(1, min(threads, SIMULATED_THREADS))
-    compiled, key, _ = _compile(kernel, args)
+    compiled, key, _ = _compile(kernel, _resolved(args))
     place = key, cuda.get_current_device().id, threads, per_multiprocessor
     if key is None:
         return _cooperative_shape(kernel, compiled, threads, per_multiprocessor)
@@ -124,30 +125,40 @@ class _Unknown(Exception):
     """An argument that `_pack` does not know."""
 
 
+_WORD = 2**64 - 1
+
+
 def _pack(arg, cells: list[int]):
     """Appends the words that a kernel gets for an argument, and returns a key of its type.
 
-    arg: an array on the device, of numba or CuPy, an integer, or a tuple of such. numba finds types and words out in
-    Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown for others.
+    arg: an array on the device, of numba, CuPy or `parts`, an integer, or a tuple of such. numba finds types and words
+    out in Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown for
+    others.
     """
+    words = getattr(arg, "words", None)
+    if words is not None:
+        cells += words
+        return arg.kind
     kind = type(arg)
     if kind is int:
-        cells.append(arg)
+        cells.append(arg & _WORD)
         return "int"
+    if isinstance(arg, (tuple, _Typed)):
+        bundle = arg._bundle if kind is _Typed else arg
+        return type(bundle), *[_pack(each, cells) for each in bundle]
     dtype = getattr(arg, "dtype", None)
-    if dtype is not None and getattr(arg, "shape", ()):
+    if dtype is None:
+        raise _Unknown
+    if getattr(arg, "shape", ()):
         size, width, strides = arg.size, dtype.itemsize, arg.strides
         if strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1]) or arg.ndim > 2:
             raise _Unknown
         place = (arg.device_ctypes_pointer.value or 0) if hasattr(arg, "device_ctypes_pointer") else arg.data.ptr
         cells += (0, 0, size, width, place if size else 0, *arg.shape, *strides)
         return dtype.char, arg.ndim
-    if dtype is not None and dtype.kind in "iu":
-        cells.append(int(arg))
+    if dtype.kind in "iu":
+        cells.append(int(arg) & _WORD)
         return kind
-    if isinstance(arg, (tuple, _Typed)):
-        bundle = arg._bundle if kind is _Typed else arg
-        return type(bundle), *(_pack(each, cells) for each in bundle)
     raise _Unknown
 
 
@@ -172,27 +183,24 @@ def _compile(kernel, args: tuple) -> tuple:
 
 
 def _words(kernel, args: tuple) -> tuple:
-    """Returns the kernel compiled for arguments like these, and their words, which numba finds where `_pack` cannot."""
+    """Returns the kernel compiled for arguments like these, its key, and their words, which numba finds where `_pack`
+    cannot."""
     compiled, key, cells = _compile(kernel, args)
     if key is not None and _alike.get(key):
-        return compiled, cells
+        return compiled, key, cells
     raw: list = []
     for kind, arg in zip(compiled.argument_types, map(_as_numba, args), strict=True):
         compiled._prepare_args(kind, arg, 0, [], raw)
     found = [_word(cell) for cell in raw]
     if key is not None:
-        _alike[key] = found == [cell & _WORD for cell in cells]
-    return compiled, found
-
-
-_WORD = 2**64 - 1
+        _alike[key] = found == cells
+    return compiled, key, found
 
 
 def _word(cell) -> int:
     """Returns the 64 bits of a word that numba packs."""
     if isinstance(cell, ctypes._SimpleCData):
-        size = ctypes.sizeof(cell)
-        return int.from_bytes(bytes(cell), "little", signed=isinstance(cell.value, int)) & _WORD if size else 0
+        return int.from_bytes(bytes(cell), "little", signed=True) & _WORD
     return int(cell) & _WORD
 
 
@@ -205,37 +213,106 @@ def _as_numba(arg):
     return cuda.as_cuda_array(arg) if foreign else arg
 
 
+class Moving:
+    """A device array that `Prepared` launches take, and that another of its type can replace.
+
+    `now` is the present array. `shape` is that of the first one.
+    """
+
+    _marks = itertools.count(0xA5A5 << 48, 16)  # no address and no size is as large
+
+    def __init__(self, array):
+        self.now, self.shape = array, array.shape
+        if not simulated:
+            mark, dims = next(self._marks), len(array.shape)
+            self.words, self.kind = (0, 0, *range(mark + 2, mark + 5 + 2 * dims)), (array.dtype.char, dims)
+
+
+def moved(moving: Sequence[Moving], to: Sequence) -> np.ndarray:
+    """Replaces arrays by others; returns what `Prepared.move` takes."""
+    cells: list[int] = []
+    for each, other in zip(moving, to, strict=True):
+        each.now = other
+        if not simulated:
+            _pack(other, cells)
+    return np.array(cells, np.uint64)
+
+
+def _resolved(arg):
+    """Returns an argument with the present arrays in place of `Moving` ones."""
+    if isinstance(arg, tuple):
+        parts = [_resolved(each) for each in arg]
+        return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
+    return arg.now if isinstance(arg, Moving) else arg
+
+
 class Prepared:
     """A launch with fixed arguments, which are processed only once; `launch()` launches it.
 
     numba processes every array argument at every launch, which takes 3 to 4 us each, longer than a small kernel runs.
-    The content of arrays may change, but not their addresses. This also permits more than 48 KiB of dynamic shared
-    memory (`shared_bytes` a block). In the simulator it is an ordinary launch.
+    The content of arrays may change, but not their addresses, except those of the arrays `moving`, by `move`.
+    This also permits more than 48 KiB of dynamic shared memory (`shared_bytes` a block). In the simulator it is an
+    ordinary launch.
     """
 
-    def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0):
-        self.shape, self._args = shape, args
+    def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0, moving: Sequence[Moving] = ()):
+        self.shape = shape
         if simulated:
-            self.launch = lambda: kernel[shape.blocks, shape.threads, 0, shared_bytes](*args)
+            self.launch = lambda: kernel[shape.blocks, shape.threads, 0, shared_bytes](*_resolved(args))
             return
         from cuda.bindings import driver
 
-        compiled, cells = _words(kernel, args)
-        self._cells = (ctypes.c_uint64 * len(cells))(*(cell & _WORD for cell in cells))
+        compiled, key, cells = _words(kernel, _resolved(args) if moving else args)
+        self._cells = (ctypes.c_uint64 * len(cells))(*cells)
         first = ctypes.addressof(self._cells)
-        self._places = (ctypes.c_void_p * len(cells))(*range(first, first + 8 * len(cells), 8))
-        handle = int(compiled._codelibrary.get_cufunc().handle)
-        doing = _launching(kernel.py_func.__name__, shape, shared_bytes)
-        if shared_bytes:  # the limit of 48 KiB without this is for static and dynamic memory together
-            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
-            check(set_to, doing)
+        places = _EIGHTS[: len(cells)] + first
+        handle = _loaded(kernel, compiled, key, shape, shared_bytes)
         call = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
-        fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, ctypes.addressof(self._places))
+        fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, int(places.ctypes.data))
         if not compiled.cooperative:
             fixed += (0,)
-        held = self._cells, self._places  # the launch may outlive this object
-        self.launch = lambda held=held: check(call(*fixed), doing)
+        held = self._cells, places  # the launch may outlive this object
+        name = kernel.py_func.__name__
+        self.launch = lambda held=held: check(call(*fixed), _launching, name, shape, shared_bytes)
+        if moving:
+            self._find(args, moving)
+
+    def _find(self, args: tuple, moving: Sequence[Moving]) -> None:
+        """Finds the words of the arrays `moving` among those of all arguments."""
+        cells: list[int] = []
+        _pack(args, cells)
+        words = [word for each in moving for word in each.words]
+        place = {word: at for at, word in enumerate(words) if word}
+        found = [(at, place[cell]) for at, cell in enumerate(cells) if cell in place]
+        self._at, self._of = np.array(found, np.int64).reshape(-1, 2).T
+        self._view = np.frombuffer(self._cells, np.uint64)
+
+    def move(self, arrays: np.ndarray) -> None:
+        """Takes other arrays from the next launch on: `moved(moving, to)` of the `moving` that this was made with."""
+        if not simulated:
+            self._view[self._at] = arrays[self._of]
+
+
+_EIGHTS = np.arange(0, 8 * 512, 8, dtype=np.uint64)  # a kernel takes at most 4 KiB of arguments
+_handles: dict = {}  # by key of a kernel and context: the function of the driver, and bytes of shared memory permitted
+
+
+def _loaded(kernel, compiled, key, shape: Shape, shared_bytes: int) -> int:
+    """Returns the function of the driver for a compiled kernel, with so much dynamic shared memory permitted."""
+    from cuda.bindings import driver
+
+    place = key, int(driver.cuCtxGetCurrent()[1])
+    handle, permitted = _handles.get(place, (0, 0))
+    if not handle:
+        handle = int(compiled._codelibrary.get_cufunc().handle)
+    if shared_bytes > permitted:  # the limit of 48 KiB without this is for static and dynamic memory together
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
+        check(set_to, _launching, kernel.py_func.__name__, shape, shared_bytes)
+        permitted = shared_bytes
+    if key is not None:
+        _handles[place] = handle, permitted
+    return handle
 
 
 def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:
@@ -260,8 +337,7 @@ def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:
         if not inward:
             raise ValueError("bytes from the device are waited for")
         call, fixed = driver.cuMemcpyHtoDAsync, (*fixed, 0)
-    doing = f"copy {host.nbytes:,} bytes {'to' if inward else 'from'} the device"
-    return lambda: check(call(*fixed), doing)
+    return lambda: check(call(*fixed), _copying, host.nbytes, inward)
 
 
 #: errors of the driver that concern the abilities of the device and not a fault of a kernel
@@ -277,12 +353,19 @@ def _launching(kernel: str, shape: Shape, shared_bytes: int) -> str:
     return launch + (f" with {shared_bytes:,} bytes of shared memory" if shared_bytes else "")
 
 
-def check(result: tuple, doing: str) -> None:
+def _copying(size: int, inward: bool) -> str:
+    return f"copy {size:,} bytes {'to' if inward else 'from'} the device"
+
+
+def check(result: tuple, doing: str | Callable[..., str], *about) -> None:
     """Raises TooLittleMemory or MachineLacks if the device refused a request, and GpuFailed for any other error, which
-    an earlier kernel may have caused, because the driver reports errors late."""
+    an earlier kernel may have caused, because the driver reports errors late.
+
+    doing: the request, or what says it, given `about`.
+    """
     if not int(result[0]):
         return
-    fault = result[0].name
+    fault, doing = result[0].name, doing if isinstance(doing, str) else doing(*about)
     if fault == "CUDA_ERROR_OUT_OF_MEMORY":
         raise TooLittleMemory(f"no device memory is left to {doing} (take a smaller graph, or a GPU with more)")
     if fault in _BEYOND:

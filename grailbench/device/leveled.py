@@ -62,8 +62,9 @@ class Outline(NamedTuple):
         A level costs the device some microseconds, however narrow it is, and an edge one core some tens of nanoseconds:
         such graphs are condensed and labelled on the host. `device.edges.walk` finds the same while it walks.
         """
-        beyond = np.arange(1, self.level_starts.shape[0]) - LEVELS
-        return bool(np.any(beyond * EDGES > self.edge_starts[:-1]))
+        depth = self.level_starts.shape[0] - 1
+        beyond = np.arange(1, depth + 1) - LEVELS
+        return depth > LEVELS and bool(np.any(beyond * EDGES > self.edge_starts[:-1]))
 
 
 def upload(graph: Leveled, parents: tuple[np.ndarray, np.ndarray] | None = None) -> DeviceLeveled:

@@ -39,11 +39,26 @@ def release() -> None:
         manager.deallocations.clear()
 
 
+def device() -> int:
+    """Returns the number of the current device; 0 in the simulator."""
+    from grailbench.device.gateway import simulated
+
+    return 0 if simulated else _current()[1]
+
+
 def take(size: int) -> tuple:
     """Takes so many bytes of the current device, more than 0; returns their owner, of numba, and the device's number.
 
-    numba looks the context up in Python code that takes 15 us; this asks the driver. Not for the simulator. Raises
-    TooLittleMemory.
+    Not for the simulator. Raises TooLittleMemory.
+    """
+    manager, number = _current()
+    return manager.memalloc(size), number
+
+
+def _current() -> tuple:
+    """Returns the memory manager and the number of the current device.
+
+    numba looks the context up in Python code that takes 15 us; this asks the driver.
     """
     from cuda.bindings import driver
 
@@ -54,5 +69,4 @@ def take(size: int) -> tuple:
         context = cuda.current_context()
         here = int(driver.cuCtxGetCurrent()[1])
         _known[here] = context.memory_manager, context.device.id
-    manager, device = _known[here]
-    return manager.memalloc(size), device
+    return _known[here]

@@ -20,31 +20,52 @@ _ALIGNED = 256  #: bytes; where a part may begin
 
 
 class Part:
-    """An array on the device, contiguous; `device_ctypes_pointer` is its address."""
+    """An array on the device, contiguous, of one or two dimensions; `launch` makes `words` and `kind` of it."""
 
-    __slots__ = ("_owner", "device_ctypes_pointer", "dtype", "nbytes", "ndim", "shape", "size", "strides")
+    __slots__ = ("_owner", "address", "dtype", "kind", "shape", "size", "words")
 
     def __init__(self, owner, address: int, shape: tuple[int, ...], dtype: np.dtype):
-        self._owner, self.device_ctypes_pointer, self.dtype = owner, ctypes.c_size_t(address), dtype
-        self.shape, self.ndim, self.size = shape, len(shape), math.prod(shape)
-        self.nbytes = self.size * dtype.itemsize
-        self.strides = tuple(dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape)))
+        self._owner, self.address, self.shape, self.dtype = owner, address, shape, dtype
+        width = dtype.itemsize
+        if len(shape) == 1:
+            self.size = size = shape[0]
+            self.words = (0, 0, size, width, address if size else 0, size, width)
+        else:
+            rows, columns = shape
+            self.size = size = rows * columns
+            self.words = (0, 0, size, width, address if size else 0, rows, columns, columns * width, width)
+        self.kind = dtype.char, len(shape)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_size_t:
+        """The address, as numba's arrays give it."""
+        return ctypes.c_size_t(self.address)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.words[5 + len(self.shape) :]
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        address = self.device_ctypes_pointer.value
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (address, False), "version": 3}
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "version": 3}
 
     def __getitem__(self, piece: slice) -> Part:
         """Returns a piece of an array of one dimension."""
         low, high, _ = piece.indices(self.size)
-        address = self.device_ctypes_pointer.value + low * self.dtype.itemsize
-        return Part(self._owner, address, (max(high - low, 0),), self.dtype)
+        return Part(self._owner, self.address + low * self.dtype.itemsize, (max(high - low, 0),), self.dtype)
 
     def view(self, dtype) -> Part:
         """Returns the same bytes as one row of elements of another type."""
         dtype = np.dtype(dtype)
-        return Part(self._owner, self.device_ctypes_pointer.value, (self.nbytes // dtype.itemsize,), dtype)
+        return Part(self._owner, self.address, (self.nbytes // dtype.itemsize,), dtype)
 
     def copy_to_host(self) -> np.ndarray:
         """Returns the elements on the host, after all work that was queued before."""
@@ -52,6 +73,13 @@ class Part:
         if self.size:
             prepared_copy(found, self)()
         return np.array(found)
+
+
+def reshaped(row, shape: tuple[int, ...], dtype):
+    """Returns the first bytes of a row as an array of this shape and type of elements."""
+    if simulated:
+        return row.view(dtype)[: math.prod(shape)].reshape(*shape)
+    return Part(row._owner, row.address, shape, np.dtype(dtype))
 
 
 def room(*wanted: tuple[int | tuple[int, ...], type]) -> list:
@@ -73,11 +101,19 @@ def copied(*columns: np.ndarray) -> list:
     if simulated or sum(column.nbytes for column in columns) > MOST:
         return [cuda.to_device(column) for column in columns]
     parts = room(*((column.shape, column.dtype) for column in columns))
-    first = parts[0].device_ctypes_pointer.value
-    size = parts[-1].device_ctypes_pointer.value + parts[-1].nbytes - first
+    first = parts[0].address
+    size = parts[-1].address + parts[-1].nbytes - first
     staged = cuda.pinned_array(size, np.uint8)
     for part, column in zip(parts, columns, strict=True):
-        at = part.device_ctypes_pointer.value - first
+        at = part.address - first
         staged[at : at + part.nbytes].view(column.dtype)[:] = column.reshape(-1)
     prepared_copy(Part(parts[0]._owner, first, (size,), np.dtype(np.uint8)), staged)()
     return parts
+
+
+def bring(to, pinned: np.ndarray, elements: int) -> None:
+    """Copies the first elements of pinned memory to a row on the device; does not wait."""
+    if simulated:
+        to[:elements].copy_to_device(pinned[:elements])
+    else:
+        prepared_copy(to[:elements], pinned[:elements], wait=False)()

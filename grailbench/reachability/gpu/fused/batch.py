@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.device import block_group, parts, warp_group
+from grailbench.device import block_group, memory, parts, warp_group
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
-from grailbench.device.launch import Prepared, Shape, launch_cooperative, prepared_copy
+from grailbench.device.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
 from grailbench.device.timers import Span
 from grailbench.errors import MachineLacks
 from grailbench.reachability.gpu.fused.filter import COUNTS, KEPT, LATE, LOST, OPEN, Open, Outcome, filter_queries
@@ -66,6 +66,7 @@ def require_few(vertices: int) -> None:
 
 
 BATCH_BYTES = 9  #: device bytes per query of a batch: two ids and an answer
+LARGE = 1 << 20  #: queries of a batch for which a searcher without an index keeps no memory
 LIST_BYTES = 24  #: device bytes per query of the lists of open queries, which the batches of a searcher share
 
 
@@ -91,7 +92,7 @@ class _Batch:
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
         self.answers = self._device[inward:]
         self.span = Span()
-        self.launch = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
+        self.stages = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
         if sources is not self.host_sources or targets is not self.host_targets:
@@ -99,9 +100,28 @@ class _Batch:
             self.host_targets[:] = targets
         self._bring()
 
+    def launch(self) -> None:
+        for stage in self.stages:
+            stage.launch()
+
+
+def _late_size(vertices: int, sizes: SearchSizes) -> int:
+    """Returns the most vertices of the second search, a power of two, for a graph of so many."""
+    return min(sizes.late_size, 1 << (int(vertices) + 2 * block_group.WIDTH).bit_length())
+
+
+def kind_of(level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> tuple:
+    """Returns what indexes that one searcher can serve have in common, on one device."""
+    types = adjacency.child_starts.dtype.char, adjacency.parent_starts.dtype.char
+    return *types, len(records.pairs), _late_size(int(level_starts[-1]), usual())
+
 
 class Searcher:
-    """Answers batches on one labelled graph on the device, whose vertices are numbered by level."""
+    """Answers batches on one labelled graph on the device, whose vertices are numbered by level.
+
+    Its memory and its launches can serve another index after that (`serve`): preparing them takes longer than small
+    graphs take to be labelled.
+    """
 
     def __init__(
         self,
@@ -111,33 +131,48 @@ class Searcher:
         records: Records,
         sizes: SearchSizes | None = None,
         counting: bool = False,
+        vertices: int | None = None,
     ):
         """rank int32 (the number of each id that queries have), adjacency, records: on the device; level_starts
         int32[depth + 1]: on the host.
 
-        counting: whether searches count the edges that they scan (`scanned`). Raises MachineLacks if the graph has more
-        vertices than the keys of a search's table can represent.
+        counting: whether searches count the edges that they scan (`scanned`); vertices: of the largest graph that this
+        shall serve, None for those of this one. Raises MachineLacks if the graph has more vertices than the keys of a
+        search's table can represent.
         """
-        vertices = int(level_starts[-1])
-        require_few(vertices)
-        self.rank, self.adjacency, self.records = rank, adjacency, records
-        self.level_starts = level_starts
-        self._device_level_starts, self._scanned = parts.copied(level_starts, np.zeros(1, np.int64))
         self.sizes = sizes or usual()
+        self.counting, self.device = counting, memory.device()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._filter_threads = warp_group.WIDTH if simulated else 256
-        self._counting = counting
         self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
-        late_size = min(self.sizes.late_size, 1 << (vertices + 2 * block_group.WIDTH).bit_length())
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
-        blocks = self._late_shape.blocks
+        blocks, late_size = self._late_shape.blocks, _late_size(vertices or int(level_starts[-1]), self.sizes)
         self._queues, self._tables = parts.room(((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32))
+        (self._scanned,) = parts.copied(np.zeros(1, np.int64))
         Prepared(clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
+        self._moving = [Moving(row) for row in (rank, *adjacency, records.lanes, records.hubs)]
+        self.serve(rank, level_starts, adjacency, records)
+
+    def serve(self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> None:
+        """Answers from now on for another index: one for which `kind_of` is the same."""
+        require_few(int(level_starts[-1]))
+        self.rank, self.adjacency, self.records, self.level_starts = rank, adjacency, records, level_starts
         #: numbers of queries that each stage left open, and of groups of sweeps
         self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
+        rows = moved(self._moving, (rank, *adjacency, records.lanes, records.hubs))
+        for stage in self._batch.stages if self._batch is not None else ():
+            stage.move(rows)
+
+    def rest(self) -> None:
+        """Lets go of the index, and of the memory of a large batch."""
+        self.rank = self.adjacency = self.records = self.level_starts = None
+        for row in self._moving:
+            row.now = None
+        if self._batch is not None and self._batch.size > LARGE:
+            self._batch = self._lists = None
 
     @property
     def scanned(self) -> int:
@@ -202,38 +237,35 @@ class Searcher:
     def search_device(self, sources, targets, answers) -> None:
         """As `search`, with all arrays on the device: int32[k] sources and targets; writes answers, uint8[k]. Waits."""
         counts = cuda.to_device(np.zeros(COUNTS, np.int32))
-        self._stages(sources, targets, answers, counts)()
+        for stage in self._stages(sources, targets, answers, counts):
+            stage.launch()
         found = counts.copy_to_host()
         if self._count(found):
             self._sweep(int(found[LOST]), answers)
             cuda.synchronize()
 
-    def _stages(self, sources, targets, answers, counts):
-        """Returns a function that filters and searches, and leaves the open queries in the second list."""
+    def _stages(self, sources, targets, answers, counts) -> tuple[Prepared, ...]:
+        """Returns the launches that filter and search, and leave the open queries in the second list."""
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
             self._lists = self._batch = None  # the launches of a batch write to the lists of its creation
             columns = parts.room(*[(k, np.int32)] * 6)
             self._lists = Open(*columns[:3]), Open(*columns[3:])
         (one, other), sizes = self._lists, self.sizes
-        outcome = Outcome(answers, counts, self._scanned)
-        index = self.adjacency, self.records, outcome
+        rank, lanes, hubs = self._moving[0], *self._moving[5:]
+        records, outcome = self.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
+        index = Adjacency(*self._moving[1:5]), records, outcome
         blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
         filtering = Shape(blocks, self._filter_threads)
         peeking = Shape(min(blocks, 8 * self._multiprocessors), self._filter_threads)
-        late = explore_late_kernel(self._counting)
+        late = explore_late_kernel(self.counting)
         steps = (
-            Prepared(filter_queries, (sources, targets, self.rank, self.records, outcome, one), filtering),
-            Prepared(peek_kernel(self._counting), (one, other, *index, sizes.peeked), peeking),
-            Prepared(self._explore, (other, one, *index, sizes.budget), self._shape),
-            Prepared(late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
+            (filter_queries, (sources, targets, rank, records, outcome, one), filtering),
+            (peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
+            (self._explore, (other, one, *index, sizes.budget), self._shape),
+            (late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
         )
-
-        def launch():
-            for step in steps:
-                step.launch()
-
-        return launch
+        return tuple(Prepared(*step, moving=self._moving) for step in steps)
 
     def _count(self, counts: np.ndarray) -> int:
         self.opened += int(counts[OPEN])
@@ -259,8 +291,11 @@ class Searcher:
         vertices = max(int(self.level_starts[last + 1] - self.level_starts[first]) for first, last in spans)
         need = 8 * warp_group.WIDTH * vertices
         require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
-        rows = cuda.device_array(warp_group.WIDTH * vertices, np.uint64)
+        rows, level_starts = (
+            cuda.device_array(warp_group.WIDTH * vertices, np.uint64),
+            cuda.to_device(self.level_starts),
+        )
         for group, span in zip(groups, spans, strict=True):
             queries = Open(*(cuda.to_device(column[group]) for column in (sources, targets, places)))
-            launch_cooperative(sweep, (queries, self._device_level_starts, self.adjacency, rows, span, answers), 512)
+            launch_cooperative(sweep, (queries, level_starts, self.adjacency, rows, span, answers), 512)
         self.groups += len(groups)

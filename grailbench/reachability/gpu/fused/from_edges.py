@@ -15,6 +15,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.leveled import LEVELS, DeviceLeveled, Outline
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled
+from grailbench.reachability.gpu.fused import at_once
 from grailbench.reachability.gpu.fused.labeler import Labeler
 from grailbench.reachability.gpu.fused.replicas import Replicas, on_host
 from grailbench.reachability.index import NoTimer, Params, Timer
@@ -83,6 +84,7 @@ def load(params: Params) -> None:
     ring = Graph(many.size, many, np.roll(many, -1))
     for graph in (matching, ring, Graph(path.size, path[:-1], path[1:])):
         built(graph, params, NoTimer())
+    at_once.built(Graph(2, path[:1], path[1:2]), params, NoTimer())
 
 
 def _on_the_host(there: DeviceLeveled, outline: Outline) -> Leveled:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.device import parts
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import kernel_of
 from grailbench.device.leveled import Outline
@@ -60,6 +61,12 @@ class Trees(NamedTuple):
     offset: object
     row_sum: object
     shift: object
+
+
+def rooms(vertices: int, dim: int) -> tuple[Trees, object]:
+    """Returns scratch for a graph of so many vertices: the trees, and the sums of blocks, int64[4096 * dim]."""
+    *trees, sums = parts.room(*[(vertices * dim, np.int32)] * len(Trees._fields), (4096 * dim, np.int64))
+    return Trees(*trees), sums
 
 
 class Written(NamedTuple):

@@ -6,6 +6,7 @@ Each pass counts digits in a histogram: first of the logarithms of the weights, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -230,17 +231,19 @@ class HubArrays(NamedTuple):
 
 
 class Chooser:
-    """Chooses the hubs of one graph into `chosen`, int32[64] vertex numbers; allocates the device arrays once."""
+    """Chooses the hubs of one graph into `chosen`, int32[64] vertex numbers; allocates the device arrays once.
 
-    def __init__(self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW):
+    moving: arrays of the graph that `move` replaces (`launch.Moving`).
+    """
+
+    def __init__(
+        self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW, moving: Sequence = ()
+    ):
         arrays = [array.reshape(-1) if simulated else array.view(np.int32) for array in HubArrays.make(1, few)]
         self.chosen = arrays[2]
         args = (device, *arrays)
         if simulated:
             shape = shape or Shape(1, SIMULATED_THREADS)
         choose = kernel(most, few)
-        self._launch = Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2))
-
-    def launch(self) -> None:
-        """Chooses the hubs; does not wait."""
-        self._launch.launch()
+        self._launch = Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2), moving=moving)
+        self.launch, self.move = self._launch.launch, self._launch.move

@@ -11,6 +11,7 @@ import numpy as np
 
 from grailbench.device import simulating
 from grailbench.errors import InputError
+from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
 from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
@@ -141,21 +142,25 @@ class Fused(Implementation):
 
     @classmethod
     def condenses(cls, graph: Graph, params: Params) -> bool:
-        return _on_the_device(graph, params)
+        return 0 < graph.vertices < MOST and params.devices == 1
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
         """Has the device sort, condense, renumber and label the edges.
 
-        The host numbers and labels deep graphs (`device.leveled.Outline.deep`). Small graphs, and those of several
-        devices, take the way over the host (`condenses`).
+        The host numbers and labels deep graphs (`device.leveled.Outline.deep`), and numbers small ones (`at_once`).
+        Several devices take the way over the host (`condenses`).
         """
         with timer.phase("allocate", apart=True):
             cls.require()
         if not cls.condenses(graph, params):
             return super().ready(graph, params, timer)
-        from grailbench.reachability.gpu.fused import from_edges
+        from grailbench.reachability.gpu.fused import at_once, from_edges
 
+        if not params.count and at_once.fits(graph):
+            found = at_once.built(graph, params, timer)
+            if found is not None:
+                return FusedIndex(lambda: by_level(condense(graph)), *found, params)
         return FusedIndex(*from_edges.built(graph, params, timer), params)
 
 

@@ -59,8 +59,7 @@ class Labeler:
         n, dim = graph.vertices, self._dim
         hubs = Chooser(device)
         wide = grid.wide_levels(graph, narrow)
-        *trees, sums = parts.room(*[(n * dim, np.int32)] * len(grid.Trees._fields), (4096 * dim, np.int64))
-        trees, (on_device, salt) = grid.Trees(*trees), parts.copied(wide, salt)
+        (trees, sums), (on_device, salt) = grid.rooms(n, dim), parts.copied(wide, salt)
         written = grid.Written(self.records.lanes, self.records.lanes.view(np.int64), self._hubs)
         args = device, on_device, hubs.chosen, salt, trees, sums, written
         code = grid.kernel(dim, registers)

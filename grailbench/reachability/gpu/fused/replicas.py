@@ -3,6 +3,7 @@ pairs and of the queries."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from concurrent.futures import wait
 from functools import partial
@@ -16,6 +17,7 @@ from grailbench.device.leveled import DeviceLeveled, Outline
 from grailbench.device.several import DeviceThreads, PeerArray
 from grailbench.device.timers import Span
 from grailbench.graph.leveled import Leveled
+from grailbench.reachability.gpu.fused import kept
 from grailbench.reachability.gpu.fused.batch import Searcher, require_few
 from grailbench.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
 from grailbench.reachability.gpu.fused.records import Records, record_width, records_of
@@ -112,7 +114,7 @@ class _Replica:
         there = self._there
         adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
         rank = there.rank if numbers is None else numbers
-        searcher = Searcher(rank, self._graph.level_starts, adjacency, self.records, counting=counting)
+        searcher = kept.searcher(rank, self._graph.level_starts, adjacency, self.records, counting)
         cuda.synchronize()
         return searcher
 
@@ -173,8 +175,16 @@ class Replicas:
         with timer.phase("allocate", apart=True):
             making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
+        weakref.finalize(self, kept.give_back, self.searchers).atexit = False
         self.records: list[Records] = [each.records for each in replicas]
         self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
+
+    @classmethod
+    def alone(cls, searcher: Searcher, records: Records, work: dict[str, int]) -> Replicas:
+        """Returns the index of one device that was labelled already. work: counts of the labeling."""
+        made = cls.__new__(cls)
+        made._threads, made.searchers, made.records, made.work = None, [searcher], [records], work
+        return made
 
     @classmethod
     def of_host(

@@ -37,9 +37,15 @@ def shared_bytes(vertices: int) -> int:
     return 4 * _ARRAYS * vertices
 
 
+@cache
+def most_vertices() -> int:
+    """Returns the vertices of the largest graph that fits into the shared memory of a block of the first device."""
+    return (most_shared_bytes() - _STATIC) // (4 * _ARRAYS)
+
+
 def fits(vertices: int) -> bool:
-    """Returns whether a graph of so many vertices fits into the shared memory of the current device."""
-    return shared_bytes(vertices) + _STATIC <= most_shared_bytes()
+    """Returns whether a graph of so many vertices fits into the shared memory of a block."""
+    return vertices <= most_vertices()
 
 
 @cuda.jit(device=True)

@@ -1,0 +1,240 @@
+"""From edges to a DAG by levels in one call, for small graphs: the result of `condense` and `by_level`, in one buffer.
+
+A small graph is condensed and numbered in some tens of microseconds, of which separate calls, with an array or two for
+each step, take more than half.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from grailbench.graph.condense import _strong_components
+from grailbench.graph.csr import Graph
+
+
+class Fields(NamedTuple):
+    """Where fields lie in the buffer: the names of `leveled.Leveled`, then the CSR of parents and `edge_starts`,
+    int32[depth + 1], the first edge of each level. Offsets are int32 here."""
+
+    vertex: slice
+    rank: slice
+    starts: slice
+    sources: slice
+    targets: slice
+    parent_starts: slice
+    parents: slice
+    deep_starts: slice
+    level_starts: slice
+    edge_starts: slice
+    deep_sources: slice
+    deep_targets: slice
+
+
+_ALIGNED = 32  #: int32; where a field may begin
+
+
+def most_words(vertices: int, edges: int) -> int:
+    """Returns the int32 that `number` needs for a graph of so many vertices and edges, scratch included."""
+    n, m = vertices + 1, edges + vertices
+    return 5 * (n + 1) + 2 * (n + 2) + 5 * m + 4 + len(Fields._fields) * _ALIGNED + _scratch(vertices, edges)
+
+
+def number(graph: Graph, words: np.ndarray) -> tuple[Fields, np.ndarray | None]:
+    """Condenses a graph of n > 0 vertices and numbers it by level into `words`, int32[>= most_words].
+
+    Returns where the fields are, and the component of each vertex, int32[n], or None if each vertex is its own.
+    """
+    found = _number(graph.vertices, graph.sources, graph.targets, words)
+    component = None
+    if found[0] < 0:
+        components, component = _strong_components(graph.vertices, graph.sources, graph.targets)
+        found = _number(components, component[graph.sources], component[graph.targets], words)
+    ends = found.tolist()
+    return Fields._make(map(slice, ends[::2], ends[1::2])), component
+
+
+@njit(cache=True)
+def _scratch(n, m):
+    return 5 * (n + 2) + 6 * m
+
+
+@njit(cache=True)
+def _number(n, sources, targets, words):
+    """Returns begin and end of each of `Fields`, int64[24]; -1 first if the graph has a cycle.
+
+    Loops are flat and free of branches where they can be: a branch that is guessed wrong costs more than the rest of
+    its turn. Scratch is at the end of `words`.
+    """
+    m, found = sources.shape[0], np.empty(24, np.int64)
+    scratch = words[words.shape[0] - _scratch(n, m) :]
+    starts, missing, levels, by_vertex, below = (
+        scratch[: n + 2], scratch[n + 2 : 2 * n + 4], scratch[2 * n + 4 : 3 * n + 6], scratch[3 * n + 6 : 4 * n + 8],
+        scratch[4 * n + 8 : 5 * n + 10],
+    )  # fmt: skip
+    scratch = scratch[5 * n + 10 :]
+    us, vs = scratch[:m], scratch[m : 2 * m]
+    kept = _unique(n, sources, targets, us, vs, starts, missing)
+    if kept < 0:
+        more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m], scratch[4 * m : 5 * m], scratch[5 * m : 6 * m]
+        _sort(n, sources, targets, by_vertex, *more)
+        kept = _unique(n, more[2], more[3], us, vs, starts, missing)
+    us, vs = us[:kept], vs[:kept]
+    order, first_rank = words[: n + 2], _up(n + 2)
+    rank = words[first_rank : first_rank + n + 1]
+    taken, depth = _walk(n, starts, vs, missing, order, rank, levels)
+    if taken < n + 1:
+        found[0] = -1
+        return found
+    m, at = kept + levels[2] - 1, 0
+    for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
+        found[2 * i], found[2 * i + 1] = at, at + length
+        at = first_rank if i == 0 else _up(at + length)
+    row_starts = words[found[4] : found[5]]
+    _begin_rows(n, order, starts, levels, depth, by_vertex, below, row_starts)
+    edges = words[found[6] : found[7]], words[found[8] : found[9]]
+    _renumber(us, vs, rank, by_vertex, levels[2] - 1, *edges)
+    deep_edges = words[found[20] : found[21]], words[found[22] : found[23]]
+    deep = _keep_deep(*edges, below, words[found[14] : found[15]], *deep_edges)
+    _transpose(*edges, words[found[10] : found[11]], words[found[12] : found[13]], by_vertex[: n + 1])
+    level_starts, edge_starts = words[found[16] : found[17]], words[found[18] : found[19]]
+    for level in range(depth + 1):
+        level_starts[level], edge_starts[level] = levels[level], row_starts[levels[level]]
+    found[21] = found[20] + deep
+    at = _up(found[21])  # the targets of deep edges move up to their sources
+    for k in range(deep):
+        words[at + k] = words[found[22] + k]
+    found[22], found[23] = at, at + deep
+    return found
+
+
+@njit(cache=True)
+def _up(at):
+    """Returns the next place where a field may begin."""
+    return (at + _ALIGNED - 1) // _ALIGNED * _ALIGNED
+
+
+@njit(cache=True)
+def _unique(n, sources, targets, us, vs, starts, missing):
+    """Writes edges that ascend by source and target without duplicates and self-loops, where rows begin, and the number
+    of parents of each vertex; returns how many edges are left, or -1 if they do not ascend."""
+    starts[:], missing[:] = 0, 0
+    kept, ascend, last, before = np.int32(0), True, np.int32(-1), np.int32(-1)
+    for k in range(sources.shape[0]):
+        u, v = sources[k], targets[k]
+        ascend &= (u > last) | ((u == last) & (v >= before))
+        new = (u != v) & ((u != last) | (v != before))
+        us[kept], vs[kept] = u, v
+        kept += new
+        missing[v] += new
+        starts[u + 1] = kept
+        last, before = u, v
+    for u in range(n):
+        starts[u + 1] = max(starts[u], starts[u + 1])
+    return kept if ascend else np.int32(-1)
+
+
+@njit(cache=True)
+def _sort(n, sources, targets, at, us, vs, sorted_us, sorted_vs):
+    """Sorts edges by source and target, by two passes of buckets. at int32[> n]: overwritten."""
+    m = sources.shape[0]
+    at[:] = 0
+    for k in range(m):
+        at[targets[k] + 1] += 1
+    for v in range(n):
+        at[v + 1] += at[v]
+    for k in range(m):
+        v = targets[k]
+        us[at[v]], vs[at[v]] = sources[k], v
+        at[v] += 1
+    at[:] = 0
+    for k in range(m):
+        at[sources[k] + 1] += 1
+    for u in range(n):
+        at[u + 1] += at[u]
+    for k in range(m):
+        u = us[k]
+        sorted_us[at[u]], sorted_vs[at[u]] = u, vs[k]
+        at[u] += 1
+
+
+@njit(cache=True)
+def _walk(n, starts, children, missing, order, rank, levels):
+    """Takes the vertices level by level, as `condense.kahn`; returns how many are taken, and the number of levels.
+
+    order int32[n + 2]: the queue; levels int32[n + 2]: the first vertex of each level, and the end.
+    """
+    order[0], rank[n], levels[0], levels[1] = n, 0, 0, 1
+    taken, at, depth = 1, 1, 1
+    for v in range(n):
+        order[taken] = v
+        taken += missing[v] == 0
+    while at < taken:
+        end = taken
+        depth += 1
+        levels[depth] = end
+        for x in range(at, end):
+            u = order[x]
+            rank[u] = x
+            for k in range(starts[u], starts[u + 1]):
+                v = children[k]
+                left = missing[v] - 1
+                missing[v] = left
+                order[taken] = v
+                taken += left == 0
+        at = end
+    return taken, depth
+
+
+@njit(cache=True)
+def _begin_rows(n, order, starts, levels, depth, shift, below, row_starts):
+    """Writes where rows begin, by number; for each vertex how far its edges move; and for each number the end of the
+    next level."""
+    row_starts[0], row_starts[1] = 0, levels[2] - 1
+    for x in range(1, n + 1):
+        u = order[x]
+        shift[u] = row_starts[x] - starts[u]
+        row_starts[x + 1] = row_starts[x] + starts[u + 1] - starts[u]
+    for level in range(depth):
+        below[levels[level] : levels[level + 1]] = levels[level + 2] if level + 2 <= depth else 0
+
+
+@njit(cache=True)
+def _renumber(us, vs, rank, shift, roots, sources, targets):
+    for k in range(roots):
+        sources[k], targets[k] = 0, k + 1
+    for k in range(us.shape[0]):
+        u = us[k]
+        sources[shift[u] + k], targets[shift[u] + k] = rank[u], rank[vs[k]]
+
+
+@njit(cache=True)
+def _keep_deep(sources, targets, below, starts, deep_sources, deep_targets):
+    """Writes the CSR of the deep edges, whose arrays have room for one more, and returns how many there are."""
+    starts[:] = 0
+    deep = np.int32(0)
+    for k in range(sources.shape[0]):
+        x, y = sources[k], targets[k]
+        deep_sources[deep], deep_targets[deep] = x, y
+        deep += y < below[x]
+        starts[x + 1] = deep
+    for x in range(starts.shape[0] - 1):
+        starts[x + 1] = max(starts[x], starts[x + 1])
+    return deep
+
+
+@njit(cache=True)
+def _transpose(sources, targets, starts, parents, at):
+    """Writes the CSR of parents; rows ascend as the sources do. at int32[n + 1]: overwritten."""
+    starts[:] = 0
+    for k in range(targets.shape[0]):
+        starts[targets[k] + 1] += 1
+    for x in range(at.shape[0]):
+        starts[x + 1] += starts[x]
+        at[x] = starts[x]
+    for k in range(targets.shape[0]):
+        y = targets[k]
+        parents[at[y]] = sources[k]
+        at[y] += 1
