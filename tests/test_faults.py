@@ -210,15 +210,23 @@ def build():
     return gb.build(gb.Graph.from_edges(*EDGES), "gpu-fused", d=1)
 
 
+def let_go_of_spares():
+    gc.collect()
+    for drop in allocator.spare:
+        drop()
+
+
 def right():
     return gb.build(gb.Graph.from_edges(*EDGES), "dfs").reaches_many(US, VS)
 
 
 def test_a_build_that_fails_at_a_step_lets_go_of_all_it_made(watched):
+    let_go_of_spares()
     build()
     steps = watched.steps
     assert steps > 40
     for step in range(1, steps + 1, 4):
+        let_go_of_spares()
         error = watched.failing(step, build)
         assert watched.held() == [], (step, error)
     assert len(watched.made) > steps
@@ -234,10 +242,12 @@ def test_a_query_that_fails_leaves_an_index_that_answers_and_that_can_be_dropped
     steps = watched.steps
     assert steps > 8
     for step in range(1, steps + 1, 2):
+        let_go_of_spares()
         index = build()
         watched.failing(step, lambda index=index: index.reaches_many(US, VS))
         assert np.array_equal(index.reaches_many(US, VS), wanted), step
     del index
+    let_go_of_spares()
     assert watched.held() == []
 
 
@@ -245,12 +255,12 @@ def test_no_thread_writes_to_the_device_when_edges_that_failed_to_travel_are_let
     ended, begun = threading.Event(), threading.Event()
 
     class Failing:
-        def carry(self, columns, places, turns):
+        def carry(self, columns, places, size, turns):
             begun.wait(60)
             raise GpuFailed("at once")
 
     class Slow:
-        def carry(self, columns, places, turns):
+        def carry(self, columns, places, size, turns):
             begun.set()
             ended.wait(0.2)
             ended.set()

@@ -205,11 +205,11 @@ def _word(cell) -> int:
 
 
 def _as_numba(arg):
-    """Returns an argument with numba's arrays in place of CuPy's."""
+    """Returns an argument with numba's arrays in place of other ones."""
     if isinstance(arg, tuple):
         parts = [_as_numba(each) for each in arg]
         return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
-    foreign = hasattr(arg, "__cuda_array_interface__") and not hasattr(arg, "copy_to_host")
+    foreign = hasattr(arg, "__cuda_array_interface__") and not hasattr(arg, "gpu_data")
     return cuda.as_cuda_array(arg) if foreign else arg
 
 

@@ -47,12 +47,12 @@ def device() -> int:
 
 
 def take(size: int) -> tuple:
-    """Takes so many bytes of the current device, more than 0; returns their owner, of numba, and the device's number.
+    """Takes so many bytes of the current device, more than 0; returns their owner and the device's number.
 
     Not for the simulator. Raises TooLittleMemory.
     """
     manager, number = _current()
-    return manager.memalloc(size), number
+    return getattr(manager, "take", manager.memalloc)(size), number
 
 
 def _current() -> tuple:

@@ -15,7 +15,7 @@ from grailbench.device import memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import prepared_copy
 
-MOST = 64 << 20  #: bytes that are copied at once; with more, numba's own way costs nothing
+MOST = 64 << 20  #: bytes that are copied through pinned memory, and at once
 _ALIGNED = 256  #: bytes; where a part may begin
 
 
@@ -69,10 +69,11 @@ class Part:
 
     def copy_to_host(self) -> np.ndarray:
         """Returns the elements on the host, after all work that was queued before."""
-        found = cuda.pinned_array(self.shape, self.dtype)
+        few = self.nbytes <= MOST
+        found = cuda.pinned_array(self.shape, self.dtype) if few else np.empty(self.shape, self.dtype)
         if self.size:
             prepared_copy(found, self)()
-        return np.array(found)
+        return np.array(found) if few else found
 
 
 def reshaped(row, shape: tuple[int, ...], dtype):

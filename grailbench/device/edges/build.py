@@ -77,6 +77,15 @@ def _begin_deep(starts, upto, vertices, deep_starts):
         deep_starts[v] = upto[starts[v] - 1] if starts[v] > 0 else 0
 
 
+@cuda.jit(cache=True)
+def _outline(firsts, levels, starts, deep_starts, level_starts, of_levels):
+    """Copies the first vertex of each level, and for the host that and its first edges, deep ones too."""
+    for level in range(cuda.grid(1), levels, cuda.gridsize(1)):
+        v = firsts[level]
+        level_starts[level], of_levels[level] = v, v
+        of_levels[levels + level], of_levels[2 * levels + level] = starts[v], deep_starts[v]
+
+
 def leveled(vertices: int, walked: Walked) -> tuple[DeviceLeveled, Outline]:
     """Returns the graph of a walk that reached all `vertices`, the super-root among them; waits once."""
     walk, m, n = walked.arrays, walked.edges, vertices
@@ -84,18 +93,20 @@ def leveled(vertices: int, walked: Walked) -> tuple[DeviceLeveled, Outline]:
     deep = library.full(m, 0, np.int8)
     library.launch(_settle, m, walk.targets, walk.rank, m, deep)
     upto = library.sums(deep, wide)
-    near = int(upto[-1])
+    near = library.last_of(upto)
     deep_starts = library.empty(n + 1, walk.starts.dtype)
-    deep_sources, deep_targets = library.full(near, 0, np.int32), library.full(near, 0, np.int32)
+    deep_sources, deep_targets = library.empty(near, np.int32), library.empty(near, np.int32)
     library.launch(_keep_deep, m, walk.sources, walk.targets, deep, upto, m, deep_sources, deep_targets)
     library.launch(_begin_deep, n + 1, walk.starts, upto, n, deep_starts)
     del deep, upto
     parent_starts, parents = transposed(n, m, walk.sources, walk.targets, wide)
-    level_starts = walk.level_starts[: walked.depth + 1].copy()
+    levels = walked.depth + 1
+    level_starts, of_levels = library.empty(levels, np.int32), library.empty(3 * levels, np.int64)
+    library.launch(_outline, levels, walk.level_starts, levels, walk.starts, deep_starts, level_starts, of_levels)
     arrays = (
         walk.vertex, walk.rank, level_starts, walk.starts, walk.sources, walk.targets, deep_starts, deep_sources,
         deep_targets, parent_starts, parents,
     )  # fmt: skip
-    of_levels = (library.to_host(each[level_starts]).astype(np.int64) for each in (walk.starts, deep_starts))
-    outline = Outline(n, m, near, library.to_host(level_starts), *of_levels)
+    firsts, edges, deep_edges = library.to_host(of_levels).reshape(3, levels)
+    outline = Outline(n, m, near, firsts.astype(np.int32), edges, deep_edges)
     return DeviceLeveled(*map(library.seen, arrays)), outline

@@ -20,14 +20,12 @@ class SimpleRows(NamedTuple):
     children  int32[>= m]
     parents   int32[n]: the number of parents of each vertex
     edges     m
-    loops     int64[1], on the device: the number of self-loops, duplicates among them included
     """
 
     starts: object
     children: object
     parents: object
     edges: int
-    loops: object
 
 
 @cuda.jit(cache=True)
@@ -45,14 +43,12 @@ def _join_components(sources, targets, component, edges, keys):
 
 
 @cuda.jit(cache=True)
-def _mark(keys, edges, kept, loops):
+def _mark(keys, edges, kept):
     """kept int8[m]: whether an edge, of ascending keys, is no self-loop and the first of its kind."""
     for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
         key = keys[k]
         loop = (key >> 32) == (key & 0x7FFFFFFF)
         kept[k] = 0 if loop or (k > 0 and keys[k - 1] == key) else 1
-        if loop:
-            cuda.atomic.add(loops, 0, 1)
 
 
 @cuda.jit(cache=True)
@@ -101,15 +97,15 @@ def simple_rows(vertices: int, edges: int, sources, targets, component=None, wid
         library.launch(_join_components, edges, sources, targets, component, edges, keys)
     if edges:
         keys.sort()
-    kept, loops = library.full(edges, 0, np.int8), library.full(1, 0, np.int64)
-    library.launch(_mark, edges, keys, edges, kept, loops)
+    kept = library.full(edges, 0, np.int8)
+    library.launch(_mark, edges, keys, edges, kept)
     upto = library.sums(kept, wide)
-    left = int(upto[-1])
+    left = library.last_of(upto)
     starts, children = library.empty(vertices + 1, offset), library.empty(left, np.int32)
     parents = library.full(vertices, 0, np.int32)
     library.launch(_place, edges, keys, edges, kept, upto, children, parents)
     library.launch(_begin, vertices + 1, keys, edges, upto, vertices, starts)
-    return SimpleRows(starts, children, parents, left, loops)
+    return SimpleRows(starts, children, parents, left)
 
 
 @cuda.jit(cache=True)
@@ -132,7 +128,7 @@ def given_rows(offsets: np.ndarray, children: np.ndarray, wide: bool | None = No
     (there,) = to_device(children)
     parents = library.full(vertices, 0, np.int32)
     library.launch(_count_parents, edges, there, edges, parents)
-    return SimpleRows(starts, there, parents, edges, library.full(1, 0, np.int64))
+    return SimpleRows(starts, there, parents, edges)
 
 
 @cuda.jit(cache=True)

@@ -13,7 +13,8 @@ from grailbench.device.edges import library
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import check
 
-PIECE = 1 << 20  #: elements of a piece, 4 MiB
+PIECE, LEAST = 1 << 20, 1 << 16  #: most elements of a piece, 4 MiB, and least, if all are more
+TURNS = 4  #: pieces of a lane, if there are enough elements
 MOST = 8  #: threads; one copies 11 GB/s, and the bus takes 50
 
 
@@ -29,27 +30,30 @@ class _Lane:
         self._stream = _result(driver.cuStreamCreate(flag), "make a stream")
         self._gone = [_result(driver.cuEventCreate(0), "make an event") for _ in range(2)]
 
-    def carry(self, columns: list[np.ndarray], places: list[int], turns) -> None:
-        """Takes pieces by turns until none is left; returns when its own have arrived. places: device addresses."""
+    def carry(self, columns: list[np.ndarray], places: list[int], size: int, turns) -> None:
+        """Takes pieces of `size` elements by turns until none is left; returns when its own have arrived.
+
+        places: device addresses.
+        """
         from cuda.bindings import driver
 
         check(driver.cuCtxSetCurrent(self._context), "use the context of this GPU")
         try:
-            self._send(columns, places, turns)
+            self._send(columns, places, size, turns)
         finally:
             arrived = driver.cuStreamSynchronize(self._stream)
         check(arrived, "copy to the device")
 
-    def _send(self, columns: list[np.ndarray], places: list[int], turns) -> None:
+    def _send(self, columns: list[np.ndarray], places: list[int], size: int, turns) -> None:
         from cuda.bindings import driver
 
-        each = -(-columns[0].shape[0] // PIECE)
+        each = -(-columns[0].shape[0] // size)
         side, used = 0, [False, False]
         for number in turns:  # next() of a count is one step of the interpreter, so no two lanes get the same
             if number >= each * len(columns):
                 break
-            column, low = columns[number // each], number % each * PIECE
-            piece = self._pieces[side][: min(PIECE, column.shape[0] - low)]
+            column, low = columns[number // each], number % each * size
+            piece = self._pieces[side][: min(size, column.shape[0] - low)]
             if used[side]:
                 check(driver.cuEventSynchronize(self._gone[side]), "wait for a copy")
             np.copyto(piece, column[low : low + piece.shape[0]])
@@ -91,10 +95,11 @@ def to_device(*columns: np.ndarray) -> list:
     cuda.synchronize()  # the streams of the lanes must not overtake what used this memory before
     threads, lanes = _lanes(cuda.get_current_device().id)
     turns, places = count(), [array.data.ptr for array in arrays]
+    size = min(PIECE, max(LEAST, -(-length * len(columns) // (TURNS * len(lanes)))))
     doing: list[Future] = []
     try:
         for lane in lanes:
-            doing.append(threads.submit(lane.carry, list(columns), places, turns))
+            doing.append(threads.submit(lane.carry, list(columns), places, size, turns))
         wait(doing)
     finally:
         wait(doing)  # none may write to the arrays when an error or an interrupt frees them

@@ -232,9 +232,11 @@ def walk_levels(
     vertices: int, rows: SimpleRows, narrow: int = NARROW, free: int = LEVELS, edges_a_level: int = EDGES
 ) -> Walked:
     """Walks the rows of a graph of n > 0 vertices; waits twice. The others are for tests."""
-    n, m, xp = vertices, rows.edges, library.arrays()
-    roots = xp.flatnonzero(rows.parents[:n] == 0).astype(np.int32)
-    r = int(roots.shape[0])
+    n, m = vertices, rows.edges
+    is_root = library.empty(n, np.int8)
+    library.launch(_mark_roots, n, rows.parents, n, is_root)
+    upto = library.sums(is_root, False)
+    r = library.last_of(upto)
     offset = rows.starts.dtype
     walk = Walk(
         missing=rows.parents.copy(),
@@ -249,12 +251,11 @@ def walk_levels(
         state=library.full(4, 0, np.int64),
     )
     library.launch(
-        _begin, r + 1, roots, r, n, rows.starts, walk.vertex, walk.rank, walk.starts, walk.sources, walk.targets,
-        walk.level_starts, walk.state,
+        _begin, n + 1, rows.parents, upto, r, n, rows.starts, walk.vertex, walk.rank, walk.starts, walk.sources,
+        walk.targets, walk.level_starts, walk.state,
     )  # fmt: skip
-    degrees = walk.starts[1 : r + 1]
-    walk.starts[2 : r + 2] = xp.cumsum(degrees, dtype=offset) + offset.type(r)
-    walk.starts[1:2] = r
+    begins = walk.starts[1 : r + 2]
+    library.arrays().cumsum(begins, dtype=offset, out=begins)
     args, code = (rows.starts, rows.children, walk, narrow, free, edges_a_level), kernel()
     Prepared(code, args, cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)).launch()
     state = library.to_host(walk.state)
@@ -263,16 +264,23 @@ def walk_levels(
 
 
 @cuda.jit(cache=True)
-def _begin(roots, count, vertices, offsets, vertex, rank, starts, sources, targets, level_starts, state):
-    """Places the super-root and the roots (see `Walk`). starts[1 + i] becomes the number of children of root i."""
-    for i in range(cuda.grid(1), count + 1, cuda.gridsize(1)):
-        if i == count:
-            vertex[0], rank[vertices], starts[0] = vertices, 0, 0
+def _mark_roots(parents, vertices, is_root):
+    for v in range(cuda.grid(1), vertices, cuda.gridsize(1)):
+        is_root[v] = 1 if parents[v] == 0 else 0
+
+
+@cuda.jit(cache=True)
+def _begin(parents, upto, count, vertices, offsets, vertex, rank, starts, sources, targets, level_starts, state):
+    """Places the super-root and the roots (see `Walk`). upto int32[n]: how many vertices up to each are roots, `count`
+    in all. Prefix sums of starts[1 : count + 2] are where rows begin."""
+    for v in range(cuda.grid(1), vertices + 1, cuda.gridsize(1)):
+        if v == vertices:
+            vertex[0], rank[vertices], starts[0], starts[1] = vertices, 0, 0, count
             level_starts[0], level_starts[1], level_starts[2] = 0, 1, count + 1
             state[FIRST], state[LAST] = 1, count + 1
             state[DEPTH] = 2 if count else 1
-        else:
-            root = roots[i]
-            vertex[1 + i], rank[root] = root, 1 + i
-            sources[i], targets[i] = 0, ~root
-            starts[1 + i] = offsets[root + 1] - offsets[root]
+        elif parents[v] == 0:
+            i = upto[v] - 1
+            vertex[1 + i], rank[v] = v, 1 + i
+            sources[i], targets[i] = 0, ~v
+            starts[2 + i] = offsets[v + 1] - offsets[v]

@@ -9,6 +9,7 @@ Importing this module imports CUDA.
 from __future__ import annotations
 
 import weakref
+from functools import cache
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from grailbench.device.spares import Spares
 from grailbench.device.timers import Span
 from grailbench.graph import numbering
 from grailbench.graph.csr import Graph
-from grailbench.reachability.gpu.fused import grid, small
+from grailbench.reachability.gpu.fused import grid, index, small
 from grailbench.reachability.gpu.fused.batch import Searcher
 from grailbench.reachability.gpu.fused.hubs import Chooser, HubArrays
 from grailbench.reachability.gpu.fused.records import record_width, records_of, salts
@@ -28,14 +29,19 @@ from grailbench.reachability.gpu.fused.replicas import Replicas
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import Params, Timer
 
-MOST_EDGES = MOST_VERTICES = 1 << 17  #: of a graph that is built here; a larger one is ready sooner on the device
+MOST_VERTICES = 1 << 17  #: of a graph that is built here, the super-root among them
 
 _spares = Spares()
 
 
 def fits(graph: Graph) -> bool:
-    """Returns whether a graph is small enough for `built`."""
-    return graph.edges <= MOST_EDGES and graph.vertices < MOST_VERTICES
+    """Returns whether a graph is small enough for `built`; a larger one is ready sooner on the device."""
+    return graph.edges < index.FEWEST and graph.vertices < MOST_VERTICES
+
+
+@cache
+def _most_in_shared_memory(_device: int) -> int:
+    return small.most_vertices()
 
 
 def built(graph: Graph, params: Params, timer: Timer) -> tuple[int, Replicas] | None:
@@ -44,7 +50,7 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[int, Replicas] | 
     Returns the number of edges of its DAG, and the index, which is asked vertices of `graph`.
     """
     with timer.phase("allocate"):
-        space = _workspace(params, small.fits(graph.vertices + 1))
+        space = _workspace(params, graph.vertices < _most_in_shared_memory(memory.device()))
     with timer.phase("condense"):
         fields, component = numbering.number(graph, space.given)
         outline = _outline(space.given, fields)
@@ -76,8 +82,8 @@ class Workspace:
         """kind: the device, the number of label pairs, the seed, and whether graphs fit into shared memory."""
         self.kind = kind
         _, dim, seed, shared = kind
-        self._most = n = small.most_vertices() if shared else MOST_VERTICES
-        size = numbering.most_words(n - 1, MOST_EDGES) + 2 * n  # and `grid.wide_levels`, and numbers of components
+        self._most = n = _most_in_shared_memory(kind[0]) if shared else MOST_VERTICES
+        size = numbering.most_words(n - 1, index.FEWEST) + 2 * n  # and `grid.wide_levels`, and numbers of components
         self.given = cuda.pinned_array(size, np.int32)
         rows = (size, np.int32), (n * record_width(dim), np.int32), (2 * n, np.int64)
         self._there, self._lanes, self._hubs = parts.room(*rows)
@@ -131,10 +137,10 @@ class Workspace:
                 launch.launch()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
         adjacency = Adjacency(arrays.starts, arrays.targets, arrays.parent_starts, arrays.parents)
-        index = rank, outline.level_starts, adjacency, records
+        given = rank, outline.level_starts, adjacency, records
         if self._searcher is None:
-            self._searcher = Searcher(*index, vertices=self._most)
+            self._searcher = Searcher(*given, vertices=self._most)
         else:
-            self._searcher.serve(*index)
+            self._searcher.serve(*given)
         work = {"label_launches": len(self._launches), "label_barriers": barriers}
         return Replicas.alone(self._searcher, records, work), self._span.ms

@@ -16,7 +16,7 @@ from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
 from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 
-FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, one core is ready before
+FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, the host is ready before
 MOST = 1 << 28  #: vertices that `device.edges.walk` can count
 
 

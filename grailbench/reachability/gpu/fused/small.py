@@ -37,9 +37,8 @@ def shared_bytes(vertices: int) -> int:
     return 4 * _ARRAYS * vertices
 
 
-@cache
 def most_vertices() -> int:
-    """Returns the vertices of the largest graph that fits into the shared memory of a block of the first device."""
+    """Returns the vertices of the largest graph that fits into the shared memory of a block of the current device."""
     return (most_shared_bytes() - _STATIC) // (4 * _ARRAYS)
 
 
