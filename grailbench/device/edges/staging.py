@@ -14,7 +14,6 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import check
 
 PIECE, LEAST = 1 << 20, 1 << 16  #: most elements of a piece, 4 MiB, and least, if all are more
-TURNS = 4  #: pieces of a lane, if there are enough elements
 MOST = 8  #: threads; one copies 11 GB/s, and the bus takes 50
 
 
@@ -95,7 +94,7 @@ def to_device(*columns: np.ndarray) -> list:
     cuda.synchronize()  # the streams of the lanes must not overtake what used this memory before
     threads, lanes = _lanes(cuda.get_current_device().id)
     turns, places = count(), [array.data.ptr for array in arrays]
-    size = min(PIECE, max(LEAST, -(-length * len(columns) // (TURNS * len(lanes)))))
+    size = min(PIECE, max(LEAST, -(-length * len(columns) // len(lanes))))  # a piece costs 10 us of the interpreter
     doing: list[Future] = []
     try:
         for lane in lanes:
