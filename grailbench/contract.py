@@ -362,8 +362,9 @@ class Problem(ABC):
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """The workload that a text names, such as 'random'. Raises InputError if the problem has no such workload."""
 
-    def part(self, spec: Any, implementation: type) -> Any:
-        """The part of a workload that this implementation is asked: all, unless the problem says otherwise."""
+    def part(self, spec: Any, implementation: type, large: bool = False) -> Any:
+        """The part of a workload that this implementation is asked, on a large graph: all, unless the problem says
+        otherwise."""
         return spec
 
     @abstractmethod

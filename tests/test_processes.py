@@ -18,6 +18,9 @@ from grailbench.bench.runner import run, verify
 from grailbench.contract import Checks
 from grailbench.errors import TooLittleMemory
 from grailbench.guard import Outcome, guarded
+from grailbench.reachability.index import implementation
+from grailbench.reachability.problem import FEW, Reachability
+from grailbench.reachability.queries import QuerySpec
 from grailbench.runs import folder as results
 from grailbench.runs.rows import FIELDS, MEMORY
 
@@ -116,6 +119,14 @@ def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, m
     rows = apart("forever", "right", process=None).rows
     assert ends(rows)["forever"] == ("timeout", "the cell's time limit was reached (3 s)")
     assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))
+
+
+def test_of_a_large_graph_a_search_on_the_host_is_asked_a_few_pairs():
+    solved, spec = Reachability(), QuerySpec("random", 100_000, 1)
+    asked = {name: solved.part(spec, implementation(name), large=True).name for name in ("parallel", "gpu-fused")}
+    assert asked == {"parallel": f"{spec.name}-first-{FEW}", "gpu-fused": spec.name}
+    assert solved.part(spec, implementation("parallel")) == spec
+    assert solved.part(spec.head(10), implementation("parallel"), large=True) == spec.head(10)
 
 
 def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):

@@ -23,13 +23,13 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.processes import LARGE, GraphProcess
 from grailbench.bench.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps, trial_rows, verified_row
 from grailbench.bench.writer import Writer, finished, given_up
-from grailbench.contract import Checks, Input, Problem, Workload
+from grailbench.contract import Checks, Input, Problem, Workload, problem
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded
 from grailbench.runs.rows import cell_of
 
-LARGE_SECONDS = 100.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
+LARGE_SECONDS = 150.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
 Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
 
 
@@ -152,11 +152,12 @@ class Sitting:
 
     def _bounded(self, cell: Cell) -> Cell:
         """The cell of a large graph, in a process of its own, which loads its kernels first and is warm when it was
-        verified, and with a time limit. A cell that is only verified, or whose graph has no name that another process
-        could open, stays as it is."""
+        verified, with a time limit, and asked as much as its problem thinks fit. A cell that is only verified, or whose
+        graph has no name that another process could open, stays as it is."""
         if not self.timing or self.open_graph is not None:
             return cell
-        return replace(cell, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
+        asked = problem(cell.problem).part(cell.queries, implementation_of(cell), large=True)
+        return replace(cell, queries=asked, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
 
     def _checkers(self, solved: Problem, graph: Input, tasks: list[Task]) -> tuple[dict[str, Workload], list[Task]]:
         """The workload of each query set, and the tasks whose workload could be made. The others are given up.

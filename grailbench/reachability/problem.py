@@ -17,6 +17,7 @@ from grailbench.reachability.index import CHOICES, FILTERS, Implementation, Para
 from grailbench.reachability.queries import QuerySpec, query_set
 from grailbench.reachability.verify import Checker, checksum, label_fault
 
+FEW = 1_000  #: pairs, each of which may take a tenth of a second on a billion edges
 Pairs = tuple[np.ndarray, np.ndarray]
 
 
@@ -86,9 +87,12 @@ class Reachability(Problem):
         """Returns the query set 'random' or 'balanced', or that of a file of pairs."""
         return QuerySpec.parse(text, count, seed)
 
-    def part(self, spec: QuerySpec, implementation: type[Implementation]) -> QuerySpec:
-        """The first `Implementation.sample` pairs, for an implementation that takes one pair at a time."""
-        return spec if implementation.sample is None else spec.head(implementation.sample)
+    def part(self, spec: QuerySpec, implementation: type[Implementation], large: bool = False) -> QuerySpec:
+        """The first `Implementation.sample` pairs, for an implementation that takes one pair at a time; on a large
+        graph the first `FEW`, for one that searches on the host."""
+        some = FEW if large and "gpu" not in implementation.needs else None
+        most = [each for each in (implementation.sample, some, spec.first) if each is not None]
+        return spec.head(min(most)) if most else spec
 
     def data(self, graph: BenchGraph, spec: QuerySpec) -> Dag:
         """Returns the condensed graph."""
