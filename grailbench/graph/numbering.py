@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.condense import _strong_components
-from grailbench.graph.csr import Graph
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import VERTEX, Graph
 
 
 class Fields(NamedTuple):
@@ -50,8 +50,10 @@ def number(graph: Graph, words: np.ndarray) -> tuple[Fields, np.ndarray | None]:
     found = _number(graph.vertices, graph.sources, graph.targets, words)
     component = None
     if found[0] < 0:
-        components, component = _strong_components(graph.vertices, graph.sources, graph.targets)
-        found = _number(components, component[graph.sources], component[graph.targets], words)
+        dag = condense(graph)
+        component, components = dag.component, dag.vertices - 1
+        sources = np.repeat(np.arange(components, dtype=VERTEX), np.diff(dag.offsets[:-1]))
+        found = _number(components, sources, dag.children[: sources.shape[0]], words)
     ends = found.tolist()
     return Fields._make(map(slice, ends[::2], ends[1::2])), component
 

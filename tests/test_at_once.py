@@ -1,0 +1,100 @@
+"""Small graphs from edges: the index is that of the way over the host, and its memory serves one after another."""
+
+import gc
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import dag_of, digraphs, graph_of
+
+from grailbench.device import gateway
+from grailbench.device.spares import MOST, Spares
+from grailbench.reachability.gpu.fused import at_once, index, kept
+from grailbench.reachability.index import Implementation, NoTimer, Params, implementation
+
+gateway.require()
+MANY = settings(max_examples=4 if gateway.simulated else 150)
+SOME = digraphs().filter(lambda graph: 0 < graph[0] <= (20 if gateway.simulated else 10**6))
+Fused = implementation("gpu-fused")
+
+
+def all_pairs(vertices):
+    return np.divmod(np.arange(min(vertices**2, 400), dtype=np.int32), vertices)
+
+
+@MANY
+@given(graph=SOME, dim=st.integers(1, 2), shared=st.booleans())
+def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, shared):
+    raw, dag, params = graph_of(*graph), dag_of(*graph), Params(dim=dim, seed=7)
+    host = Implementation.ready.__func__(Fused, raw, params, NoTimer())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(at_once, "_most_in_shared_memory", lambda device: 10**4 if shared else 0)
+        edges, found = at_once.built(raw, params, NoTimer())
+    assert edges == dag.edges
+    for mine, other in zip(found.fetch(), host._replicas.fetch(), strict=True):
+        assert np.array_equal(mine, other)
+    sources, targets = all_pairs(raw.vertices)
+    wanted = host.query_batch(dag.component[sources], dag.component[targets], NoTimer())
+    assert np.array_equal(found.search(sources, targets, NoTimer()), wanted)
+
+
+def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_use_does_not(monkeypatch):
+    made = []
+    real = at_once.Workspace.__init__
+    monkeypatch.setattr(at_once.Workspace, "__init__", lambda space, kind: made.append(kind) or real(space, kind))
+    at_once._spares.clear()
+    path, ring = graph_of(3, [(0, 1), (1, 2)]), graph_of(4, [(0, 1), (1, 0), (2, 3)])
+    first = Fused.ready(path, Params(dim=1), NoTimer())
+    second = Fused.ready(ring, Params(dim=1), NoTimer())
+    ends = np.array([0, 1, 2], np.int32), np.array([2, 0, 0], np.int32)
+    assert first.query_batch(*ends, NoTimer()).tolist() == [True, False, False]
+    assert second.query_batch(*ends, NoTimer()).tolist() == [False, True, False]
+    assert len(made) == 2
+    del first
+    gc.collect()
+    third = Fused.ready(ring, Params(dim=1), NoTimer())
+    for one in (second, third):
+        assert one.query_batch(*ends, NoTimer()).tolist() == [False, True, False]
+    assert len(made) == 2
+    Fused.ready(path, Params(dim=1, seed=9), NoTimer())
+    assert len(made) == 3, "salts are of the seed"
+
+
+def test_searchers_of_larger_graphs_serve_one_index_after_the_other(monkeypatch):
+    monkeypatch.setattr(index, "FEWEST", 0)
+    made = []
+    real = kept.Searcher.__init__
+    monkeypatch.setattr(kept.Searcher, "__init__", lambda *args, **how: made.append(1) or real(*args, **how))
+    kept._spares.clear()
+    ends = np.array([0, 1], np.int32), np.array([2, 0], np.int32)
+    for edges, wanted in (([(0, 1), (1, 2)], [True, False]), ([(1, 0), (2, 1)], [False, True])):
+        assert (
+            Fused.ready(graph_of(3, edges), Params(dim=1), NoTimer()).query_batch(*ends, NoTimer()).tolist() == wanted
+        )
+        gc.collect()
+    assert len(made) == 1
+
+
+def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
+    chain = graph_of(600, [(u, u + 1) for u in range(599)])
+    assert at_once.built(chain, Params(dim=1), NoTimer()) is None
+    taken = []
+    monkeypatch.setattr(at_once, "built", lambda *args: taken.append(1))
+    small = graph_of(3, [(0, 1), (1, 2)])
+    Fused.ready(small, Params(dim=1, count=True), NoTimer())
+    assert not taken
+    Fused.ready(small, Params(dim=1), NoTimer())
+    assert taken
+
+
+def test_spares_are_few_and_of_the_kind_that_is_asked_for():
+    spares = Spares()
+    for number in range(MOST + 2):
+        spares.give(number % 2, number)
+    assert spares.take(0) == MOST
+    assert spares.take(1) == MOST + 1
+    assert [spares.take(2), spares.take(0), spares.take(0)] == [None, MOST - 2, None]
+    spares.clear()
+    assert spares.take(1) is None
