@@ -12,7 +12,7 @@ from strategies import dag_of, digraphs, graph_of
 from grailbench.errors import InputError
 from grailbench.graph import condense as module
 from grailbench.graph import kahn, rows
-from grailbench.graph.condense import condense
+from grailbench.graph.condense import condense, simple_rows
 from grailbench.graph.csr import Graph
 from grailbench.graph.team import Team
 
@@ -92,6 +92,14 @@ def test_threads_give_what_one_gives_for_edges_in_any_order(graph, threads, bloc
         expected = dag_of(vertices, ordered)
         with small_pieces(block_bits, wide):
             assert_same(condense(graph_of(vertices, ordered), threads), expected)
+
+
+@given(graph=digraphs(), threads=st.integers(1, 3))
+def test_rows_are_without_duplicates_and_loops(graph, threads):
+    vertices, edges = graph
+    with small_pieces():
+        found = edge_list(*simple_rows(graph_of(vertices, edges), threads))
+    assert found == sorted({(u, v) for u, v in edges if u != v})
 
 
 SHAPES = {

@@ -243,7 +243,7 @@ class Graph:
         if self.acyclic:
             inner = int(self.dag.offsets[-2])
             return self.dag.offsets[:-1], self.dag.children[:inner]
-        return simple_rows(self.raw)
+        return simple_rows(self.raw, len(os.sched_getaffinity(0)))
 
     @cached_property
     def checksum(self) -> str:

@@ -1,8 +1,8 @@
 """Condenses a graph into the DAG that indexes are built from.
 
-Kahn's algorithm gives the levels and shows whether the graph is acyclic; strong components (scipy) are computed only
-if it is not. Duplicate edges and self-loops are dropped, and a super-root with an edge to every root is added, as in
-the thesis (section 2.4.1).
+Kahn's algorithm gives the levels and shows whether the graph is acyclic; strong components are computed only if it is
+not, of what it leaves. Duplicate edges and self-loops are dropped, and a super-root with an edge to every root is
+added, as in the thesis (section 2.4.1).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph import kahn, rows
+from grailbench.graph.components import strong_components
 from grailbench.graph.csr import VERTEX, Dag, Graph
 from grailbench.graph.team import Team
 
@@ -25,13 +26,13 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
     `threads` is the most that work on it: each has at least 262,144 edges, and strong components are one thread's. The
     result does not depend on it.
     """
-    with Team(max(1, min(threads, graph.edges // _EDGES_PER_THREAD))) as team:
+    with Team(_useful(threads, graph)) as team:
         n, sources, targets = graph.vertices, graph.sources, graph.targets
         offsets, children, loops = rows.sorted_rows(n, sources, targets, team)
         component = np.arange(n, dtype=VERTEX)
         covered, *arrays = _rooted(offsets, children, team)
         if not covered:
-            n, component = _strong_components(offsets[:-1], children[: offsets[-2]])
+            n, component = strong_components(offsets[:-1], children[: offsets[-2]], arrays[2])
             sources, targets = _between(component, sources, targets, team)
             offsets, children, _ = rows.sorted_rows(n, sources, targets, team)
             loops = graph.edges - sources.shape[0]
@@ -39,6 +40,10 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
             assert covered, "a condensation is acyclic"
     kept = int(offsets[-2])
     return Dag(*arrays, component, int(graph.edges - loops - kept), int(loops))
+
+
+def _useful(threads: int, graph: Graph) -> int:
+    return max(1, min(threads, graph.edges // _EDGES_PER_THREAD))
 
 
 def rooted(offsets: np.ndarray, inner: np.ndarray) -> Dag:
@@ -52,36 +57,11 @@ def rooted(offsets: np.ndarray, inner: np.ndarray) -> Dag:
     return Dag(*arrays, np.arange(n, dtype=VERTEX))
 
 
-def simple_rows(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+def simple_rows(graph: Graph, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The CSR (int64[n + 1], int32[k]) of a raw graph without duplicates and self-loops; rows ascend."""
-    with Team(1) as team:
+    with Team(_useful(threads, graph)) as team:
         offsets, children, _ = rows.sorted_rows(graph.vertices, graph.sources, graph.targets, team)
     return offsets[:-1], children[: offsets[-2]]
-
-
-def _strong_components(offsets: np.ndarray, children: np.ndarray) -> tuple[int, np.ndarray]:
-    """The number of strong components of a CSR (int64[n + 1], int32[m]), and the component of each vertex (int32[n]),
-    numbered by least vertex."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = offsets.shape[0] - 1
-    adjacency = csr_array((np.ones(children.shape[0], np.int8), children, offsets), shape=(n, n))
-    components, found = connected_components(adjacency, directed=True, connection="strong")
-    return components, _renumber_by_first(found.astype(VERTEX, copy=False), components)
-
-
-@njit(cache=True)
-def _renumber_by_first(found, components):
-    number = np.full(components, -1, np.int32)
-    component = np.empty_like(found)
-    known = 0
-    for v in range(found.shape[0]):
-        if number[found[v]] < 0:
-            number[found[v]] = known
-            known += 1
-        component[v] = number[found[v]]
-    return component
 
 
 def _between(component: np.ndarray, sources: np.ndarray, targets: np.ndarray, team: Team):
@@ -102,7 +82,7 @@ def _find_between(component, sources, targets, found_sources, found_targets, lo,
 
 
 def load_kernels() -> None:
-    """Compiles or loads every kernel of condensing and scipy, so that no later measurement includes that time."""
+    """Compiles or loads every kernel of condensing, so that no later measurement includes that time."""
     rows.load_kernels()
     kahn.load_kernels()
     condense(Graph(3, np.array([0, 1, 1], VERTEX), np.array([1, 2, 0], VERTEX)))
@@ -112,7 +92,7 @@ def _rooted(offsets, children, team):
     """Adds a super-root to a CSR that has room for it (`sorted_rows`), and walks it.
 
     Returns (covered, offsets int64[n + 2], children int32[m'], levels int32[n + 1], order int32[n + 1]). If `covered`
-    is False, the graph has a cycle and the arrays are meaningless, but for the CSR, which is as it was.
+    is False, the graph has a cycle, the CSR is as it was, and levels and order are as of `kahn`.
     """
     n, m = offsets.shape[0] - 2, int(offsets[-2])
     found, levels, order = kahn.kahn(n, offsets[:-1], children[:m], team)

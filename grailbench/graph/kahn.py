@@ -30,6 +30,7 @@ _LARGE = 1 << 21  #: with fewer edges too
 _BLOCK_BITS = 13  #: 8,192 edges a block
 _RANGE_BITS = 6  #: at most 64 ranges of targets
 _AHEAD = 8  #: vertices between asking for what is read at random and reading it
+_FAR = 1 << 18  #: vertices and edges from which on they are not in a cache near by, and asked for before they are read
 _FEW = 32  #: children of a vertex that are asked for: of more, the processor sees enough by itself
 
 
@@ -202,20 +203,22 @@ def _take_roots(levels, order, first, last, found):
 def _walk(offsets, children, levels, order, at, found, level, wide):
     """Goes on with the queue, of which `at` vertices are done and the others, up to `found`, are all of one level,
     until `wide` vertices or more are of one level, or none is left. Returns `at`, `found` and `level`."""
+    far = offsets.shape[0] + children.shape[0] > _FAR
     while 0 < found - at < wide:
         level += 1
         end = found
         while at < end:
-            # What is asked for too early, because the queue is shorter, is asked for in vain, and the answer is right.
-            if at + 3 * _AHEAD < found:
-                prefetch(offsets, order[at + 3 * _AHEAD])
-            if at + 2 * _AHEAD < found:
-                prefetch(children, offsets[order[at + 2 * _AHEAD]])
-                prefetch(children, offsets[order[at + 2 * _AHEAD] + 1] - 1)
-            if at + _AHEAD < found:
-                u = order[at + _AHEAD]
-                for k in range(offsets[u], min(offsets[u + 1], offsets[u] + _FEW)):
-                    prefetch(levels, children[k])
+            if far:
+                # Near its end, the queue is too short to ask.
+                if at + 3 * _AHEAD < found:
+                    prefetch(offsets, order[at + 3 * _AHEAD])
+                if at + 2 * _AHEAD < found:
+                    prefetch(children, offsets[order[at + 2 * _AHEAD]])
+                    prefetch(children, offsets[order[at + 2 * _AHEAD] + 1] - 1)
+                if at + _AHEAD < found:
+                    u = order[at + _AHEAD]
+                    for k in range(offsets[u], min(offsets[u + 1], offsets[u] + _FEW)):
+                        prefetch(levels, children[k])
             u = order[at]
             at += 1
             for k in range(offsets[u], offsets[u + 1]):
