@@ -32,8 +32,8 @@ def build(
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
-    'gpu-fused' starts from edges that are in memory (those of `Graph.open` are not: its condensed form is at hand), from
-    131,072 on by condensing them on the GPU, and maps vertices there. What needs the condensed graph on the host has it
+    'gpu-fused' starts from edges that are in memory (those of `Graph.open` are not: its condensed form is at hand). From
+    131,072 on it condenses them on the GPU; it maps vertices there. What needs the condensed graph on the host has it
     condensed when it is first asked: sets, counts, paths, explanations, large matrices, and `Index.save`.
 
     implementation
