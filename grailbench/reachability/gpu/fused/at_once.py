@@ -21,7 +21,7 @@ from grailbench.device.spares import Spares
 from grailbench.device.timers import Span
 from grailbench.graph import numbering
 from grailbench.graph.csr import Graph
-from grailbench.reachability.gpu.fused import grid, index, small
+from grailbench.reachability.gpu.fused import grid, small
 from grailbench.reachability.gpu.fused.batch import Searcher
 from grailbench.reachability.gpu.fused.hubs import Chooser, HubArrays
 from grailbench.reachability.gpu.fused.records import record_width, records_of, salts
@@ -29,14 +29,14 @@ from grailbench.reachability.gpu.fused.replicas import Replicas
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import Params, Timer
 
-MOST_VERTICES = 1 << 17  #: of a graph that is built here, the super-root among them
+MOST_EDGES = MOST_VERTICES = 1 << 17  #: below both is a graph that is built here; the super-root counts as a vertex
 
 _spares = Spares()
 
 
 def fits(graph: Graph) -> bool:
     """Returns whether a graph is small enough for `built`; a larger one is ready sooner on the device."""
-    return graph.edges < index.FEWEST and graph.vertices < MOST_VERTICES
+    return graph.edges < MOST_EDGES and graph.vertices < MOST_VERTICES
 
 
 @cache
@@ -83,7 +83,7 @@ class Workspace:
         self.kind = kind
         _, dim, seed, shared = kind
         self._most = n = _most_in_shared_memory(kind[0]) if shared else MOST_VERTICES
-        size = numbering.most_words(n - 1, index.FEWEST) + 2 * n  # and `grid.wide_levels`, and numbers of components
+        size = numbering.most_words(n - 1, MOST_EDGES) + 2 * n  # and `grid.wide_levels`, and numbers of components
         self.given = cuda.pinned_array(size, np.int32)
         rows = (size, np.int32), (n * record_width(dim), np.int32), (2 * n, np.int64)
         self._there, self._lanes, self._hubs = parts.room(*rows)

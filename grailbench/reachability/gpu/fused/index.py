@@ -157,7 +157,7 @@ class Fused(Implementation):
             return super().ready(graph, params, timer)
         from grailbench.reachability.gpu.fused import at_once, from_edges
 
-        if not params.count and at_once.fits(graph):
+        if graph.edges < FEWEST and not params.count and at_once.fits(graph):
             found = at_once.built(graph, params, timer)
             if found is not None:
                 return FusedIndex(lambda: by_level(condense(graph)), *found, params)
