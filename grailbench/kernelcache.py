@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
-_CACHING, _LOADING = os.path.join("numba", "core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
+_CACHING, _LOADING = os.path.join("core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
 _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
@@ -62,6 +62,8 @@ def folder() -> Path | None:
 class Locator:
     """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
+    beside = ""  #: the folder in that of this package, for a compiler whose entries have the same names
+
     def __init__(self, function, file: str):
         self._py_file = file  # numba reads it for its warnings
         self._line = function.__code__.co_firstlineno
@@ -77,7 +79,7 @@ class Locator:
 
     def get_cache_path(self) -> str:
         """The folder of the entries; there is one for each folder of the package."""
-        return str(folder().joinpath("-".join(Path(self._py_file).relative_to(_PACKAGE).parent.parts)))
+        return str(folder().joinpath(self.beside, "-".join(Path(self._py_file).relative_to(_PACKAGE).parent.parts)))
 
     def ensure_cache_path(self) -> None:
         """Creates that folder."""
@@ -92,14 +94,15 @@ class Locator:
         return str(self._line)
 
 
-def adopt(locators: list | None = None) -> None:
-    """Puts `Locator` in front of the locators of numba, or of numba-cuda; call it before kernels are decorated."""
+def adopt(locators: list | None = None, beside: str = "") -> None:
+    """Puts `Locator` in front of the locators of numba, or of the package that compiles kernels for a GPU, which has
+    entries of its own in a folder `beside`; call it before kernels are decorated."""
     if locators is None:
         from numba.core.caching import CompileResultCacheImpl
 
         locators = CompileResultCacheImpl._locator_classes
-    if Locator not in locators:
-        locators.insert(0, Locator)
+    if not issubclass(locators[0], Locator):
+        locators.insert(0, type("Locator", (Locator,), {"beside": beside}) if beside else Locator)
 
 
 def forget(error: BaseException) -> bool:

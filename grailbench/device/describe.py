@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from grailbench.device.allocator import managers
+from grailbench.device.front_end import described
 from grailbench.device.gateway import cuda, require, simulated
 from grailbench.errors import TooLittleMemory
 from grailbench.words import gib
@@ -31,7 +31,7 @@ def describe() -> Device:
     require()
     free, total = memory()
     if simulated:
-        return Device("simulator", "", 1, 0, total, free, "", front_end(), True)
+        return Device("simulator", "", 1, 0, total, free, "", described(), True)
     device = cuda.get_current_device()
     return Device(
         name=device.name.decode() if isinstance(device.name, bytes) else device.name,
@@ -41,17 +41,9 @@ def describe() -> Device:
         memory_bytes=total,
         free_bytes=free,
         driver=".".join(map(str, cuda.cudadrv.driver.driver.get_version())),
-        front_end=front_end(),
+        front_end=described(),
         simulated=False,
     )
-
-
-def front_end() -> str:
-    """The name and version of the package that provides the CUDA module."""
-    try:
-        return f"numba-cuda {version('numba-cuda')}"
-    except PackageNotFoundError:
-        return f"numba {version('numba')} (its own CUDA target)"
 
 
 def memory() -> tuple[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from numba import int32
+from numpy import int32
 
 from grailbench.device.gateway import cuda
 

@@ -1,7 +1,9 @@
-"""Imports numba's CUDA module, and explains what is missing if it cannot be used.
+"""Imports the module that compiles kernels, and explains what is missing if it cannot be used.
 
-It works with the package numba-cuda (the `gpu` extra) and with the deprecated CUDA target of numba; if both are
-installed, `numba.cuda` is numba-cuda.
+It is that of numba-cuda (the `gpu` extra) or of its successor numba-cuda-mlir (the `gpu-mlir` extra): the one that
+GRAILBENCH_CUDA names, else the one that is installed, else numba-cuda. Without either it is the deprecated CUDA target
+of numba; if numba-cuda is installed, `numba.cuda` is numba-cuda. The successor has no simulator: that is always
+numba-cuda's, or numba's.
 """
 
 from __future__ import annotations
@@ -10,17 +12,19 @@ import functools
 import warnings
 
 from grailbench import faults, kernelcache
-from grailbench.device import allocator, simulator
+from grailbench.device import allocator, front_end, simulator, successor
 from grailbench.errors import MachineLacks
 
-_REMEDY = (
-    "GPU runs need an NVIDIA GPU, its driver and the `gpu` extra: pip install 'grailbench[gpu]'; "
-    "--simulate checks answers without them and records no time"
-)
+#: whether numba-cuda-mlir compiles kernels, not numba-cuda
+mlir: bool = front_end.chosen() == front_end.MLIR
 
 
 def _lacks(reason: str) -> MachineLacks:
-    return MachineLacks(f"no CUDA here: {reason} ({_REMEDY})")
+    extra = "gpu-mlir" if mlir else "gpu"
+    return MachineLacks(
+        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and the `{extra}` extra: "
+        f"pip install 'grailbench[{extra}]'; --simulate checks answers without them and records no time)"
+    )
 
 
 def _first_line(error) -> str:
@@ -31,8 +35,12 @@ def _first_line(error) -> str:
 
 
 try:
-    from numba import cuda
-except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
+    if mlir:
+        from numba_cuda_mlir import cuda
+        from numba_cuda_mlir.numba_cuda import types
+    else:
+        from numba import cuda, types  # noqa: F401 (used by device.launch)
+except (ImportError, AttributeError, OSError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
     if simulator.asked_for():
         raise MachineLacks(f"numba's simulator is not here: {_first_line(error)} (pip install numba-cuda)") from error
     raise _lacks(_first_line(error)) from error
@@ -41,8 +49,14 @@ except (ImportError, AttributeError) as error:  # AttributeError: numba-cuda bes
 simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
+elif mlir:
+    successor.repair()
 else:
     kernelcache.adopt(cuda.dispatcher.CUDACacheImpl._locator_classes)
+
+#: options of a device function in which static shared memory is declared, or of one that calls such: numba-cuda-mlir
+#: 0.6.0 compiles them only where they are inlined
+holds_shared: dict = {"inline": "always"} if mlir else {}
 
 
 def of_cpu(function):

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
 from grailbench import faults
-from grailbench.device.gateway import cuda, simulated
+from grailbench.device.gateway import cuda, mlir, simulated, types
 from grailbench.errors import MachineLacks, TooLittleMemory
 
 SIMULATED_THREADS = 32  # few, because each is a Python thread; a warp is enough to run every code path
@@ -71,6 +70,8 @@ _shapes: dict = {}  # the grids that the driver allows, by key, device and what 
 
 def _cooperative_shape(kernel, compiled, threads: int, per_multiprocessor: int | None) -> Shape:
     multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    if mlir:
+        compiled._ensure_kernel_attrs()
     while threads >= _LEAST_THREADS:
         blocks = compiled.max_cooperative_grid_blocks(threads) if threads <= compiled.max_threads_per_block else 0
         if per_multiprocessor is not None:
@@ -118,7 +119,7 @@ def typed(bundle: tuple):
     Otherwise numba determines the type of such a tuple at every launch in Python, which takes 15 us; it accepts the
     type in `_numba_type_`. The content of the arrays may change. In the simulator the tuple is returned unchanged.
     """
-    return bundle if simulated else _Typed(bundle)
+    return bundle if simulated or mlir else _Typed(bundle)
 
 
 class _Unknown(Exception):
@@ -154,7 +155,11 @@ def _pack(arg, cells: list[int]):
         if strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1]) or arg.ndim > 2:
             raise _Unknown
         place = (arg.device_ctypes_pointer.value or 0) if hasattr(arg, "device_ctypes_pointer") else arg.data.ptr
-        cells += (0, 0, size, width, place if size else 0, *arg.shape, *strides)
+        place = place if size else 0
+        if mlir:
+            cells += (place, place, 0, *arg.shape, *(stride // width for stride in strides))
+        else:
+            cells += (0, 0, size, width, place, *arg.shape, *strides)
         return dtype.char, arg.ndim
     if dtype.kind in "iu":
         cells.append(int(arg) & _WORD)
@@ -186,8 +191,10 @@ def _words(kernel, args: tuple) -> tuple:
     """Returns the kernel compiled for arguments like these, its key, and their words, which numba finds where `_pack`
     cannot."""
     compiled, key, cells = _compile(kernel, args)
-    if key is not None and _alike.get(key):
+    if key is not None and (mlir or _alike.get(key)):
         return compiled, key, cells
+    if mlir:
+        raise TypeError(f"an argument of {kernel.py_func.__name__} that is packed for numba-cuda alone")
     raw: list = []
     for kind, arg in zip(compiled.argument_types, map(_as_numba, args), strict=True):
         compiled._prepare_args(kind, arg, 0, [], raw)
@@ -307,7 +314,10 @@ def _loaded(kernel, compiled, key, shape: Shape, shared_bytes: int) -> int:
         handle = int(compiled._codelibrary.get_cufunc().handle)
     if shared_bytes > permitted:  # the limit of 48 KiB without this is for static and dynamic memory together
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
+        if mlir:
+            set_to = driver.cuFuncSetAttribute(handle, attribute, shared_bytes)
+        else:
+            set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
         check(set_to, _launching, kernel.py_func.__name__, shape, shared_bytes)
         permitted = shared_bytes
     if key is not None:

@@ -6,7 +6,7 @@ The printed algorithm 4 has a barrier inside `if threadIdx.x >= stride`; here al
 from __future__ import annotations
 
 import numpy as np
-from numba import int32
+from numpy import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.shuffle import STEPS, WARP, shuffle_up

@@ -14,6 +14,8 @@ import threading
 from contextlib import contextmanager
 from importlib import import_module
 
+import numpy as np
+
 
 class _Block:
     """The barrier of a simulated block, which waits for all threads that have not ended."""
@@ -115,7 +117,7 @@ def repair(package: str) -> None:
             place = (frame.f_code, frame.f_lineno)
             if place not in self._allocations:
                 known = set(self._allocations)
-                made = make(self, shape, dtype)
+                made = make(self, shape, np.dtype(dtype) if isinstance(dtype, type) else dtype)
                 for other in set(self._allocations) - known:  # recorded for the line of the call above
                     del self._allocations[other]
                 self._allocations[place] = made

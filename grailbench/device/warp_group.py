@@ -9,7 +9,7 @@ blocks, so that a kernel can be written for either; in the simulator it shares s
 from __future__ import annotations
 
 import numpy as np
-from numba import int64
+from numpy import int64
 
 from grailbench.device.gateway import cuda, simulated
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import njit
+from numpy import int64, uint64
 
 from grailbench.closure.bits import lowest
 from grailbench.closure.condense import Condensed

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from numba import int64, uint64
+from numpy import int64, uint64
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import launch_cooperative

@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, uint64
+from numpy import int32, uint64
 
 from grailbench.device.frontier import Enterprise
 from grailbench.device.gateway import cuda

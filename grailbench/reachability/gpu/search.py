@@ -11,7 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, njit
+from numba import njit
+from numpy import int32
 
 from grailbench.device.frontier import Enterprise, Frontier
 from grailbench.device.gateway import cuda

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64
+from numpy import int32, int64
 
 from grailbench.device.gateway import cuda
 from grailbench.device.launch import typed

@@ -8,7 +8,7 @@ algorithm 8 are those of Blelloch (1990).
 from __future__ import annotations
 
 import numpy as np
-from numba import int32
+from numpy import int32
 
 from grailbench.device.gateway import cuda
 from grailbench.device.scan import MOST

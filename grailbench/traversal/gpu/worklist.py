@@ -13,7 +13,7 @@ rounds is enough. Every thread takes every decision from the same counters, so a
 from __future__ import annotations
 
 import numpy as np
-from numba import int32, int64
+from numpy import int32, int64
 
 from grailbench.device import shuffle
 from grailbench.device.gateway import cuda

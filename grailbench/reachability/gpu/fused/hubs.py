@@ -11,10 +11,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64
+from numpy import int32, int64
 
 from grailbench.device import parts
-from grailbench.device.gateway import cuda, simulated
+from grailbench.device.gateway import cuda, holds_shared, simulated
 from grailbench.device.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.device.leveled import DeviceLeveled
 from grailbench.device.scan import MOST as MOST_THREADS
@@ -121,7 +121,7 @@ def _tally(me, everyone, graph, question, counts, tallies, turn):
 def _ranker(most: int, few: int):
     """Returns the device function by which one block ranks the listed candidates, comparing each with each."""
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, **holds_shared)
     def rank(left, graph, listed, chosen):
         weights = cuda.shared.array(few, int64)
         keys = cuda.shared.array(few, int32)
@@ -161,7 +161,7 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
         else:
             cuda.cg.this_grid().sync()
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, **holds_shared)
     def choose(graph, tallies, listed, chosen):
         """Writes hub j to chosen[j], -1 beyond the last. graph: `device.leveled.DeviceLeveled`; the other arrays are
         rows of `HubArrays`.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import int32
+from numpy import int32
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import kernel_of, most_shared_bytes
