@@ -13,7 +13,7 @@ import numpy as np
 from numpy import int32, uint64
 
 from grailbench.device.frontier import Enterprise
-from grailbench.device.gateway import cuda
+from grailbench.device.gateway import cuda, holds_shared
 from grailbench.device.launch import typed
 from grailbench.device.queues import Trio, by_edges
 from grailbench.reachability.gpu.search import Searcher, goals_of, lowest
@@ -66,7 +66,7 @@ def _kernels(dim: int) -> tuple[object, Trio]:
             cuda.atomic.or_(of.status, source, bit)
             cuda.atomic.or_(of.seen, source, bit)
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, **holds_shared)
     def share_goals(of, level):
         """Returns targets, their labels and the queries answered on earlier levels, in shared memory, and the level."""
         goals = cuda.shared.array(GROUP, int32)

@@ -15,7 +15,7 @@ from numba import njit
 from numpy import int32
 
 from grailbench.device.frontier import Enterprise, Frontier
-from grailbench.device.gateway import cuda
+from grailbench.device.gateway import cuda, holds_shared
 from grailbench.device.launch import typed
 from grailbench.device.queues import Trio, by_edges
 from grailbench.device.scan import Scan
@@ -108,7 +108,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
             set_goal(i, targets[first + i], of)
             cuda.atomic.or_(of.status, sources[first + i], word(_1 << np.uint64(i)))
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, **holds_shared)
     def share_goals(of, level):
         """Returns the labels of the targets, in shared memory, and the level."""
         wanted = cuda.shared.array((lanes, size), int32)
