@@ -14,7 +14,8 @@ Importing this package imports no CUDA module either, so that `simulate` can be 
     installed  the GPUs of the machine, without CUDA           floyd_warshall  all pairs in tiles
     edges      from raw edges to a DAG by levels               parts      many arrays in one allocation
     allocator  counts memory, and keeps it for later arrays    mixing     keys of vertices: a hash to choose by
-    oracle     correct answers on large graphs
+    oracle     correct answers on large graphs             front_end  which package compiles kernels
+    successor  repairs of numba-cuda-mlir
 
 Files with kernels import `cuda` from `grailbench.device.gateway` at the top. Functions that call kernels import these
 files locally, after `gateway.require()`, so that machines without CUDA never import them.
@@ -36,7 +37,7 @@ def simulate() -> None:
     This cannot be undone. Raises RuntimeError if the real CUDA module is already loaded.
     """
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # numba-cuda reads it when numba.cuda is first imported
-    if "numba.cuda" in sys.modules:
+    if not {"numba.cuda", "grailbench.device.gateway"}.isdisjoint(sys.modules):
         from grailbench.device.gateway import simulated
 
         if not simulated:

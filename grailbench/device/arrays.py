@@ -81,7 +81,7 @@ def require_library() -> None:
     try:
         import cupy  # noqa: F401
     except ImportError:
-        raise MachineLacks("CuPy is not installed (pip install 'grailbench[gpu]')") from None
+        raise MachineLacks("CuPy is not installed (pip install 'grailbench[cupy]')") from None
 
 
 class Managed:

@@ -1,4 +1,4 @@
-"""Which package compiles kernels, found without importing it."""
+"""Which package compiles kernels, found without importing it, and how its kernels take an array."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from grailbench.errors import InputError
 NUMBA_CUDA, MLIR = "numba-cuda", "numba-cuda-mlir"
 
 
+def named() -> str:
+    """Returns what GRAILBENCH_CUDA says, '' where it is not set."""
+    return os.environ.get("GRAILBENCH_CUDA", "")
+
+
 def chosen() -> str:
     """Returns the package whose CUDA module kernels are compiled by.
 
@@ -20,12 +25,32 @@ def chosen() -> str:
     """
     if simulator.asked_for():
         return NUMBA_CUDA
-    wanted = os.environ.get("GRAILBENCH_CUDA")
+    wanted = named()
     if wanted in (NUMBA_CUDA, MLIR):
         return wanted
     if wanted:
         raise InputError(f"GRAILBENCH_CUDA is {wanted}", remedy=f"{NUMBA_CUDA} or {MLIR}")
     return MLIR if find_spec("numba_cuda_mlir") and not find_spec("numba_cuda") else NUMBA_CUDA
+
+
+def of_numba_cuda(address: int, size: int, width: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the words of a contiguous array, of one or two dimensions, in the arguments of a kernel: two that are not
+    used, its size, the bytes of an element, its address, its shape and its strides in bytes."""
+    place = address if size else 0
+    if len(shape) == 1:
+        return 0, 0, size, width, place, size, width
+    rows, columns = shape
+    return 0, 0, size, width, place, rows, columns, columns * width, width
+
+
+def of_mlir(address: int, size: int, width: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The same for numba-cuda-mlir, whose arrays are memrefs: the address twice, where the elements begin there, the
+    shape and the strides in elements."""
+    place = address if size else 0
+    if len(shape) == 1:
+        return place, place, 0, size, 1
+    rows, columns = shape
+    return place, place, 0, rows, columns, columns, 1
 
 
 def described() -> str:

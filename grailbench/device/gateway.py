@@ -17,13 +17,15 @@ from grailbench.errors import MachineLacks
 
 #: whether numba-cuda-mlir compiles kernels, not numba-cuda
 mlir: bool = front_end.chosen() == front_end.MLIR
+#: the words of an array in the arguments of a kernel, of its address, size, bytes of an element and shape
+array_words = front_end.of_mlir if mlir else front_end.of_numba_cuda
 
 
 def _lacks(reason: str) -> MachineLacks:
-    extra = "gpu-mlir" if mlir else "gpu"
+    extra = "grailbench[gpu-mlir]" if mlir else "grailbench[gpu]"
     return MachineLacks(
-        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and the `{extra}` extra: "
-        f"pip install 'grailbench[{extra}]'; --simulate checks answers without them and records no time)"
+        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and an extra: pip install '{extra}'; "
+        "--simulate checks answers without them and records no time)"
     )
 
 
@@ -39,6 +41,8 @@ try:
         from numba_cuda_mlir import cuda
         from numba_cuda_mlir.numba_cuda import types
     else:
+        if front_end.named() and not simulator.asked_for():
+            import numba_cuda  # noqa: F401 (without it numba's own target would take its place)
         from numba import cuda, types  # noqa: F401 (used by device.launch)
 except (ImportError, AttributeError, OSError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
     if simulator.asked_for():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grailbench import faults
-from grailbench.device.gateway import cuda, mlir, simulated, types
+from grailbench.device.gateway import array_words, cuda, mlir, simulated, types
 from grailbench.errors import MachineLacks, TooLittleMemory
 
 SIMULATED_THREADS = 32  # few, because each is a Python thread; a warp is enough to run every code path
@@ -141,9 +141,9 @@ def _pack(arg, cells: list[int]):
         cells += words
         return arg.kind
     kind = type(arg)
-    if kind is int:
+    if kind is int or kind is bool:
         cells.append(arg & _WORD)
-        return "int"
+        return kind
     if isinstance(arg, (tuple, _Typed)):
         bundle = arg._bundle if kind is _Typed else arg
         return type(bundle), *[_pack(each, cells) for each in bundle]
@@ -152,14 +152,11 @@ def _pack(arg, cells: list[int]):
         raise _Unknown
     if getattr(arg, "shape", ()):
         size, width, strides = arg.size, dtype.itemsize, arg.strides
-        if strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1]) or arg.ndim > 2:
+        gaps = strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1])
+        if arg.ndim > 2 or (gaps and (size or not mlir)):  # strides of an empty array may be 0, as numpy's are
             raise _Unknown
         place = (arg.device_ctypes_pointer.value or 0) if hasattr(arg, "device_ctypes_pointer") else arg.data.ptr
-        place = place if size else 0
-        if mlir:
-            cells += (place, place, 0, *arg.shape, *(stride // width for stride in strides))
-        else:
-            cells += (0, 0, size, width, place, *arg.shape, *strides)
+        cells += array_words(place, size, width, arg.shape)
         return dtype.char, arg.ndim
     if dtype.kind in "iu":
         cells.append(int(arg) & _WORD)
@@ -231,8 +228,9 @@ class Moving:
     def __init__(self, array):
         self.now, self.shape = array, array.shape
         if not simulated:
-            mark, dims = next(self._marks), len(array.shape)
-            self.words, self.kind = (0, 0, *range(mark + 2, mark + 5 + 2 * dims)), (array.dtype.char, dims)
+            mark, shape = next(self._marks), array.shape
+            self.words = tuple(range(mark, mark + len(array_words(0, 0, 0, shape))))
+            self.kind = array.dtype.char, len(shape)
 
 
 def moved(moving: Sequence[Moving], to: Sequence) -> np.ndarray:
@@ -288,8 +286,7 @@ class Prepared:
         """Finds the words of the arrays `moving` among those of all arguments."""
         cells: list[int] = []
         _pack(args, cells)
-        words = [word for each in moving for word in each.words]
-        place = {word: at for at, word in enumerate(words) if word}
+        place = {word: at for at, word in enumerate(word for each in moving for word in each.words)}
         found = [(at, place[cell]) for at, cell in enumerate(cells) if cell in place]
         self._at, self._of = np.array(found, np.int64).reshape(-1, 2).T
         self._view = np.frombuffer(self._cells, np.uint64)

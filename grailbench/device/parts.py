@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from grailbench.device import memory
-from grailbench.device.gateway import cuda, simulated
+from grailbench.device.gateway import array_words, cuda, simulated
 from grailbench.device.launch import prepared_copy
 
 MOST = 64 << 20  #: bytes that are copied through pinned memory, and at once
@@ -20,20 +20,14 @@ _ALIGNED = 256  #: bytes; where a part may begin
 
 
 class Part:
-    """An array on the device, contiguous, of one or two dimensions; `launch` makes `words` and `kind` of it."""
+    """A contiguous array on the device, of one or two dimensions, with its `words` and `kind` for `launch`."""
 
     __slots__ = ("_owner", "address", "dtype", "kind", "shape", "size", "words")
 
     def __init__(self, owner, address: int, shape: tuple[int, ...], dtype: np.dtype):
         self._owner, self.address, self.shape, self.dtype = owner, address, shape, dtype
-        width = dtype.itemsize
-        if len(shape) == 1:
-            self.size = size = shape[0]
-            self.words = (0, 0, size, width, address if size else 0, size, width)
-        else:
-            rows, columns = shape
-            self.size = size = rows * columns
-            self.words = (0, 0, size, width, address if size else 0, rows, columns, columns * width, width)
+        self.size = size = shape[0] if len(shape) == 1 else shape[0] * shape[1]
+        self.words = array_words(address, size, dtype.itemsize, shape)
         self.kind = dtype.char, len(shape)
 
     @property
@@ -51,7 +45,8 @@ class Part:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return self.words[5 + len(self.shape) :]
+        width = self.dtype.itemsize
+        return (width,) if len(self.shape) == 1 else (self.shape[1] * width, width)
 
     @property
     def __cuda_array_interface__(self) -> dict:

@@ -16,11 +16,12 @@ from pathlib import Path, PurePosixPath
 
 from grailbench import __version__
 from grailbench.commands import output
+from grailbench.device.front_end import chosen
 from grailbench.device.installed import gpus
 from grailbench.runs.commit import code_hash, commit_state
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
-            "networkit", "dask", "numba-cuda")  # fmt: skip
+            "networkit", "dask")  # fmt: skip
 THREAD_SETTINGS = (
     "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "NUMBA_OPT",
     "NUMBA_BOUNDSCHECK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -106,9 +107,10 @@ def usable_cores() -> int:
 
 @functools.cache
 def packages() -> dict[str, str]:
-    """The versions of the installed packages that may affect times or answers."""
+    """The versions of the installed packages that may affect times or answers; of those that compile kernels, only the
+    one that does."""
     found = {}
-    for name in PACKAGES:
+    for name in (*PACKAGES, chosen()):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

@@ -58,7 +58,7 @@ def _visit(u, k, v, claim):
     """Top-down: claims a vertex. claim: level, starts, distances, queue, counters, place in them, chunk."""
     level, starts, distances, queue, counters, at, chunk = claim
     before, begin, end = distances[v], starts[v], starts[v + 1]  # load all three before any is used
-    if before == _FAR and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
+    if before == _FAR and cuda.atomic.cas(distances, v, _FAR, np.int32(level + 1)) == _FAR:
         worklist.push(v, begin, end, chunk, queue, counters, at)
 
 
@@ -105,7 +105,7 @@ def _bottom_up(workers, level, rows, back, of, large):
         for k in range(back.starts[v] + cuda.threadIdx.x, back.starts[v + 1], cuda.blockDim.x):
             if distances[v] != _FAR:
                 break
-            if distances[back.targets[k]] == level and cuda.atomic.cas(distances, v, _FAR, level + 1) == _FAR:
+            if distances[back.targets[k]] == level and cuda.atomic.cas(distances, v, _FAR, np.int32(level + 1)) == _FAR:
                 edges += rows.starts[v + 1] - rows.starts[v]
                 found += 1
     worklist.tally(of.counters, at, edges, found)
