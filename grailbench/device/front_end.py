@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 
 from grailbench.device import simulator
 from grailbench.errors import InputError
@@ -20,8 +19,8 @@ def named() -> str:
 def chosen() -> str:
     """Returns the package whose CUDA module kernels are compiled by.
 
-    It is what GRAILBENCH_CUDA names, else numba-cuda unless only numba-cuda-mlir is installed. The simulator is always
-    numba-cuda's. Raises InputError if the name is neither.
+    It is what GRAILBENCH_CUDA names, else numba-cuda: the other one compiles some kernels wrongly (docs/notebook.md).
+    The simulator is always numba-cuda's. Raises InputError if the name is neither.
     """
     if simulator.asked_for():
         return NUMBA_CUDA
@@ -30,7 +29,7 @@ def chosen() -> str:
         return wanted
     if wanted:
         raise InputError(f"GRAILBENCH_CUDA is {wanted}", remedy=f"{NUMBA_CUDA} or {MLIR}")
-    return MLIR if find_spec("numba_cuda_mlir") and not find_spec("numba_cuda") else NUMBA_CUDA
+    return NUMBA_CUDA
 
 
 def of_numba_cuda(address: int, size: int, width: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,9 +1,8 @@
 """Imports the module that compiles kernels, and explains what is missing if it cannot be used.
 
 It is that of numba-cuda (the `gpu` extra) or of its successor numba-cuda-mlir (the `gpu-mlir` extra): the one that
-GRAILBENCH_CUDA names, else the one that is installed, else numba-cuda. Without either it is the deprecated CUDA target
-of numba; if numba-cuda is installed, `numba.cuda` is numba-cuda. The successor has no simulator: that is always
-numba-cuda's, or numba's.
+GRAILBENCH_CUDA names, else numba-cuda. Without that it is the deprecated CUDA target of numba; if numba-cuda is
+installed, `numba.cuda` is numba-cuda. The successor has no simulator: that is always numba-cuda's, or numba's.
 """
 
 from __future__ import annotations
