@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 
 @intrinsic
-def prefetch(typing, array, at):
+def _prefetch(typing, array, at):
     """Has the cache line of `array[at]` loaded; the array is contiguous, and a place outside it does no harm."""
 
     def generate(context, builder, signature, arguments):
@@ -22,3 +22,10 @@ def prefetch(typing, array, at):
         return context.get_dummy_value()
 
     return types.void(array, types.int64), generate
+
+
+def _nothing(array, at):
+    """Stands for `prefetch` where kernels run as plain Python (NUMBA_DISABLE_JIT)."""
+
+
+prefetch = _nothing if config.DISABLE_JIT else _prefetch
