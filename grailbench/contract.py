@@ -1,8 +1,8 @@
 """The interfaces between problems and the harness, and the registry of problems and implementations.
 
-A problem is a package (`reachability`, `traversal`, `closure`, `reading`) and one line in `PROBLEMS`. It imports
-neither the harness nor another problem, and the harness knows only what this file says of it. Third parties register
-implementations through the entry-point group `grailbench.implementations`: an entry point loads a subclass of
+A problem is a package (`reachability`, `traversal`, `closure`, `reading`, `counts`) and one line in `PROBLEMS`. It
+imports neither the harness nor another problem, and the harness knows only what this file says of it. Third parties
+register implementations through the entry-point group `grailbench.implementations`: an entry point loads a subclass of
 `Implementation`, or a module whose import registers some.
 """
 
@@ -34,6 +34,7 @@ PROBLEMS = {
     "apsp": ("grailbench.traversal.problem", "Apsp"),
     "closure": ("grailbench.closure.problem", "Closure"),
     "read": ("grailbench.reading.problem", "Reading"),
+    "counts": ("grailbench.counts.problem", "Counts"),
 }
 USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
 ENTRY_POINTS = "grailbench.implementations"

@@ -16,8 +16,10 @@ from naive import closure, reachable_from
 from strategies import digraphs
 
 import grailbench as gb
+from grailbench.api import index as index_module
 from grailbench.api import sweeps
 from grailbench.contract import implementations
+from grailbench.counts.cpu.sweep import count_all
 
 OURS = [name for name, found in implementations().items() if not found.needs and not name.startswith("peer:")]
 
@@ -54,6 +56,8 @@ def test_every_question_has_the_oracles_answer(name, data):
         index = pickle.loads(pickle.dumps(index))
     reach = closure(vertices, edges)
     assert index.count_descendants().tolist() == [len(reached) - 1 for reached in reach]
+    above = [sum(v in reached for reached in reach) - 1 for v in range(vertices)]
+    assert index.count_ancestors().tolist() == above
     if not vertices:
         return
     vertex = st.integers(0, vertices - 1)
@@ -71,6 +75,7 @@ def test_every_question_has_the_oracles_answer(name, data):
     ancestors = {w for w in range(vertices) if v in reach[w]}
     assert number(index.ancestors(f"v{v}")) == sorted(ancestors - {v})
     assert index.count_descendants([f"v{u}"]).tolist() == [len(reach[u]) - 1]
+    assert index.count_ancestors([f"v{u}"] * 2).tolist() == [sum(u in reached for reached in reach) - 1] * 2
     common = {w for w in range(vertices) if {u, v} <= reach[w]}
     assert number(index.common_ancestors(f"v{u}", f"v{v}")) == sorted(common)
     lowest = [w for w in sorted(common) if all(w in reach[x] for x in reach[w] & common)]
@@ -125,6 +130,17 @@ def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
     finally:
         sweeps.BITS, sweeps.FEW = kept
     assert [set(np.flatnonzero(row).tolist()) for row in found] == [reach[u] for u in rows.tolist()]
+
+
+@pytest.mark.parametrize("bits", [1, 512])
+def test_few_vertices_are_counted_by_searches_and_many_by_sweeps(monkeypatch, bits):
+    edges = [(0, 1), (1, 2), (2, 1), (0, 3), (3, 2), (2, 4), (4, 4), (5, 4)]
+    index, called = gb.build(library_graph(7, edges, named=False), "dfs"), []
+    monkeypatch.setattr(sweeps, "BITS", bits)
+    monkeypatch.setattr(index_module, "count_all", lambda *given: called.append(given) or count_all(*given))
+    assert index.count_descendants([2, 0, 2, 6]).tolist() == [2, 4, 2, 0]
+    assert index.count_ancestors([4, 1]).tolist() == [5, 3]
+    assert len(called) == (0 if bits == 1 else 2)
 
 
 # ------------------------------------------------------------------ graphs

@@ -15,7 +15,7 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "grailbench").rglob("*.py")
 }
-PROBLEMS = {"reachability", "traversal", "closure", "reading"}
+PROBLEMS = {"reachability", "traversal", "closure", "reading", "counts"}
 CUDA = re.compile(r"numba\.cuda|numba_cuda|cupy|pynvml|cuda|nvidia|pycuda")
 PACKAGES = {"walk 1": 2, "walk 2": 2, "walk 3": 1, "walk 4": 3}  #: that a walk may touch below the command
 

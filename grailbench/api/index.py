@@ -14,6 +14,9 @@ from grailbench.api import saved, sweeps
 from grailbench.api.graph import Graph, id_column
 from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
+from grailbench.counts.cpu.catalog import searched
+from grailbench.counts.cpu.sweep import count_all
+from grailbench.counts.index import task_of
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
@@ -190,16 +193,21 @@ class Index:
     def count_descendants(self, sources: Iterable | None = None) -> np.ndarray:
         """How many other vertices each source reaches, int64[k]; without `sources`, for every vertex of the graph.
 
-        Counts exactly: by a search from each of a few sources, by sweeps of 512 vertices at once on all cores for many.
+        Counts exactly: by a search from each of a few sources, for many by sweeps of 2,048 vertices at once on all
+        cores (`counts` of `grailbench list implementations`).
 
         >>> index.count_descendants(["flour", "bread"]).tolist()
         [2, 0]
         """
-        dag = self.graph.dag
-        us = np.arange(self.graph.vertices) if sources is None else self.graph.vertices_of(sources)
-        if us.size <= self.graph.vertices // sweeps.BITS:
-            return np.array([self._members(self._below(int(u))).size - 1 for u in us], np.int64)
-        return sweeps.count_reached(dag, np.diff(self._members_of[0]))[dag.component[us]] - 1
+        return self._counts(sources, ancestors=False)
+
+    def count_ancestors(self, targets: Iterable | None = None) -> np.ndarray:
+        """How many other vertices reach each target, int64[k]; without `targets`, for every vertex of the graph.
+
+        >>> index.count_ancestors().tolist()
+        [0, 1, 3, 0]
+        """
+        return self._counts(targets, ancestors=True)
 
     def common_ancestors(self, first: Hashable, second: Hashable) -> np.ndarray:
         """The ids of all vertices that reach both, in the order of the graph's vertices; a vertex reaches itself.
@@ -352,6 +360,18 @@ class Index:
         """The components that a vertex reaches, int32[k]."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
         return sweeps.reached(dag.offsets, dag.children, dag.component[vertex : vertex + 1], _NO_LEVELS, 0, seen)
+
+    def _counts(self, ids: Iterable | None, ancestors: bool) -> np.ndarray:
+        """How many other vertices each vertex of some ids (None: of all) reaches, or is reached by, int64[k]."""
+        graph, dag = self.graph, self.graph.dag
+        if ids is None:
+            return count_all(task_of(dag, ancestors), Params().workers)[dag.component] - 1
+        vertices = graph.vertices_of(ids)
+        if vertices.size > graph.vertices // sweeps.BITS:
+            return self._counts(None, ancestors)[vertices]
+        rows = (dag.parent_offsets, dag.parents) if ancestors else (dag.offsets, dag.children)
+        sizes = np.bincount(dag.component, minlength=dag.vertices)  # the super-root has none
+        return searched(*rows, sizes, dag.component[vertices])[0] - 1
 
     def _above(self, vertex: int) -> np.ndarray:
         """The components that reach a vertex, int32[k], without the super-root."""

@@ -5,14 +5,11 @@ Graphs are CSR arrays: offsets int64[n + 1], targets int32[m]. Kernels release t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numba import njit
 
-from grailbench import memory
 from grailbench.graph.csr import Dag
 
 BITS = 512  #: vertices of one sweep, one bit each: a cache line a vertex
@@ -121,62 +118,12 @@ def spread(offsets, targets, order, seeds, words):
 
 
 @njit(cache=True, nogil=True)
-def weigh(words, weights, uniform, counts):
-    """Adds to counts[v] (int64[n]) the weights (int64[512]) of the bits of each vertex; the bits themselves if
-    `uniform`."""
-    for v in range(words.shape[0]):
-        for w in range(words.shape[1]):
-            word = words[v, w]
-            if uniform:
-                x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-                x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-                x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-                counts[v] += np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-            else:
-                bit = w * 64
-                while word:
-                    if word & np.uint64(1):
-                        counts[v] += weights[bit]
-                    word >>= np.uint64(1)
-                    bit += 1
-
-
-@njit(cache=True, nogil=True)
 def look_up(words, seed_of, ends, bits):
     """Sets bits[i, j] (bool[k, t]) to whether the seed seed_of[i] (int64[k]) reaches ends[j] (int32[t])."""
     for i in range(seed_of.shape[0]):
         w, b = seed_of[i] >> 6, np.uint64(seed_of[i] & 63)
         for j in range(ends.shape[0]):
             bits[i, j] = (words[ends[j], w] >> b) & np.uint64(1) != 0
-
-
-def count_reached(dag: Dag, sizes: np.ndarray) -> np.ndarray:
-    """How many original vertices each component reaches, its own included, int64[n - 1] without the super-root.
-
-    sizes: int64[n - 1], the vertices of each component. Every component is swept as a bit, 512 at once, from where it
-    is towards its ancestors: O((n + m) n / 512), on all cores.
-    """
-    inner = dag.vertices - 1
-    upward = dag.order[1:][::-1]  # children before parents, without the super-root
-    place = np.empty(dag.vertices, np.int64)
-    place[upward] = np.arange(inner)
-    by_size = np.argsort(sizes[upward] != 1, kind="stable")  # so that all but few sweeps have components of one vertex
-    seeds = upward[by_size]
-    parents = dag.parent_offsets, dag.parents
-
-    def sweep(part: np.ndarray) -> np.ndarray:
-        counts = np.zeros(dag.vertices, np.int64)
-        words = np.empty((dag.vertices, BITS // 64), np.uint64)
-        for first in part.tolist():
-            block = np.ascontiguousarray(seeds[first : first + BITS])
-            words[:] = 0
-            spread(*parents, np.ascontiguousarray(upward[int(place[block].min()) :]), block, words)
-            weights = np.zeros(BITS, np.int64)
-            weights[: block.shape[0]] = sizes[block]
-            weigh(words, weights, bool((weights[: block.shape[0]] == 1).all()), counts)
-        return counts
-
-    return sum(_shared(sweep, np.arange(0, inner, BITS), 72 * dag.vertices), np.zeros(dag.vertices, np.int64))[:inner]
 
 
 def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -203,12 +150,3 @@ def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator
         bits = np.empty((mine.shape[0], targets.shape[0]), np.bool_)
         look_up(words, row[mine] - first, targets, bits)
         yield mine, bits
-
-
-def _shared(sweep, blocks: np.ndarray, bytes_each: int) -> list:
-    """Divides blocks among as many threads as there are cores and memory for, and returns what each one gave."""
-    threads = max(1, min(len(os.sched_getaffinity(0)), blocks.shape[0], memory.available() // 2 // max(bytes_each, 1)))
-    if threads == 1:
-        return [sweep(blocks)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(sweep, [blocks[turn::threads] for turn in range(threads)]))

@@ -51,6 +51,7 @@ SHOWN = {
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
     "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures"),
+    "counts": Shown({"solve": "counting", "ready": "counting from edges"}),
     "read": Shown({"solve": "reading"}, drawn="reading_figures"),
 }
 
