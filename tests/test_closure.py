@@ -5,19 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-from hypothesis import given, settings
-from naive import closure
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from naive import closure, components
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.closure import bits as packed
 from grailbench.closure import check
+from grailbench.closure import problem as closure_problem
 from grailbench.closure.condense import condense
+from grailbench.closure.cpu import blocks as cpu_blocks
 from grailbench.closure.cpu import sweep, warshall
-from grailbench.closure.index import Closed, NoTimer, Params, Relation
+from grailbench.closure.gpu import order
+from grailbench.closure.gpu import sweep as gpu_sweep
+from grailbench.closure.index import Block, Closed, NoTimer, Params, Relation
 from grailbench.closure.problem import Closure, checksum
 from grailbench.contract import Attempt, implementations
 from grailbench.device import gateway
-from grailbench.errors import CheckFailed, InputError, MachineLacks
+from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
+from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
 from grailbench.graph.ids import Counted
 
@@ -38,7 +44,9 @@ ON_GPU = [name for name, cls in implementations("closure").items() if "gpu" in c
 #: in the simulator, a launch a pivot and a Python thread an entry bound what can be tried
 FEW = settings(max_examples=5 if gateway.simulated else 60)
 BITS = ["warshall-bits-gpu", "condense-bits-gpu"]
+PAIRS = {"condense-pairs", "condense-pairs-gpu"}
 SMALL = 14 if gateway.simulated else 60
+MOST = 150 if gateway.simulated else 10**6  #: vertices: levels of the simulator take milliseconds
 
 
 def expected(vertices, edges):
@@ -49,12 +57,31 @@ def expected(vertices, edges):
     return found
 
 
+def matrix(vertices, closed):
+    """bool[n, n]: a closure in any form."""
+    if closed.parts is None:
+        return packed.unpack(closed.packed())
+    assert closed.reached.sum() == closed.edges
+    return assembled(vertices, closed.parts())
+
+
+def assembled(vertices, blocks):
+    """bool[n, n]: the closure that blocks make up, without its diagonal."""
+    found = np.zeros((vertices, vertices), bool)
+    for block in blocks:
+        at = np.arange(block.targets.shape[0])
+        found[:, block.targets] = (block.bits[:, at >> 6] >> (at & 63).astype(np.uint64)) & np.uint64(1)
+    np.fill_diagonal(found, False)
+    return found
+
+
 def solved(name, graph, threads=1):
     """The closure by one implementation, asked twice: the second answer counts, the input must be as it was."""
     relation = Relation(graph)
     solver = implementations("closure")[name].prepare(relation, Params(threads=threads), NoTimer())
     solver.solve(NoTimer())
     found = solver.solve(NoTimer())
+    assert {"matrix", "bits"}.isdisjoint(vars(relation)) or "condense" not in name
     assert np.array_equal(relation.matrix, packed.matrix_of(graph))
     assert np.array_equal(relation.bits, packed.pack_graph(graph))
     return found
@@ -63,7 +90,7 @@ def solved(name, graph, threads=1):
 def assert_closed(name, vertices, edges, threads=1):
     found = solved(name, graph_of(vertices, edges), threads)
     right = expected(vertices, edges)
-    assert np.array_equal(packed.unpack(found.packed()), right)
+    assert np.array_equal(matrix(vertices, found), right)
     assert found.edges == right.sum()
 
 
@@ -75,22 +102,57 @@ def test_packed_bits_hold_what_the_matrix_holds(graph):
     bits, matrix = packed.pack_graph(graph_of(*graph)), packed.matrix_of(graph_of(*graph))
     assert np.array_equal(packed.unpack(bits), matrix.astype(bool))
     assert np.array_equal(packed.pack_matrix(matrix), bits)
-    assert np.array_equal(packed.unpack(packed.transpose(bits)), matrix.T.astype(bool))
     assert packed.count(bits) == matrix.sum()
-    assert edges_of(packed.graph_of_bits(bits)) == sorted({(u, v) for u, v in graph[1] if u != v})
 
 
 @given(graph=digraphs())
 def test_components_are_the_oracles_and_in_topological_order(graph):
-    from naive import components
-
-    found = condense(packed.pack_graph(graph_of(*graph)))
-    theirs = components(*graph)
-    assert len(set(zip(found.component.tolist(), theirs, strict=True))) == len(set(theirs)) == found.count
-    assert all(found.component[u] <= found.component[v] for u, v in graph[1])
+    found = condense(*rows_of(graph_of(*graph)))
+    theirs, component = components(*graph), found.component.tolist()
+    assert len(set(zip(component, theirs, strict=True))) == len(set(theirs)) == found.count
     for c in range(found.count):
         members = found.members[found.starts[c] : found.starts[c + 1]]
         assert np.array_equal(members, np.flatnonzero(found.component == c))
+        children = found.children[found.offsets[c] : found.offsets[c + 1]].tolist()
+        assert children == sorted({component[v] for u, v in graph[1] if component[u] == c} - {c})
+        assert all(child > c for child in children)
+
+
+@settings(max_examples=20)
+@given(graph=digraphs(), width=st.integers(1, 3), workers=st.integers(1, 3))
+def test_blocks_of_any_width_make_up_the_closure(graph, width, workers):
+    vertices, edges = graph
+    if not vertices:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "LEAST", 1)
+        patch.setattr(cpu_blocks, "LEAST", 1)
+        condensed, right = condense(*rows_of(graph_of(*graph))), expected(*graph)
+        whole = np.full((vertices, packed.words(vertices)), 2**64 - 1, np.uint64)
+        assert np.array_equal(sweep.close(condensed, whole, workers), right.sum(1))
+        assert np.array_equal(packed.unpack(whole), right)
+        blocks = cpu_blocks.Blocks(condensed, width, workers)
+        assert blocks.count() == right.sum()
+        assert np.array_equal(blocks.reached, right.sum(1))
+        assert np.array_equal(assembled(vertices, blocks.spread()), right)
+        assert len(list(blocks.spread())) == len(blocks) == -(-packed.words(vertices) // width)
+
+
+@settings(max_examples=20)
+@given(graph=digraphs(), width=st.integers(1, 3), workers=st.integers(1, 3))
+def test_pairs_are_those_of_the_closure_each_once(graph, width, workers):
+    vertices, edges = graph
+    if not vertices:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpu_blocks, "PIECE", 16)  # a thread for each pair
+        blocks = cpu_blocks.Blocks(condense(*rows_of(graph_of(*graph))), width, workers)
+        pieces = [piece.copy() for piece in blocks.pairs(1)]
+        assert np.array_equal(blocks.reached, expected(*graph).sum(1))
+    found = [tuple(pair) for piece in pieces for pair in piece.tolist()]
+    assert len(set(found)) == len(found)
+    assert set(found) == set(zip(*(ends.tolist() for ends in np.nonzero(expected(*graph))), strict=True))
+    assert all(0 < len(piece) <= 64 * width for piece in pieces)
 
 
 # ------------------------------------------------------------------ every implementation
@@ -112,7 +174,7 @@ def test_any_number_of_workers_gives_the_same_bits(graph):
     assert np.array_equal(one, three)
 
 
-@pytest.mark.parametrize("name", [name for name in ON_GPU if name not in BITS])
+@pytest.mark.parametrize("name", [name for name in ON_GPU if name not in {*BITS, *PAIRS}])
 @FEW
 @given(graph=digraphs())
 def test_kernels_of_the_report_give_the_oracles_closure(name, graph):
@@ -143,6 +205,43 @@ def test_the_least_graphs_are_closed(name, vertices, edges):
     assert_closed(name, vertices, edges)
 
 
+@settings(max_examples=6 if gateway.simulated else 60)
+@example(graph=(150, [(u, v) for u in range(150) for v in range(u + 7, min(u + 36, 150), 7)]), width=1, fewest=0)
+@given(graph=digraphs(), width=st.integers(1, 5), fewest=st.sampled_from([0, order.FEWEST]))
+def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pairs(graph, width, fewest):
+    vertices = min(graph[0], MOST)
+    edges = [(u, v) for u, v in graph[1] if u < vertices and v < vertices]
+    if not vertices:
+        return
+    right = expected(vertices, edges)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "FEWEST", fewest)
+        patch.setattr(gpu_sweep, "PIECE", 64)
+        given = order.ordered(graph_of(vertices, edges), NoTimer())
+        sets = gpu_sweep.Sets(given, vertices, width)
+        assert sets.count() == right.sum()
+        assert np.array_equal(sets.reached, right.sum(1))
+        assert np.array_equal(assembled(vertices, sets.spread()), right)
+        found = [tuple(pair) for piece in sets.pairs() for pair in piece.tolist()]
+    assert sorted(found) == list(zip(*(ends.tolist() for ends in np.nonzero(right)), strict=True))
+    assert np.array_equal(sets.reached, right.sum(1))
+    assert (given.places, len(sets)) == (1 + len(set(components(vertices, edges))), -(-packed.words(vertices) // width))
+    assert not sets.whole or found == sorted(found)
+
+
+@pytest.mark.parametrize("fewest", [0, order.FEWEST])
+def test_vertices_of_many_children_share_the_threads_of_a_block(monkeypatch, fewest):
+    """A hub above and one below, and two hubs on a level, with more children than `LONG` and than threads."""
+    monkeypatch.setattr(order, "FEWEST", fewest)
+    many = 3 * order.LONG
+    leaves = range(4, 4 + many)
+    edges = [(0, 1), (0, 2), *((u, v) for u in (1, 2) for v in leaves), *((v, 3) for v in leaves)]
+    given = order.ordered(graph_of(4 + many, edges), NoTimer())
+    assert given.long == 2
+    sets = gpu_sweep.Sets(given, 4 + many, 9)
+    assert sets.count() == expected(4 + many, edges).sum()
+
+
 def test_figure_2_of_the_report():
     found = solved("floyd-warshall", graph_of(4, [(0, 1), (1, 2), (2, 3), (3, 1)]))
     right = [[0, 1, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
@@ -169,7 +268,7 @@ def test_too_little_memory_is_said_with_the_need(monkeypatch):
     for name in ON_GPU:
         if name != "zero-copy":
             with pytest.raises(MachineLacks, match=r"closure of 64 vertices .* needs 0\.00 GiB of device memory"):
-                implementations("closure")[name].prepare(relation, Params(), NoTimer())
+                implementations("closure")[name].prepare(relation, Params(), NoTimer()).solve(NoTimer())
 
 
 # ------------------------------------------------------------------ as the harness sees it
@@ -182,19 +281,75 @@ class Opened:
         self.name, self.graph, self.ids = "g", graph, Counted(graph.vertices)
 
 
-def judged(graph, spoil=lambda bits, edges: (bits, edges)):
+def judged(graph, spoil=lambda bits, edges: (bits, edges), **params):
     problem = Closure()
     data = problem.data(Opened(graph), problem.spec("random", 1, 1))
     workload = problem.workload(problem.spec("random", 1, 1), Opened(graph), data, None)
-    attempt = problem.attempt(implementations("closure")["condense-bits"], Params(), data, None, dict)
+    attempt = problem.attempt(implementations("closure")["condense-bits"], Params(**params), data, None, dict)
     return workload.judge("key", Attempt(spoil(*attempt.answers)))
+
+
+def bits_of(graph):
+    """The closure as uint64[n, words]."""
+    return (
+        implementations("closure")["condense-bits"].prepare(Relation(graph), Params(), NoTimer()).solve(NoTimer()).bits
+    )
 
 
 def test_a_right_closure_is_judged_right_with_its_edges_and_checksum():
     graph = parse_shape("cycle-70").graph()
     verdict = judged(graph)
     assert (verdict.fault, verdict.positives) == (None, 70 * 69)
-    assert verdict.checksum == checksum(check.reference(Relation(graph)))
+    everything = np.packbits(~np.eye(70, 128, dtype=bool) & (np.arange(128) < 70), axis=1, bitorder="little")
+    assert verdict.checksum == checksum(everything.view(np.uint64))
+
+
+def test_a_large_closure_has_a_checksum_of_all_its_pieces(monkeypatch):
+    monkeypatch.setattr(closure_problem, "PIECE", 64)
+    bits = np.arange(40, dtype=np.uint64).reshape(10, 4)
+    marks = {checksum(bits)}
+    for at in range(40):
+        other = bits.copy()
+        other[at // 4, at % 4] ^= np.uint64(1)
+        marks.add(checksum(other))
+    assert len(marks) == 41
+
+
+@pytest.mark.parametrize("steps", [0, check.SCIPY_STEPS])
+def test_a_closure_in_blocks_is_compared_bit_by_bit(monkeypatch, steps):
+    monkeypatch.setattr(check, "SCIPY_STEPS", steps)
+    graph = parse_shape("custom-150-0.02").graph()
+    whole, parts = judged(graph), judged(graph, memory=8 * 150)
+    assert (parts.fault, parts.positives) == (None, whole.positives)
+    assert parts.checksum != whole.checksum
+    right = cpu_blocks.Blocks.spread
+
+    def wrong(self):
+        for block in right(self):
+            if 7 in block.targets:
+                block.bits[101, 0] ^= np.uint64(1) << np.uint64(block.targets.tolist().index(7))
+            yield block
+
+    monkeypatch.setattr(cpu_blocks.Blocks, "spread", wrong)
+    assert judged(graph, memory=8 * 150).fault.startswith("1 pairs are wrong, the first (101, 7): there is ")
+    monkeypatch.setattr(cpu_blocks.Blocks, "spread", lambda self: list(right(self))[1:])
+    with pytest.raises(CheckFailed, match="every target once"):
+        judged(graph, memory=8 * 150)
+
+
+def test_a_closure_too_large_for_memory_says_which_block_would_do(monkeypatch):
+    from grailbench import memory
+
+    monkeypatch.setattr(memory, "available", lambda: 5000)
+    graph = parse_shape("path-300").graph()
+    with pytest.raises(TooLittleMemory, match=r"needs 0\.0 MB .*\(--memory 2400: in blocks of 64 targets\)"):
+        judged(graph)
+    verdict = judged(graph, memory=2400)
+    assert (verdict.fault, verdict.positives) == (None, 300 * 299 // 2)
+    with pytest.raises(TooLittleMemory, match=r"\(--memory 2400 or more\)"):
+        judged(graph, memory=2399)
+    with pytest.raises(TooLittleMemory, match="take a smaller graph"):
+        implementations("closure")["floyd-warshall"].prepare(Relation(graph), Params(), NoTimer())
 
 
 def test_one_wrong_bit_is_found_and_named():
@@ -230,33 +385,62 @@ def test_vertices_on_cycles_are_those_that_a_walk_leads_back_to(graph):
 
 
 def test_the_two_references_agree(monkeypatch):
-    relation = Relation(parse_shape("custom-150-0.02").graph())
-    by_scipy = check.reference(relation)
+    graph = parse_shape("custom-150-0.02").graph()
+    block = Block(np.arange(150, dtype=np.int32), bits_of(graph))
+    by_scipy = check.Reference(Relation(graph)).compare([block])
     monkeypatch.setattr(check, "SCIPY_STEPS", 0)
-    assert not check.scipy_suffices(relation)
-    assert np.array_equal(check.reference(relation), by_scipy)
+    assert not check.scipy_suffices(Relation(graph))
+    assert check.Reference(Relation(graph)).compare([block]) == by_scipy == (packed.count(block.bits), 0, None)
+
+
+@given(graph=digraphs(), words=st.integers(1, 3), data=st.data())
+def test_every_wrong_bit_is_counted_and_the_diagonal_is_not_looked_at(graph, words, data):
+    vertices, edges = graph
+    if not vertices:
+        return
+    right = expected(vertices, edges)
+    found = np.zeros((vertices, 64 * packed.words(vertices)), bool)
+    found[:, :vertices] = data.draw(st.sampled_from([right, ~right, right.T]))
+    found[:, vertices:] = True
+    differing = found[:, :vertices] ^ right
+    np.fill_diagonal(differing, False)
+    bits = np.packbits(found, axis=1, bitorder="little").view(np.uint64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "SCIPY_STEPS", 0)
+        patch.setattr(check, "WORDS", words)
+        said = check.Reference(Relation(graph_of(*graph))).compare([Block(np.arange(vertices, dtype=np.int32), bits)])
+    assert (said.edges, said.wrong) == (right.sum(), differing.sum())
+    if said.wrong:
+        u, v, path = said.first
+        assert u == np.flatnonzero(differing.any(1))[0]
+        assert differing[u, v]
+        assert path == right[u, v]
 
 
 def test_a_wrong_sweep_is_judged_wrong_where_scipy_is_too_slow(monkeypatch):
     """The reference of large graphs shares no code with `condense-bits`."""
-    right = sweep._spread
+    right = sweep.close
 
-    def wrong(reach, component):
-        found = right(reach, component)
-        found[101, 1] ^= np.uint64(1) << np.uint64(7)
-        return found
+    def wrong(condensed, bits, workers):
+        reached = right(condensed, bits, workers)
+        bits[101, 1] ^= np.uint64(1) << np.uint64(7)
+        return reached
 
     monkeypatch.setattr(check, "SCIPY_STEPS", 0)
-    monkeypatch.setattr(sweep, "_spread", wrong)
+    monkeypatch.setattr(sweep, "close", wrong)
     graph = parse_shape("erdos-renyi-200-0.01").graph()
     assert "the first (101, 71)" in judged(graph, lambda bits, edges: (bits, None)).fault
 
 
 def test_a_wrong_reference_is_noticed(monkeypatch):
+    class Nothing(check.Columns):
+        def reached(self, targets):
+            return np.zeros((1, 1), np.uint64)
+
     monkeypatch.setattr(check, "SCIPY_STEPS", 0)
-    monkeypatch.setattr(check, "closure_rows", lambda graph: np.zeros((graph.vertices, 1), np.uint64))
+    monkeypatch.setattr(check, "Columns", Nothing)
     with pytest.raises(CheckFailed, match="row 0 differs"):
-        check.reference(Relation(parse_shape("path-9").graph()))
+        judged(parse_shape("path-9").graph())
 
 
 def test_a_graph_without_vertices_is_refused():
@@ -279,6 +463,52 @@ def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_pat
     record = export("cycle-5", tmp_path / "c.tuwien", closure=True)
     assert (record["vertices"], record["edges"]) == (5, 20)
     assert edges_of(read_graph(tmp_path / "c.tuwien")) == [(u, v) for u in range(5) for v in range(5) if u != v]
+
+
+def pairs_of(path):
+    return sorted(map(tuple, np.fromfile(path, "<i4").reshape(-1, 2).tolist()))
+
+
+@pytest.mark.parametrize("impl", sorted(PAIRS))
+def test_pairs_of_a_closure_are_streamed_to_a_file(session_cache, tmp_path, impl):
+    from grailbench.closure.export import export
+
+    right = [(u, v) for u in range(129) for v in range(129) if u != v]
+    record = export("cycle-129", tmp_path / "c.pairs", closure=True, format="pairs", impl=impl, block=2000)
+    assert (record["edges"], pairs_of(tmp_path / "c.pairs")) == (len(right), right)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    export("cycle-129", tmp_path / "c.parquet", closure=True, format="parquet", impl=impl)
+    table = parquet.read_table(tmp_path / "c.parquet")
+    assert sorted(zip(*(table[name].to_pylist() for name in ("source", "target")), strict=True)) == right
+
+
+def test_a_stream_that_breaks_off_leaves_the_file_as_it_was(session_cache, tmp_path, monkeypatch):
+    from grailbench.closure.export import export
+
+    right = cpu_blocks.Blocks.pairs
+
+    def broken(self, piece=64):
+        for number, found in enumerate(right(self, piece)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield found
+
+    monkeypatch.setattr(cpu_blocks.Blocks, "pairs", broken)
+    (tmp_path / "c.pairs").write_bytes(b"before")
+    for name, format in (("c.pairs", "pairs"), ("c.parquet", "parquet")):
+        with pytest.raises(KeyboardInterrupt):
+            export("path-300", tmp_path / name, closure=True, format=format)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"c.pairs": b"before"}
+
+
+def test_a_closure_too_large_to_be_sorted_names_the_formats_that_are_not(session_cache, tmp_path, monkeypatch):
+    from grailbench.closure import export as module
+
+    monkeypatch.setattr(module.memory, "available", lambda: 10**6)
+    with pytest.raises(TooLittleMemory, match="--format pairs or parquet"):
+        module.export("path-300", tmp_path / "c.tuwien", closure=True)
+    with pytest.raises(InputError, match="makes no pairs"):
+        module.export("path-300", tmp_path / "c.tuwien", closure=True, impl="condense-bits")
 
 
 def test_the_shipped_config_plans_every_implementation_on_every_kind_of_random_graph():

@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from grailbench import paths, settings
+from grailbench import memory, paths, settings
 from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.datasets.locate import locate, members
 from grailbench.datasets.registry import registry
@@ -50,11 +50,20 @@ def _check_value(value, info: ValidationInfo):
         raise ValueError(str(error)) from None
 
 
+def _bytes(value):
+    """The bytes that a text such as '8GB' means; any other value as it is."""
+    try:
+        return memory.parsed(value) if isinstance(value, str) and value != "0" else value
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
 MOST_CELLS = 100_000  #: the largest number of cells of a plan
 AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_check_value)]
+_Size = Annotated[int, BeforeValidator(_bytes)]
 
 
 class _WithoutAxes(BaseModel):
@@ -78,7 +87,8 @@ class _WithoutAxes(BaseModel):
 
 def _field(axis: axes.Axis) -> tuple:
     """The type and default of the field of an axis."""
-    return _Many[Annotated[int, Field(ge=axis.least)] if axis.number else _Word], [axis.usual]
+    number = Annotated[_Size if axis.size else int, Field(ge=axis.least)]
+    return _Many[number if axis.number else _Word], [axis.usual]
 
 
 _WithAxes = create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _field(axis) for axis in axes.AXES})

@@ -9,21 +9,6 @@ from grailbench.cli import complete, options
 DEFAULT_QUERIES = 1_000_000
 
 
-class _Memory(click.ParamType):
-    """Bytes, as '500MB' or '1.5GiB'."""
-
-    name = "size"
-
-    def convert(self, value, param, ctx):
-        from grailbench import memory
-        from grailbench.errors import InputError
-
-        try:
-            return value if isinstance(value, int) else memory.parsed(value)
-        except InputError as error:
-            self.fail(str(error), param, ctx)
-
-
 class _Updates(click.ParamType):
     """'no', which is None, or a number of queries between two changes."""
 
@@ -39,8 +24,8 @@ class _Updates(click.ParamType):
               help="How many pairs you will ask in all.")  # fmt: skip
 @click.option("--pairs", type=complete.FILE, metavar="FILE", help="Pairs like those that you will ask, `u v [0|1]` a "
               "line. [default: random and balanced ones, half each]")  # fmt: skip
-@click.option("--memory", type=_Memory(), metavar="SIZE", help="The most that the winner may need, as 500MB or 2GiB: "
-              "of its process, interpreter and graph included.")  # fmt: skip
+@click.option("--memory", type=options.Size(), metavar="SIZE", help="The most that the winner may need, as 500MB or "
+              "2GiB: of its process, interpreter and graph included.")  # fmt: skip
 @click.option("--updates", type=_Updates(), metavar="no|N", default="no", show_default=True,
               help="'no' if the graph stays as it is, else how many pairs you ask between two changes: each change "
               "needs a new build.")  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import complete, options
 
-FORMATS = ("tuwien", "edges", "csv")
+FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 
 
 @click.command("export")
@@ -16,10 +16,15 @@ FORMATS = ("tuwien", "edges", "csv")
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."
 )
 @click.option("--format", type=click.Choice(FORMATS), default="tuwien", show_default=True)
+@click.option("--impl", metavar="NAME", default="condense-pairs", show_default=True,
+              help="What makes the closure: condense-pairs, or condense-pairs-gpu.")  # fmt: skip
+@click.option("--memory", type=options.Size(zero=True), metavar="SIZE", default=0,
+              help="Bytes, also as 8GB, of a block of the closure, on the GPU if it is made there. [default: 64MiB; on "
+                   "the GPU what the closure takes]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(name, path, closure, format, as_json):
-    """Write the graph NAME to the file PATH. Edges are in strict order and each stands once, so files of equal graphs
-    are equal. `grailbench import` reads them.
+def command(name, path, closure, format, impl, memory, as_json):
+    """Write the graph NAME to the file PATH, which is there once it is whole. Edges are in strict order and each stands
+    once, so files of equal graphs are equal, but for pairs and parquet. `grailbench import` reads all but pairs.
 
     \b
     Formats:
@@ -27,6 +32,10 @@ def command(name, path, closure, format, as_json):
       edges  'source target' a line, also a weight where the graph has some; ids of the file NAME was imported from
              (import a list of names with --format names)
       csv    a table with the same columns, for names of any characters
+      pairs  source and target as two 32-bit integers, little-endian; vertices are 0, 1, ...
+      parquet  the same as columns 'source' and 'target' (needs the extra formats)
+    Pairs of a closure are written as they are made, in the order of blocks of targets (--memory), so that it may be
+    larger than memory.
 
     A closure has no edge from a vertex to itself, not even where it lies on a cycle: the diagonal is left out.
 
@@ -35,11 +44,12 @@ def command(name, path, closure, format, as_json):
       grailbench export custom-200-0.05 graph.tuwien
       grailbench export custom-200-0.05 closure.tuwien --closure --json
       grailbench export custom-200-0.05 closure.txt --closure --format edges
+      grailbench export usroad usroad.parquet --closure --format parquet --memory 2GB
     """
     from grailbench.cli.views import put_json
     from grailbench.closure.export import export
 
-    record = export(name, path, closure, format)
+    record = export(name, path, closure, format, impl, memory)
     if as_json:
         put_json([record])
         return

@@ -26,6 +26,27 @@ class _ProblemOption(click.Option):
         """click sets the help that it was given, which is none."""
 
 
+class Size(click.ParamType):
+    """Bytes, as '500MB' or '1.5GiB'; 0 if `zero` allows it."""
+
+    name = "size"
+
+    def __init__(self, zero: bool = False):
+        self._zero = zero
+
+    def convert(self, value, param, ctx) -> int:
+        """The number of bytes."""
+        from grailbench import memory
+        from grailbench.errors import InputError
+
+        if isinstance(value, int) or (self._zero and value == "0"):
+            return int(value)
+        try:
+            return memory.parsed(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = None, text: str = ""):
     """An option that may be given several times."""
     name = flag.lstrip("-")
@@ -35,7 +56,9 @@ def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = 
 def _axis(axis: axes.Axis):
     """The option of an axis."""
     kind = complete.FILTERS if axis.name == "filters" else None
-    if axis.number:
+    if axis.size:
+        kind = Size(zero=axis.least == 0)
+    elif axis.number:
         kind = click.IntRange(axis.least)
     elif axis.values:
         kind = click.Choice(axis.values)

@@ -19,6 +19,11 @@ def words(vertices: int) -> int:
     return -(-vertices // WORD)
 
 
+def size(vertices: int) -> int:
+    """Returns the bytes of a matrix."""
+    return 8 * vertices * words(vertices)
+
+
 def pack_graph(graph: Graph) -> np.ndarray:
     """Returns the edges of a graph as uint64[n, words], without self-loops."""
     bits = np.zeros((graph.vertices, words(graph.vertices)), np.uint64)
@@ -43,6 +48,15 @@ def _set_edges(sources, targets, bits):
 
 
 @njit(cache=True)
+def set_pairs(pairs, begin, bits):
+    """Sets bit v - begin of row u for each pair (u, v) of int32[k, 2] that has a column in bits, uint64[n, words]."""
+    for k in range(pairs.shape[0]):
+        at = pairs[k, 1] - begin
+        if 0 <= at < 64 * bits.shape[1]:
+            bits[pairs[k, 0], at >> 6] |= np.uint64(1) << np.uint64(at & 63)
+
+
+@njit(cache=True)
 def pack_matrix(matrix):
     """Returns the nonzero entries of an integer matrix [n, at least n] as uint64[n, words], without the diagonal."""
     n = matrix.shape[0]
@@ -56,9 +70,10 @@ def pack_matrix(matrix):
 
 @njit(cache=True)
 def clear_diagonal(bits):
-    """Clears the bit (v, v) of every v."""
+    """Clears the bit (v, v) of every v, where it is set: pages that are only read are not copied."""
     for v in range(bits.shape[0]):
-        bits[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
+        if (bits[v, v >> 6] >> np.uint64(v & 63)) & np.uint64(1):
+            bits[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
 
 
 @njit(cache=True, inline="always")
@@ -86,71 +101,8 @@ def lowest(x):
     return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
 
 
-@njit(cache=True)
-def transpose(bits):
-    """Returns the reverse relation, transposed in blocks of 64 x 64 bits (Warren, Hacker's Delight, figure 7-3)."""
-    n, width = bits.shape
-    out = np.zeros_like(bits)
-    block = np.empty(64, np.uint64)
-    for top in range(width):
-        for left in range(width):
-            some = np.uint64(0)
-            for k in range(64):
-                u = top * 64 + k
-                block[k] = bits[u, left] if u < n else np.uint64(0)
-                some |= block[k]
-            if some == 0:
-                continue
-            half, mask = 32, np.uint64(0x00000000FFFFFFFF)
-            while half:
-                shift = np.uint64(half)
-                k = 0
-                while k < 64:
-                    swapped = ((block[k] >> shift) ^ block[k + half]) & mask
-                    block[k] ^= swapped << shift
-                    block[k + half] ^= swapped
-                    k = (k + half + 1) & ~half
-                half >>= 1
-                mask ^= mask << np.uint64(half)
-            for k in range(64):
-                v = left * 64 + k
-                if v < n:
-                    out[v, top] = block[k]
-    return out
-
-
 def unpack(bits: np.ndarray) -> np.ndarray:
     """Returns a matrix as bool[n, n], for tests and small graphs."""
     n = bits.shape[0]
     as_bytes = np.ascontiguousarray(bits).view(np.uint8).reshape(n, 8 * bits.shape[1])
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(bool)
-
-
-def graph_of_bits(bits: np.ndarray) -> Graph:
-    """Returns the graph whose edges are the set bits, sorted by source and target."""
-    n = bits.shape[0]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(_row_sizes(bits))))
-    targets = np.empty(int(offsets[-1]), np.int32)
-    _list_bits(bits, targets)
-    return Graph(n, np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets)), targets)
-
-
-@njit(cache=True)
-def _row_sizes(bits):
-    sizes = np.zeros(bits.shape[0], np.int64)
-    for u in range(bits.shape[0]):
-        for w in range(bits.shape[1]):
-            sizes[u] += popcount(bits[u, w])
-    return sizes
-
-
-@njit(cache=True)
-def _list_bits(bits, targets):
-    at = np.int64(0)
-    for u in range(bits.shape[0]):
-        for w in range(bits.shape[1]):
-            left = bits[u, w]
-            while left:
-                targets[at] = w * 64 + lowest(left)
-                left &= left - np.uint64(1)
-                at += 1

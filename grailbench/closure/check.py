@@ -1,47 +1,37 @@
-"""The reference closure that every implementation must match.
+"""The reference closure that every implementation must match, and the comparison with it, bit by bit.
 
-On small graphs scipy searches from every vertex. On larger ones the oracle computes the closure, and searches by scipy
-check some of its rows. The oracle shares no code with any implementation of closures.
+The reference is never held as a whole: it is made for `WORDS` words of targets at a time, on all cores, and compared
+at once. On small graphs scipy searches from every vertex. On larger ones the oracle computes the closure, and searches
+by scipy check some of its rows. The oracle shares no code with any implementation of closures.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
 
-from grailbench import memory
+import numpy as np
+from numba import njit
+
 from grailbench.closure import bits as packed
-from grailbench.closure.index import Relation
-from grailbench.errors import CheckFailed, TooLittleMemory
+from grailbench.closure.bits import lowest, popcount
+from grailbench.closure.index import Block, Relation
+from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
-from grailbench.graph.oracle import closure_rows
-from grailbench.words import gib
+from grailbench.graph.oracle import Columns
 
 SCIPY_STEPS = 2 * 10**8  #: largest n (n + m) for which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that scipy checks
+WORDS, SET_BYTES = 32, 1 << 25  #: words of a row that a thread compares at once, fewer if all rows would take more
 
 
 def scipy_suffices(relation: Relation) -> bool:
     """Returns whether the graph is small enough to take the reference from scipy alone."""
     return relation.vertices * (relation.vertices + relation.graph.edges) <= SCIPY_STEPS
-
-
-def reference(relation: Relation) -> np.ndarray:
-    """Returns the closure as uint64[n, words], with a clear diagonal.
-
-    Raises CheckFailed if a row of the oracle differs from scipy's search from the same vertex.
-    """
-    if scipy_suffices(relation):
-        found = np.zeros((relation.vertices, packed.words(relation.vertices)), np.uint64)
-        for u, row in _searched(relation, range(relation.vertices)):
-            found[u] = row
-        return found
-    found = closure_rows(relation.graph)
-    some = np.linspace(0, relation.vertices - 1, min(SEARCHES, relation.vertices)).astype(int)
-    for u, row in _searched(relation, dict.fromkeys(some.tolist())):
-        if not np.array_equal(found[u], row):
-            raise CheckFailed(f"the reference closure is wrong: row {u} differs from a search")
-    return found
 
 
 def cyclic(graph: Graph) -> int:
@@ -52,27 +42,125 @@ def cyclic(graph: Graph) -> int:
     return int(np.count_nonzero(on_cycle))
 
 
-def require_memory(name: str, vertices: int) -> None:
-    """Raises TooLittleMemory unless three bit matrices fit into memory: the relation, its transpose and its closure."""
-    need, free = 3 * 8 * vertices * packed.words(vertices), memory.available()
-    if need > free:
-        raise TooLittleMemory(
-            f"the closure of {name}, {vertices:,} vertices, needs {gib(need)}; "
-            f"{gib(free)} are free (take a smaller graph, or a machine with more)"
+class Difference(NamedTuple):
+    """What a comparison found.
+
+    edges  of the right closure
+    wrong  pairs that are wrong
+    first  the first of them, and whether there is a path
+    """
+
+    edges: int = 0
+    wrong: int = 0
+    first: tuple[int, int, bool] | None = None
+
+    def and_(self, other: Difference) -> Difference:
+        """Returns both together."""
+        first = min((each.first for each in (self, other) if each.first), default=None)
+        return Difference(self.edges + other.edges, self.wrong + other.wrong, first)
+
+
+class Reference:
+    """The closure of a relation."""
+
+    def __init__(self, relation: Relation):
+        self._vertices = n = relation.vertices
+        self._small = scipy_suffices(relation)
+        some = range(n) if self._small else np.linspace(0, n - 1, min(SEARCHES, n)).astype(int).tolist()
+        self._searched = {u: row for u, row in _searched(relation, dict.fromkeys(some))}
+        if self._small:
+            self._place = np.arange(n, dtype=np.int32)
+        else:
+            self._columns = Columns(relation.graph)
+            self._place = self._columns.place
+
+    def compare(self, blocks: Iterable[Block]) -> Difference:
+        """Compares all pairs of a closure, whose diagonal is ignored.
+
+        Raises CheckFailed if a row of the oracle differs from scipy's search from the same vertex.
+        """
+        found, targets = Difference(), np.zeros(self._vertices, np.int64)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="check") as pool:
+            for block in blocks:
+                targets[block.targets] += 1
+                step = max(1, min(WORDS, SET_BYTES // (8 * self._vertices)))
+                for each in pool.map(partial(self._compare, block, step), range(0, block.bits.shape[1], step)):
+                    found = found.and_(each)
+        if (targets != 1).any():
+            raise CheckFailed("the blocks of the closure do not have every target once")
+        return found
+
+    def _compare(self, block: Block, step: int, left: int) -> Difference:
+        """Compares the words of a block from `left` on, at most `step`."""
+        targets = block.targets[64 * left : 64 * (left + step)]
+        if not targets.shape[0]:
+            return Difference()
+        rows = self._rows(targets)
+        where = np.full(self._vertices, -1, np.int32)
+        where[targets] = np.arange(targets.shape[0], dtype=np.int32)
+        edges, wrong, u, word, right = _differ(rows, self._place, where, block.bits, left, targets.shape[0])
+        if not wrong:
+            return Difference(edges)
+        bit = int(lowest(block.bits[u, left + word] ^ right))
+        return Difference(
+            edges, wrong, (u, int(targets[64 * word + bit]), bool(right >> np.uint64(bit) & np.uint64(1)))
         )
+
+    def _rows(self, targets: np.ndarray) -> np.ndarray:
+        if self._small:
+            found = np.zeros((self._vertices, 64 * packed.words(targets.shape[0])), np.uint8)
+            for u, row in self._searched.items():
+                found[u, : targets.shape[0]] = row[targets]
+            return np.packbits(found, axis=1, bitorder="little").view(np.uint64)
+        rows = self._columns.reached(targets)
+        for u, row in self._searched.items():
+            bits = rows[self._place[u]] if self._place[u] < rows.shape[0] else np.zeros(rows.shape[1], np.uint64)
+            if not np.array_equal(
+                np.unpackbits(bits.view(np.uint8), bitorder="little")[: targets.shape[0]], row[targets]
+            ):
+                raise CheckFailed(f"the reference closure is wrong: row {u} differs from a search")
+        return rows
+
+
+@njit(cache=True, nogil=True)
+def _differ(rows, place, where, found, left, bits):
+    """Compares `bits` bits of the rows of `found`, from word `left` on, with the rows `place` of what is right.
+
+    where: int32[n], the bit of each vertex among these words, or -1. Returns the edges of what is right, the number of
+    wrong bits, and of the first wrong word its vertex, its place and what is right there.
+    """
+    edges, wrong, first, word, right = np.int64(0), np.int64(0), 0, 0, np.uint64(0)
+    width = (bits + 63) >> 6
+    beyond = ~np.uint64(0) << np.uint64(bits & 63) if bits & 63 else np.uint64(0)
+    for u in range(place.shape[0]):
+        empty = place[u] >= rows.shape[0]
+        for w in range(width):
+            mine = np.uint64(0) if empty else rows[place[u], w]
+            if where[u] >= 0 and where[u] >> 6 == w:
+                mask = ~(np.uint64(1) << np.uint64(where[u] & 63))
+                mine &= mask
+                differing = (found[u, left + w] & mask) ^ mine
+            else:
+                differing = found[u, left + w] ^ mine
+            if w == width - 1:
+                differing &= ~beyond
+            edges += popcount(mine)
+            if differing:
+                if wrong == 0:
+                    first, word, right = u, w, found[u, left + w] ^ differing
+                wrong += popcount(differing)
+    return edges, wrong, first, word, right
 
 
 def _searched(relation: Relation, sources):
-    """Yields pairs (u, packed row of u), found by scipy's breadth-first search."""
+    """Yields pairs of a vertex and what it reaches, itself included, uint8[n], by scipy's breadth-first search."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
     n = relation.vertices
     offsets, targets = relation.rows
     adjacency = csr_array((np.ones(targets.size, np.int8), targets, offsets), shape=(n, n))
-    padded = np.zeros(64 * packed.words(n), np.uint8)
     for u in sources:
-        padded[:] = 0
-        padded[breadth_first_order(adjacency, u, return_predecessors=False)] = 1
-        padded[u] = 0
-        yield u, np.packbits(padded, bitorder="little").view(np.uint64)
+        row = np.zeros(n, np.uint8)
+        row[breadth_first_order(adjacency, u, return_predecessors=False)] = 1
+        yield u, row

@@ -1,7 +1,6 @@
-"""Strongly connected components of a bit matrix, in topological order, by Kosaraju's algorithm (Sharir 1981).
+"""Strong components of a digraph and the edges between them, in topological order, by Tarjan's algorithm (1972).
 
-Both searches keep the unvisited vertices as bits. The next child of u is then the lowest bit that is set in row u and
-in the unvisited bits. Together the searches read O(n^2 / 64 + n) words, whatever the number of edges.
+One depth-first search of the edge rows; components come out from the sinks up.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.closure.bits import lowest, transpose
-
 
 class Condensed(NamedTuple):
     """The k components, numbered in topological order: every edge stays in its component or leads to a later one.
@@ -20,11 +17,15 @@ class Condensed(NamedTuple):
     component  int32[n]      the component of each vertex
     starts     int64[k + 1]  where the members of each component begin in `members`
     members    int32[n]      the vertices by component, ascending within each
+    offsets    int64[k + 1]  where the children of each component begin in `children`
+    children   int32         the other components that edges of each lead to, each once, ascending
     """
 
     component: np.ndarray
     starts: np.ndarray
     members: np.ndarray
+    offsets: np.ndarray
+    children: np.ndarray
 
     @property
     def count(self) -> int:
@@ -32,81 +33,99 @@ class Condensed(NamedTuple):
         return self.starts.shape[0] - 1
 
 
-def condense(bits: np.ndarray) -> Condensed:
-    """Returns the strongly connected components of uint64[n, words]."""
-    order = _finishing_order(bits)
-    component, count = _components(transpose(bits), order)
-    members = np.argsort(component, kind="stable").astype(np.int32)
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(component, minlength=count))))
-    return Condensed(component, starts.astype(np.int64), members)
+def condense(offsets: np.ndarray, targets: np.ndarray) -> Condensed:
+    """Returns the components of a CSR (int64[n + 1], int32[m]), which may have duplicates and self-loops."""
+    component, count = _components(offsets, targets)
+    starts, members = _members(component, count)
+    return Condensed(component, starts, members, *_children(offsets, targets, component, starts, members))
 
 
-@njit(cache=True)
-def _everything(n):
-    left = np.zeros((n + 63) >> 6, np.uint64)
-    for v in range(n):
-        left[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
-    return left
+_DONE = np.int32(2**31 - 1)  #: in place of a number, of vertices whose component is known
 
 
-@njit(cache=True)
-def _finishing_order(bits):
-    """Returns the vertices in the order in which a depth-first search finishes them, int32[n]."""
-    n, width = bits.shape
-    left = _everything(n)
-    order, stack, at = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.int32)
-    done = 0
-    for root in range(n):
-        if (left[root >> 6] >> np.uint64(root & 63)) & np.uint64(1) == 0:
-            continue
-        left[root >> 6] &= ~(np.uint64(1) << np.uint64(root & 63))
-        stack[0] = root
-        depth = 1
-        while depth:
-            u = stack[depth - 1]
-            w = at[u]
-            while w < width and bits[u, w] & left[w] == 0:
-                w += 1
-            at[u] = w
-            if w == width:
-                order[done] = u
-                done += 1
-                depth -= 1
-            else:
-                v = w * 64 + lowest(bits[u, w] & left[w])
-                left[w] &= ~(np.uint64(1) << np.uint64(v & 63))
-                stack[depth] = v
-                depth += 1
-    return order
-
-
-@njit(cache=True)
-def _components(reverse, order):
+@njit(cache=True, nogil=True)
+def _components(offsets, targets):
     """Returns the component of each vertex, int32[n], and the number of components.
 
-    It searches the reverse relation, from the vertices in the reverse of `order`.
+    least: int32[n], the least number of a vertex that each is known to lead back to, in the order in which the search
+    entered them, from 1 on; 0 before that.
     """
-    n, width = reverse.shape
-    left = _everything(n)
-    component, stack = np.empty(n, np.int32), np.empty(n, np.int32)
-    count = 0
-    for k in range(n - 1, -1, -1):
-        root = order[k]
-        if (left[root >> 6] >> np.uint64(root & 63)) & np.uint64(1) == 0:
+    n = offsets.shape[0] - 1
+    least, number, component = np.zeros(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    at = offsets[:-1].copy()
+    path, waiting = np.empty(n, np.int32), np.empty(n, np.int32)
+    entered, held, left = np.int32(0), 0, n
+    for root in range(n):
+        if least[root]:
             continue
-        left[root >> 6] &= ~(np.uint64(1) << np.uint64(root & 63))
-        stack[0] = root
-        depth = 1
+        entered += 1
+        least[root] = number[root] = entered
+        path[0], depth = root, 1
         while depth:
+            u = path[depth - 1]
+            k, end, low, below = at[u], offsets[u + 1], least[u], np.int32(-1)
+            while k < end:
+                v = targets[k]
+                k += 1
+                if least[v] == 0:
+                    below = v
+                    break
+                low = min(low, least[v])
+            at[u], least[u] = k, low
+            if below >= 0:
+                entered += 1
+                least[below] = number[below] = entered
+                path[depth] = below
+                depth += 1
+                continue
             depth -= 1
-            u = stack[depth]
-            component[u] = count
-            for w in range(width):
-                found = reverse[u, w] & left[w]
-                left[w] &= ~found
-                while found:
-                    stack[depth] = w * 64 + lowest(found)
-                    depth += 1
-                    found &= found - np.uint64(1)
-        count += 1
-    return component, count
+            if low < number[u]:
+                waiting[held] = u
+                held += 1
+                parent = path[depth - 1]
+                least[parent] = min(least[parent], low)
+                continue
+            left -= 1
+            component[u], least[u] = left, _DONE
+            while held and number[waiting[held - 1]] > number[u]:
+                held -= 1
+                component[waiting[held]], least[waiting[held]] = left, _DONE
+    component -= np.int32(left)  # the components so far are numbered from the last place down
+    return component, n - left
+
+
+@njit(cache=True, nogil=True)
+def _members(component, count):
+    n = component.shape[0]
+    starts, members = np.zeros(count + 2, np.int64), np.empty(n, np.int32)
+    for v in range(n):
+        starts[component[v] + 2] += 1
+    for c in range(count):
+        starts[c + 2] += starts[c + 1]
+    for v in range(n):
+        members[starts[component[v] + 1]] = v
+        starts[component[v] + 1] += 1
+    return starts[:-1], members
+
+
+@njit(cache=True, nogil=True)
+def _children(offsets, targets, component, starts, members):
+    count = starts.shape[0] - 1
+    seen = np.full(count, -1, np.int32)
+    begins, children, total = np.empty(count + 1, np.int64), np.empty(targets.shape[0], np.int32), 0
+    for c in range(count):
+        begins[c], seen[c] = total, c
+        ascend, last = True, np.int32(-1)
+        for i in range(starts[c], starts[c + 1]):
+            for k in range(offsets[members[i]], offsets[members[i] + 1]):
+                other = component[targets[k]]
+                if seen[other] != c:
+                    seen[other] = c
+                    children[total] = other
+                    total += 1
+                    ascend &= other > last
+                    last = other
+        if not ascend:
+            children[begins[c] : total].sort()
+    begins[count] = total
+    return begins, children[:total]

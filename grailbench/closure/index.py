@@ -8,18 +8,39 @@ two different vertices with a path from u to v.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from grailbench import contract
+from grailbench import contract, memory
 from grailbench.closure import bits as packed
-from grailbench.contract import NoTimer, Params, Timer, register
+from grailbench.contract import NoTimer, Timer, register
+from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.csr import Graph, rows_of
+from grailbench.words import decimal_size
 
-__all__ = ["Closed", "Implementation", "NoTimer", "Params", "Relation", "Solver", "Timer", "register"]
+__all__ = [
+    "Block", "Closed", "Implementation", "NoTimer", "Params", "Relation", "Solver", "Streaming", "Timer", "register",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Params(contract.Params):
+    """The parameters of a cell of `closure`.
+
+    memory  bytes that the sets of a closure may take at most; where they do not fit, it is computed in blocks of
+            targets, of which one is held at a time. 0 for all that is free, and no blocks
+    """
+
+    memory: int = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.memory < 0:
+            raise InputError(f"memory {self.memory}: a number of bytes, or 0 for all that is free")
 
 
 @dataclass(frozen=True)
@@ -39,13 +60,15 @@ class Relation:
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32[n, n] of 0 and 1, without self-loops."""
+        """The adjacency matrix, int32[n, n] of 0 and 1, without self-loops. Raises TooLittleMemory."""
+        require_memory(3 * 4 * self.vertices**2, self.vertices)
         with self.timer.phase("input", apart=True):
             return packed.matrix_of(self.graph)
 
     @cached_property
     def bits(self) -> np.ndarray:
-        """The adjacency matrix as packed bits (`closure.bits`), uint64[n, words]."""
+        """The adjacency matrix as packed bits (`closure.bits`), uint64[n, words]. Raises TooLittleMemory."""
+        require_memory(3 * packed.size(self.vertices), self.vertices)
         with self.timer.phase("input", apart=True):
             return packed.pack_graph(self.graph)
 
@@ -56,25 +79,40 @@ class Relation:
             return rows_of(self.graph)
 
 
+class Block(NamedTuple):
+    """A part of a closure: what reaches some vertices.
+
+    targets  int32[t]
+    bits     uint64[n or more, words(t) or more]: bit b of row u is set if u reaches targets[b]; u itself is ignored
+    """
+
+    targets: np.ndarray
+    bits: np.ndarray
+
+
 @dataclass(frozen=True)
 class Closed:
     """A closure on the host, as a matrix or as bits, and its number of edges. Its diagonal is ignored.
 
-    matrix  int32[n, n or more], nonzero where there is a path
-    bits    uint64[n or more, words or more]
+    matrix   int32[n, n or more], nonzero where there is a path
+    bits     uint64[n or more, words or more]
+    parts    in place of both: computes the closure once more, a block after the other, of which one is held at a time
+    reached  with `parts`: the number of other vertices that each vertex reaches, int[n]
     """
 
     vertices: int
     edges: int
     matrix: np.ndarray | None = None
     bits: np.ndarray | None = None
+    parts: Callable[[], Iterator[Block]] | None = None
+    reached: np.ndarray | None = None
 
     def packed(self) -> np.ndarray:
-        """Returns the closure as uint64[n, words], a new array with a clear diagonal."""
+        """Returns a matrix, or bits, as uint64[n, words] with a clear diagonal; bits of that shape are not copied."""
         n = self.vertices
         if self.bits is None:
             return packed.pack_matrix(self.matrix[:n, :n])
-        found = self.bits[:n, : packed.words(n)].copy()
+        found = np.ascontiguousarray(self.bits[:n, : packed.words(n)])
         packed.clear_diagonal(found)
         return found
 
@@ -91,9 +129,39 @@ class Solver(ABC):
     def solve(self, timer: Timer) -> Closed:
         """Returns the closure, whose arrays the next call may overwrite.
 
-        Records the phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` on a device, and `condense`
-        where the host condenses.
+        Records the phases `host_to_device`, `condense`, `kernel`, `count_edges` and `device_to_host` on a device, and
+        `condense` and `sweep` where the host condenses.
         """
+
+
+class Streaming(Solver):
+    """A solver whose answer is all pairs of the closure, which are handed over and not kept.
+
+    Subclasses set `reached`, int[n], the number of other vertices that each vertex reaches, as they count.
+    """
+
+    vertices: int
+    reached: np.ndarray
+
+    @abstractmethod
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        """Yields all pairs (u, v), int32[k, 2], in memory that later pieces overwrite. Records phases as `solve`."""
+
+    def solve(self, timer: Timer) -> Closed:
+        """Takes all pairs and counts them."""
+        edges = sum(piece.shape[0] for piece in self.pairs(timer))
+        return Closed(self.vertices, edges, parts=self._parts, reached=self.reached)
+
+    def _parts(self) -> Iterator[Block]:
+        """Yields blocks of what pairs say, as many targets at a time as an eighth of the free memory has bits for."""
+        n = self.vertices
+        width = max(1, min(memory.available() // 8 // (8 * n), packed.words(n)))
+        for first in range(0, packed.words(n), width):
+            targets = np.arange(64 * first, min(64 * (first + width), n), dtype=np.int32)
+            bits = np.zeros((n, packed.words(targets.shape[0])), np.uint64)
+            for piece in self.pairs(NoTimer()):
+                packed.set_pairs(piece, 64 * first, bits)
+            yield Block(targets, bits)
 
 
 class Implementation(contract.Implementation):
@@ -105,3 +173,37 @@ class Implementation(contract.Implementation):
     @abstractmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
         """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""
+
+
+def require_memory(need: int, vertices: int, row: int = 0) -> None:
+    """Raises TooLittleMemory if a closure of so many vertices needs more bytes than the host has.
+
+    row: the bytes that a word of every set takes, where the closure can be computed in blocks; 0 where it cannot.
+    """
+    free = memory.available()
+    if need > free:
+        raise TooLittleMemory(
+            f"the closure of {vertices:,} vertices needs {decimal_size(need)} of memory, and {decimal_size(free)} are "
+            f"free ({remedy(free, row)})"
+        )
+
+
+def remedy(free: int, row: int) -> str:
+    """Says with which memory a closure can be computed in blocks, where `free` bytes are; row: see `require_memory`."""
+    fits = free // 2 // row if row else 0
+    if not fits:
+        return "take a smaller graph, or a machine with more"
+    return f"--memory {fits * row}: in blocks of {64 * fits:,} targets"
+
+
+def block_words(memory: int, row: int, vertices: int) -> int:
+    """Returns the words of a block of targets that take `memory` bytes, `row` bytes each.
+
+    Raises TooLittleMemory if not even one does.
+    """
+    if memory < row:
+        raise TooLittleMemory(
+            f"64 targets of a closure of {vertices:,} vertices take {decimal_size(row)}, and {decimal_size(memory)} "
+            f"were given (--memory {row} or more)"
+        )
+    return min(memory // row, packed.words(vertices))

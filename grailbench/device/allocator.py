@@ -13,13 +13,16 @@ import os
 import weakref
 from threading import RLock
 
+import psutil
+
 from grailbench import faults
 from grailbench.errors import TooLittleMemory
 from grailbench.words import gib
 
 _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 _LEAST, _FINE = 512, 1 << 20
-MOST_PINNED = 1 << 28  #: bytes of pinned memory that are kept at most
+#: bytes of pinned memory that are kept at most: a closure of bits or a matrix, on a machine that has more than enough
+MOST_PINNED = max(1 << 28, psutil.virtual_memory().total // 32)
 
 spare: list = []  #: functions that drop arrays which are only kept because making them takes time
 managers: list = []  #: the counting manager of each device that this process uses, in the order of first use

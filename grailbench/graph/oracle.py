@@ -39,14 +39,22 @@ def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return _look_up(_closure(offsets, children), position[u], position[v])
 
 
-def closure_rows(graph: Graph) -> np.ndarray:
-    """The transitive closure of a raw graph, uint64[n, ceil(n / 64)]: bit v of row u is set if u reaches v and u != v.
+class Columns:
+    """The transitive closure of a raw graph, a few targets at a time.
 
     Raises CheckFailed if the order of the condensed graph is not topological.
     """
-    dag = condense(graph)
-    position, offsets, children = _by_position(dag)
-    return _rows(offsets, children, position[dag.component])
+
+    def __init__(self, graph: Graph):
+        dag = condense(graph)
+        position, self._offsets, self._children = _by_position(dag)
+        #: int32[n]: the row of each vertex
+        self.place = position[dag.component]
+
+    def reached(self, targets: np.ndarray) -> np.ndarray:
+        """What reaches the vertices targets, int32[t]: uint64[rows, ceil(t / 64)], bit b of row place[u] if u reaches
+        targets[b]. Every vertex reaches itself. Rows behind the last that has a bit are left out."""
+        return _columns(self._offsets, self._children, self.place[targets])
 
 
 def swept_answers(
@@ -198,19 +206,16 @@ def _look_up(bits, u, v):
 
 
 @njit(cache=True, nogil=True)
-def _rows(offsets, children, place):
-    """The bits of the vertices that each vertex reaches, without its own. place: int32[vertices], the component of
-    each vertex, numbered in topological order like `offsets` and `children`."""
-    n, count = place.shape[0], offsets.shape[0] - 1
-    reached = np.zeros((count, (n + 63) // 64), np.uint64)
-    for v in range(n):
-        reached[place[v], v >> 6] |= np.uint64(1) << np.uint64(v & 63)
-    for u in range(count - 1, -1, -1):
+def _columns(offsets, children, ends):
+    """The bits of the components `ends` (int32[t], numbered in topological order like `offsets` and `children`) that
+    each component up to the last of them reaches."""
+    rows = ends.max() + 1
+    reached = np.zeros((rows, (ends.shape[0] + 63) // 64), np.uint64)
+    for b in range(ends.shape[0]):
+        reached[ends[b], b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    for u in range(rows - 1, -1, -1):
         for k in range(offsets[u], offsets[u + 1]):
-            for w in range(reached.shape[1]):
-                reached[u, w] |= reached[children[k], w]
-    rows = np.empty((n, reached.shape[1]), np.uint64)
-    for v in range(n):
-        rows[v] = reached[place[v]]
-        rows[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
-    return rows
+            if children[k] < rows:
+                for w in range(reached.shape[1]):
+                    reached[u, w] |= reached[children[k], w]
+    return reached

@@ -43,7 +43,7 @@ def write_lines(path: str | os.PathLike, head: str, *columns: np.ndarray, betwee
     The file is replaced atomically. Raises InputError if it cannot be written.
     """
     line = between.join(["%s"] * len(columns)) + "\n"
-    with _replaced(path) as stream:
+    with replaced(path) as stream:
         stream.write(head.encode())
         for rows in _rows(columns):
             stream.write(_encoded("".join(line % row for row in rows)))
@@ -54,7 +54,7 @@ def _encoded(text: str) -> bytes:
 
 
 @contextmanager
-def _replaced(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+def replaced(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     """A new file in the place of `path`. Raises InputError if it cannot be written."""
     from grailbench.graph.store import atomic_file
 
@@ -125,7 +125,7 @@ def write_csv(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, int
     columns = [ids.labels_of(sources), ids.labels_of(targets)] + ([] if weights is None else [weights])
     returns = not ids.numeric and any("\r" in name for name in ids.labels_of(np.arange(ids.vertices)))
     quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a CR without quotes
-    with _replaced(path) as stream:
+    with replaced(path) as stream:
         stream.write(",".join(["source", "target", "weight"][: len(columns)]).encode() + b"\n")
         for rows in _rows(tuple(columns)):
             text = io.StringIO(newline="")

@@ -32,6 +32,7 @@ class Axis:
     machine  whether it selects how much of the machine is used; labels have such axes last
     summary  whether the summary of a reachability run always has the column
     late     whether rows of older runs lack it
+    size     whether it is a number of bytes, which may be given as '8GB'
     """
 
     name: str
@@ -49,6 +50,7 @@ class Axis:
     machine: bool = False
     summary: bool = False
     late: bool = False
+    size: bool = False
 
     @property
     def number(self) -> bool:
@@ -78,9 +80,9 @@ AXES = (
          hidden=(None, "random"), values=("lexicographic", "random")),
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
-    Axis("memory", "memory", "Bytes that the closure of `core` may take; 0: a quarter of what is free, or 64 MiB", 0,
-         "BYTES", least=0, words=lambda n: f"memory {n:,}", unsaid=(None, 0), hidden=(None, 0), machine=True,
-         late=True),
+    Axis("memory", "memory", "Bytes, also as 500MB or 8GB: of the closure that `core` keeps, 0 for a quarter of what "
+         "is free, or 64 MiB; of --problem closure, in blocks if it takes more, 0 for no blocks", 0, "SIZE", least=0,
+         words=lambda n: f"memory {n:,}", unsaid=(None, 0), hidden=(None, 0), machine=True, late=True, size=True),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)
 

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from grailbench.closure import bits as packed
-from grailbench.closure.condense import condense
+from grailbench.closure.condense import Condensed, condense
 from grailbench.closure.cpu import floyd, sweep, warshall
-from grailbench.closure.index import Closed, Implementation, Params, Relation, Solver, Timer, register
+from grailbench.closure.cpu.blocks import Blocks
+from grailbench.closure.index import (
+    Closed,
+    Implementation,
+    Params,
+    Relation,
+    Solver,
+    Streaming,
+    Timer,
+    block_words,
+    register,
+    require_memory,
+)
 
 
 class _Floyd(Solver):
@@ -69,32 +85,93 @@ class Warshall(Implementation):
 
 
 class _Sweep(Solver):
-    def __init__(self, relation: Relation):
-        self._bits = relation.bits
+    """Bits of all pairs in memory, or blocks of them."""
+
+    def __init__(self, relation: Relation, params: Params):
+        self.vertices = n = relation.vertices
+        self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
+        self._bits = None
+        if not self._memory or self._memory >= packed.size(n):
+            require_memory(packed.size(n), n, 8 * n)
+            self._bits = np.empty((n, packed.words(n)), np.uint64)
+            self.held_bytes = self._bits.nbytes
 
     def solve(self, timer: Timer) -> Closed:
         with timer.phase("condense"):
-            condensed = condense(self._bits)
+            condensed = condense(*self._rows)
+        self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0])}
+        if self._bits is None:
+            return self._in_blocks(condensed, timer)
         with timer.phase("sweep"):
-            found = sweep.sweep(self._bits, condensed)
-        self.counters = {"components": condensed.count}
-        self.held_bytes = found.nbytes
-        return Closed(found.shape[0], packed.count(found), bits=found)
+            reached = sweep.close(condensed, self._bits, self._workers)
+        return Closed(self.vertices, int(reached.sum(dtype=np.int64)), bits=self._bits)
+
+    def _in_blocks(self, condensed: Condensed, timer: Timer) -> Closed:
+        width = block_words(self._memory, 8 * condensed.count, self.vertices)
+        with timer.phase("sweep"):
+            blocks = Blocks(condensed, width, self._workers)
+            edges = blocks.count()
+        self.held_bytes = blocks.bytes
+        self.counters["blocks"] = len(blocks)
+        return Closed(self.vertices, edges, parts=blocks.spread, reached=blocks.reached)
 
 
 @register
 class Sweep(Implementation):
-    """Strong components, then bit sets in reverse topological order, one thread.
+    """Strong components of the edges, then bit sets in reverse topological order.
 
-    Two searches on packed bits find the components in topological order. From the last component to the first, the set
-    of each is the union of its members' rows and of the sets of the components that these rows reach.
+    A depth-first search of the edge rows finds the components in topological order. From the last component to the
+    first, the set of each is the union of the sets of the components that its edges lead to, but for those that the
+    union has already, and of its own members. Threads have ranges of words. With `memory`, blocks of targets come one
+    after the other, and are counted.
     """
 
     name = "condense-bits"
-    source = "Purdom 1970; Goralcikova and Koubek 1979"
-    cost = "O(n^2 / 64 + n) words to condense, O(n / 64) an edge between components; n^2 / 8 bytes"
-    counts = ("components",)
+    source = "Tarjan 1972; Purdom 1970; Goralcikova and Koubek 1979"
+    cost = "O(n + m), and O(n / 64) an edge between components that is not redundant; n^2 / 8 bytes, or `memory`"
+    axes = frozenset({"threads", "memory"})
+    counts = ("components", "component_edges", "blocks")
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        return _Sweep(relation)
+        return _Sweep(relation, params)
+
+
+class _Pairs(Streaming):
+    def __init__(self, relation: Relation, params: Params):
+        self.vertices = relation.vertices
+        self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
+
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        with timer.phase("condense"):
+            condensed = condense(*self._rows)
+        row = 8 * condensed.count
+        width = block_words(self._memory or max(SOME, row), row, self.vertices)
+        with timer.phase("sweep"):
+            blocks = Blocks(condensed, width, self._workers)
+            yield from blocks.pairs()
+        self.reached, self.held_bytes = blocks.reached, blocks.bytes
+        self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0]),
+                         "blocks": len(blocks)}  # fmt: skip
+
+
+SOME = 1 << 26  #: bytes of a block of `condense-pairs`, unless `memory` says otherwise
+
+
+@register
+class Pairs(Implementation):
+    """As `condense-bits` in blocks, whose bits are listed as pairs of 32-bit integers.
+
+    A block of targets takes 64 MiB, or `memory`. Pairs are handed over a million at a time and not kept: what Datalog
+    systems make, in the order of blocks.
+    """
+
+    name = "condense-pairs"
+    source = "Tarjan 1972; Goralcikova and Koubek 1979"
+    cost = "as condense-bits, and O(1) a pair; 64 MiB, or `memory`"
+    axes = frozenset({"threads", "memory"})
+    counts = ("components", "component_edges", "blocks")
+
+    @classmethod
+    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
+        return _Pairs(relation, params)

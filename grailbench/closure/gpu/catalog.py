@@ -20,7 +20,8 @@ class _OnGpu(Implementation):
         cls.require()
         from grailbench.closure.gpu import solvers
 
-        return solvers.SOLVERS[cls.name](relation)
+        solver = solvers.SOLVERS[cls.name]
+        return solver(relation, params) if "memory" in cls.axes else solver(relation)
 
 
 _REPORT = "Fenz et al. 2022, section"
@@ -98,29 +99,10 @@ _listed(
     "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes",
     ("launches", "steps"),
 )
-_listed(
-    "condense-bits-gpu",
-    "Purdom 1970; ours",
-    "Strong components on the host, bit sets by levels on the device.",
-    "The host condenses as `condense-bits` does; one cooperative launch then processes the components level by level "
-    "from the sinks up, one thread per word of a set.",
-    "O(n^2 / 64 + n) words on the host, O(n / 64) an edge between components on the device",
-    ("launches", "levels", "components", "component_edges"),
-)
 
 
-@register
-class Managed(_OnGpu):
-    """As naive, in memory that CuPy owns, instead of Thrust (kernel 8).
-
-    CuPy allocates and copies; the kernel is that of `naive`.
-    """
-
-    name = "managed"
+class _WithLibrary(_OnGpu):
     needs = ("gpu", "cupy")
-    source = f"{_REPORT} 3.9"
-    cost = _CUBIC
-    counts = ("launches",)
 
     @classmethod
     def require(cls) -> None:
@@ -128,3 +110,48 @@ class Managed(_OnGpu):
         from grailbench.device.arrays import require_library
 
         require_library()
+
+
+@register
+class CondenseBitsGpu(_WithLibrary):
+    """From edges: strong components and their levels, then bit sets by levels in strips of words, on the device.
+
+    The edges are copied in, sorted, condensed and numbered by level as for `gpu-fused`; the host does that for graphs
+    of fewer than 131,072 edges and vertices. Then each block of threads goes through all levels, from the sinks up,
+    for its own words of all sets, so that no launch and no grid waits. Bits go out through pinned memory. With
+    `memory`, blocks of targets come one after the other, and are counted.
+    """
+
+    name = "condense-bits-gpu"
+    source = "Purdom 1970; ours"
+    cost = "O(m log m), and O(n / 64) an edge between components; n^2 / 8 bytes, or `memory`"
+    axes = frozenset({"memory"})
+    counts = ("components", "levels", "component_edges", "blocks")
+
+
+@register
+class CondensePairsGpu(_WithLibrary):
+    """As `condense-bits-gpu`; the bits are listed on the device as pairs of 32-bit integers, which are copied out.
+
+    Four million pairs travel to pinned memory while the next are listed; they are handed over and not kept: what
+    Datalog systems make.
+    """
+
+    name = "condense-pairs-gpu"
+    source = "Purdom 1970; ours"
+    cost = "as condense-bits-gpu, and O(1) a pair"
+    axes = frozenset({"memory"})
+    counts = CondenseBitsGpu.counts
+
+
+@register
+class Managed(_WithLibrary):
+    """As naive, in memory that CuPy owns, instead of Thrust (kernel 8).
+
+    CuPy allocates and copies; the kernel is that of `naive`.
+    """
+
+    name = "managed"
+    source = f"{_REPORT} 3.9"
+    cost = _CUBIC
+    counts = ("launches",)

@@ -6,14 +6,17 @@ The phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` are ti
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 
 import numpy as np
 
 from grailbench.closure import bits as packed
-from grailbench.closure.condense import condense
-from grailbench.closure.gpu import floyd, matmul, sssp, sweep, warshall
-from grailbench.closure.index import Closed, Relation, Solver, Timer
+from grailbench.closure.gpu import floyd, matmul, order, sssp, warshall
+from grailbench.closure.gpu.sweep import Sets
+from grailbench.closure.index import Closed, Params, Relation, Solver, Streaming, Timer, block_words, remedy
+from grailbench.closure.index import require_memory as require_on_host
 from grailbench.device.arrays import Managed, Mapped, Pitched
+from grailbench.device.describe import memory as free_on_device
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.timers import Phases
@@ -21,8 +24,8 @@ from grailbench.device.timers import Phases
 _COUNTING = (2, 16) if simulated else (528, 256)  #: blocks and threads of the kernels that count
 
 
-def _require(size: int, vertices: int) -> None:
-    require_memory(size, f"the closure of {vertices:,} vertices by this implementation")
+def _require(size: int, vertices: int, remedy: str = "take a smaller graph, or a GPU with more") -> None:
+    require_memory(size, f"the closure of {vertices:,} vertices by this implementation", remedy)
 
 
 class _Total:
@@ -294,43 +297,61 @@ class _WarshallBits(Solver):
         return Closed(self.vertices, self._total.read(), bits=self._found)
 
 
-class _CondenseBits(Solver):
-    """The host condenses; the device computes the closure from the graph of the components."""
+class _Condensing(Solver):
+    """From edges: the device condenses, or the host what is small, and fills the sets of all targets, or of blocks."""
 
-    def __init__(self, relation: Relation):
-        self.vertices = n = relation.vertices
-        self._bits = relation.bits
-        self.held_bytes = 2 * self._bits.nbytes
-        _require(self.held_bytes + relation.graph.targets.nbytes, n)
-        self._reach = cuda.device_array(self._bits.size, np.uint64)
-        self._closure, self._total = cuda.device_array(self._bits.shape, np.uint64), _Total()
-        self._found = cuda.pinned_array(self._bits.shape, np.uint64)
+    def __init__(self, relation: Relation, params: Params):
+        self.vertices, self._graph, self._memory = relation.vertices, relation.graph, params.memory
+
+    def _sets(self, timer: Timer) -> Sets:
+        """Orders the components and allocates sets."""
+        n = self.vertices
+        ordered = order.ordered(self._graph, timer)
+        with timer.phase("allocate"):
+            row = 8 * ordered.places
+            if not self._memory:
+                _require(row * packed.words(n), n, remedy(free_on_device()[0], row))
+            sets = Sets(ordered, n, block_words(self._memory, row, n) if self._memory else packed.words(n))
+            cuda.synchronize()
+        self.held_bytes = sets.bytes
+        self.counters = {"components": ordered.places - 1, "levels": ordered.levels - 1,
+                         "component_edges": ordered.edges, "blocks": len(sets)}  # fmt: skip
+        return sets
+
+
+class _CondenseBits(_Condensing):
+    """Bits of all pairs, which are copied to pinned memory, or counted blocks."""
+
+    def __init__(self, relation: Relation, params: Params):
+        super().__init__(relation, params)
+        n, self._found = self.vertices, None
+        size = 8 * (n + 1) * packed.words(n)
+        if not self._memory or self._memory >= size:
+            require_on_host(packed.size(n), n, 8 * (n + 1))
+            self._found = cuda.pinned_array((n, packed.words(n)), np.uint64)
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
-        """Condenses, copies in, sweeps and counts, copies out."""
-        phases, width = Phases(), self._bits.shape[1]
-        with timer.phase("condense"):
-            condensed = condense(self._bits)
-            levels = sweep.levels(self._bits, condensed)
-        self._total.clear()
-        with phases.phase("host_to_device"):
-            children = levels.children if levels.children.size else np.zeros(1, np.int32)
-            arrays = (condensed.component, levels.starts, children, levels.order, levels.bounds)
-            given = [cuda.to_device(array) for array in arrays]
-        reach = self._reach[: condensed.count * width].reshape(condensed.count, width)
-        with phases.phase("kernel"):
-            sweep.sweep((*given, reach, self._closure, self._total.device))
-        with phases.phase("device_to_host"):
-            self._closure.copy_to_host(self._found)
-        phases.hand_over(timer.record)
-        self.counters = {
-            "launches": 1,
-            "components": condensed.count,
-            "levels": levels.bounds.shape[0] - 1,
-            "component_edges": int(levels.children.size),
-        }
-        return Closed(self.vertices, self._total.read(), bits=self._found)
+        """Copies edges in and orders components, then fills, counts and copies out the sets."""
+        sets = self._sets(timer)
+        with timer.phase("kernel"):
+            edges = sets.count()
+        if self._found is None or not sets.whole:
+            return Closed(self.vertices, edges, parts=sets.spread, reached=sets.reached)
+        with timer.phase("device_to_host"):
+            sets.bits_to(self._found)
+        return Closed(self.vertices, edges, bits=self._found)
+
+
+class _CondensePairs(_Condensing, Streaming):
+    """All pairs, listed on the device and handed over in pinned memory."""
+
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        """Copies edges in and orders components, then fills sets and copies out pairs."""
+        sets = self._sets(timer)
+        with timer.phase("pairs"):
+            yield from sets.pairs()
+        self.reached = sets.reached
 
 
 #: the solver of each implementation in `catalog`
@@ -346,4 +367,5 @@ SOLVERS = {
     "sssp-each": _SsspEach,
     "warshall-bits-gpu": _WarshallBits,
     "condense-bits-gpu": _CondenseBits,
+    "condense-pairs-gpu": _CondensePairs,
 }
