@@ -443,6 +443,14 @@ def test_a_wrong_reference_is_noticed(monkeypatch):
         judged(parse_shape("path-9").graph())
 
 
+def test_wrong_components_of_the_reference_are_noticed(monkeypatch):
+    monkeypatch.setattr(check, "SCIPY_STEPS", 0)
+    Right = check.Columns
+    monkeypatch.setattr(check, "Columns", lambda graph: Right(graph_of(9, [(0, 1), (1, 0)])))
+    with pytest.raises(CheckFailed, match="other strong components"):
+        judged(parse_shape("path-9").graph())
+
+
 def test_a_graph_without_vertices_is_refused():
     graph = graph_of(0, [])
     with pytest.raises(InputError, match="no vertices"):

@@ -23,8 +23,8 @@ FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
                    "the GPU what the closure takes]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(name, path, closure, format, impl, memory, as_json):
-    """Write the graph NAME to the file PATH, which is there once it is whole. Edges are in strict order and each stands
-    once, so files of equal graphs are equal, but for pairs and parquet. `grailbench import` reads all but pairs.
+    """Write the graph NAME to the file PATH. The file is there once it is whole. Edges are in strict order and each
+    stands once, so files of equal graphs are equal, but for pairs and parquet. `grailbench import` reads all but pairs.
 
     \b
     Formats:

@@ -2,7 +2,8 @@
 
 The reference is never held as a whole: it is made for `WORDS` words of targets at a time, on all cores, and compared
 at once. On small graphs scipy searches from every vertex. On larger ones the oracle computes the closure, and searches
-by scipy check some of its rows. The oracle shares no code with any implementation of closures.
+by scipy check some of its rows. All that the oracle shares with implementations is how strong components are found,
+and scipy must find the same.
 """
 
 from __future__ import annotations
@@ -61,9 +62,11 @@ class Difference(NamedTuple):
 
 
 class Reference:
-    """The closure of a relation."""
+    """The closure of a relation. Raises CheckFailed if scipy finds other components than the oracle."""
 
     def __init__(self, relation: Relation):
+        from scipy.sparse.csgraph import connected_components
+
         self._vertices = n = relation.vertices
         self._small = scipy_suffices(relation)
         some = range(n) if self._small else np.linspace(0, n - 1, min(SEARCHES, n)).astype(int).tolist()
@@ -73,6 +76,10 @@ class Reference:
         else:
             self._columns = Columns(relation.graph)
             self._place = self._columns.place
+            theirs = connected_components(_adjacency(relation), directed=True, connection="strong")[1]
+            alike = np.unique(self._place.astype(np.int64) << 32 | theirs).shape[0]
+            if not alike == np.unique(theirs).shape[0] == np.unique(self._place).shape[0]:
+                raise CheckFailed("the reference closure is wrong: scipy finds other strong components")
 
     def compare(self, blocks: Iterable[Block]) -> Difference:
         """Compares all pairs of a closure, whose diagonal is ignored.
@@ -152,15 +159,20 @@ def _differ(rows, place, where, found, left, bits):
     return edges, wrong, first, word, right
 
 
+def _adjacency(relation: Relation):
+    """The edges as scipy takes them."""
+    from scipy.sparse import csr_array
+
+    offsets, targets = relation.rows
+    return csr_array((np.ones(targets.size, np.int8), targets, offsets), shape=(relation.vertices, relation.vertices))
+
+
 def _searched(relation: Relation, sources):
     """Yields pairs of a vertex and what it reaches, itself included, uint8[n], by scipy's breadth-first search."""
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    n = relation.vertices
-    offsets, targets = relation.rows
-    adjacency = csr_array((np.ones(targets.size, np.int8), targets, offsets), shape=(n, n))
+    adjacency = _adjacency(relation)
     for u in sources:
-        row = np.zeros(n, np.uint8)
+        row = np.zeros(relation.vertices, np.uint8)
         row[breadth_first_order(adjacency, u, return_predecessors=False)] = 1
         yield u, row

@@ -1,7 +1,4 @@
-"""Strong components of a digraph and the edges between them, in topological order, by Tarjan's algorithm (1972).
-
-One depth-first search of the edge rows; components come out from the sinks up.
-"""
+"""Strong components of a digraph and the edges between them, in topological order, from its edge rows."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+
+from grailbench.graph.components import ordered_components
 
 
 class Condensed(NamedTuple):
@@ -35,63 +34,9 @@ class Condensed(NamedTuple):
 
 def condense(offsets: np.ndarray, targets: np.ndarray) -> Condensed:
     """Returns the components of a CSR (int64[n + 1], int32[m]), which may have duplicates and self-loops."""
-    component, count = _components(offsets, targets)
+    count, component = ordered_components(offsets, targets)
     starts, members = _members(component, count)
     return Condensed(component, starts, members, *_children(offsets, targets, component, starts, members))
-
-
-_DONE = np.int32(2**31 - 1)  #: in place of a number, of vertices whose component is known
-
-
-@njit(cache=True, nogil=True)
-def _components(offsets, targets):
-    """Returns the component of each vertex, int32[n], and the number of components.
-
-    least: int32[n], the least number of a vertex that each is known to lead back to, in the order in which the search
-    entered them, from 1 on; 0 before that.
-    """
-    n = offsets.shape[0] - 1
-    least, number, component = np.zeros(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    at = offsets[:-1].copy()
-    path, waiting = np.empty(n, np.int32), np.empty(n, np.int32)
-    entered, held, left = np.int32(0), 0, n
-    for root in range(n):
-        if least[root]:
-            continue
-        entered += 1
-        least[root] = number[root] = entered
-        path[0], depth = root, 1
-        while depth:
-            u = path[depth - 1]
-            k, end, low, below = at[u], offsets[u + 1], least[u], np.int32(-1)
-            while k < end:
-                v = targets[k]
-                k += 1
-                if least[v] == 0:
-                    below = v
-                    break
-                low = min(low, least[v])
-            at[u], least[u] = k, low
-            if below >= 0:
-                entered += 1
-                least[below] = number[below] = entered
-                path[depth] = below
-                depth += 1
-                continue
-            depth -= 1
-            if low < number[u]:
-                waiting[held] = u
-                held += 1
-                parent = path[depth - 1]
-                least[parent] = min(least[parent], low)
-                continue
-            left -= 1
-            component[u], least[u] = left, _DONE
-            while held and number[waiting[held - 1]] > number[u]:
-                held -= 1
-                component[waiting[held]], least[waiting[held]] = left, _DONE
-    component -= np.int32(left)  # the components so far are numbered from the last place down
-    return component, n - left
 
 
 @njit(cache=True, nogil=True)

@@ -14,12 +14,24 @@ _DONE = np.iinfo(np.int32).max
 def strong_components(offsets: np.ndarray, children: np.ndarray, levels: np.ndarray) -> tuple[int, np.ndarray]:
     """The number of strong components of a CSR (int64[n + 1], int32[m]), and the component of each vertex (int32[n]),
     numbered by least vertex. levels: as of `kahn`; a vertex that it took is a component, and is not searched from."""
+    components, found = _ended(offsets, children, levels)
+    _renumber_by_first(found, components)
+    return components, found
+
+
+def ordered_components(offsets: np.ndarray, children: np.ndarray) -> tuple[int, np.ndarray]:
+    """The number of strong components of a CSR (int64[n + 1], int32[m]), and the component of each vertex (int32[n]),
+    numbered in topological order: every edge stays in its component or leads to a later one."""
+    components, found = _ended(offsets, children, np.full(offsets.shape[0] - 1, -1, np.int32))
+    return components, np.int32(components - 1) - found
+
+
+def _ended(offsets, children, levels):
+    """The number of components, and the component of each vertex (int32[n]), numbered as they end."""
     n = offsets.shape[0] - 1
     least, found = np.zeros(n, np.int32), np.empty(n, np.int32)
     undecided, path, numbers = np.empty((3, n), np.int32)
-    components = _tarjan(offsets, children, levels, least, found, undecided, path, numbers, np.empty(n, np.int64))
-    _renumber_by_first(found, components)
-    return components, found
+    return _tarjan(offsets, children, levels, least, found, undecided, path, numbers, np.empty(n, np.int64)), found
 
 
 @njit(cache=True, nogil=True)
