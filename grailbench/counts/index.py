@@ -25,7 +25,8 @@ class Task:
     """An acyclic graph of k weighted vertices whose descendants are counted; its edges are reversed for ancestors.
 
     offsets, children   int64[k + 1], int32[m]   CSR, without super-root and without duplicates
-    order               int32[k]                 every vertex before those it has edges to
+    order               int32[k]                 every vertex before those it has edges to, by levels
+    bounds              int64[levels + 1]        where each level begins in `order`; no edge stays within one
     sizes               int64[k]                 the original vertices of each component
     component           int32[original n]        the component of each original vertex
     """
@@ -33,6 +34,7 @@ class Task:
     offsets: np.ndarray
     children: np.ndarray
     order: np.ndarray
+    bounds: np.ndarray
     sizes: np.ndarray
     component: np.ndarray
 
@@ -51,11 +53,12 @@ def task_of(dag: Dag, ancestors: bool = False) -> Task:
     """The task of counting the descendants of all vertices of a condensed graph, or their ancestors."""
     offsets, order = dag.offsets[:-1], dag.order[1:]
     children = dag.children[: int(offsets[-1])]
+    bounds = np.searchsorted(dag.levels[order], np.arange(1, dag.depth + 1))
     if ancestors:
         offsets, children = transpose(offsets, children)
-        order = order[::-1]
+        order, bounds = order[::-1], order.shape[0] - bounds[::-1]
     sizes = np.bincount(dag.component, minlength=order.shape[0])
-    return Task(offsets, children, np.ascontiguousarray(order), sizes, dag.component)
+    return Task(offsets, children, *map(np.ascontiguousarray, (order, bounds)), sizes, dag.component)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Counts(Problem):
     asks = "vertices"
     count = 1
     counted = False
-    modules = ("grailbench.counts.cpu.catalog",)
+    modules = ("grailbench.counts.cpu.catalog", "grailbench.counts.gpu.catalog")
     phases = ("prepare", "solve")
     usual = ("counts",)
     rate = "vertices/s"

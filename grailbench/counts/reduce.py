@@ -6,7 +6,8 @@ vertices form out-trees, and what reaches a tree's root reaches all of it. Only 
 columns that a sweep must tell apart; they weigh what their trees hold. A vertex counts the columns that it reaches, and
 its own subtree unless it is a column.
 
-What is left is numbered by a depth-first search, children first, so that neighbours share most of their ancestors.
+Implementations number what is left as they like: `reduced` by a depth-first search, so that neighbours share most of
+their ancestors; `listed` by levels, all vertices of which can be swept at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 from numba import njit
 
 from grailbench.counts.index import Task
+
+NONE, MANY, PEELED = -1, -2, -3  #: in place of the only parent of a vertex
 
 
 class Reduced(NamedTuple):
@@ -41,43 +44,90 @@ class Reduced(NamedTuple):
         return self.base.shape[0]
 
 
+class Listed(NamedTuple):
+    """The vertices that are left by levels, children before parents, and their columns. They keep their numbers.
+
+    order              int32[r]                 the vertices
+    bounds             int64[levels + 1]        where each level begins in `order`
+    columns, weights   int32[c], int64[c]       the columns in the order of `order`, and what their out-trees hold
+    base               int64[k]                 what a vertex counts besides columns; 0 for columns
+    place              int32[k]                 the vertex itself; -1 for those that were peeled
+    """
+
+    order: np.ndarray
+    bounds: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    place: np.ndarray
+
+
 def reduced(task: Task) -> Reduced:
     """Peels, numbers and weighs in O(n + m), on one thread."""
-    left, roots = _peeled(task.offsets, task.children, task.order)
-    place, count = _numbered(task.offsets, task.children, roots, left)
-    offsets, parents = _parents(task.offsets, task.children, place, count)
-    return Reduced(offsets, parents, *_weighed(offsets, parents, place, task.sizes), place)
+    parent = _parents(task.offsets, task.children, task.order)
+    place, count = _numbered(task.offsets, task.children, task.order[parent[task.order] == NONE])
+    of, offsets, parents = _upward(task.offsets, task.children, place, count)
+    base = _weighed(task.order, parent, task.sizes)[of]
+    columns = np.flatnonzero(parent[of] == MANY).astype(np.int32)
+    weights = base[columns]
+    base[columns] = 0
+    return Reduced(offsets, parents, columns, weights, base, place)
 
 
-def expanded(task: Task, form: Reduced, columns: np.ndarray) -> np.ndarray:
-    """The count of every vertex of the task, int64[k]. columns: int64[r], the weights of the columns that each vertex
-    that is left reaches."""
+def listed(task: Task) -> Listed:
+    """Peels and weighs in O(n + m), on one thread."""
+    parent = _parents(task.offsets, task.children, task.order)
+    base = _weighed(task.order, parent, task.sizes)
+    upward = task.order[::-1]
+    left = parent[upward] != PEELED
+    bounds = np.concatenate(([0], np.cumsum(left)))[task.vertices - task.bounds[::-1]]
+    order = upward[left]
+    columns = order[parent[order] == MANY]
+    weights = base[columns]
+    base[columns] = 0
+    place = np.where(parent == PEELED, -1, np.arange(task.vertices, dtype=np.int32))
+    return Listed(order, bounds, columns, weights, base, place)
+
+
+def expanded(task: Task, form: Reduced | Listed, columns: np.ndarray) -> np.ndarray:
+    """The count of every vertex of the task, int64[k]. columns: like `form.base`, the weights of the columns that each
+    vertex that is left reaches."""
     return _expanded(task.offsets, task.children, task.order, task.sizes, form.place, form.base + columns)
 
 
 @njit(cache=True, nogil=True)
-def _peeled(offsets, children, order):
-    """Which vertices are left, bool[k], and those of them that have no parents left, int32, in their order."""
-    k = order.shape[0]
-    inner, left = np.zeros(k, np.bool_), np.zeros(k, np.bool_)
-    roots, count = np.empty(k, np.int32), 0
-    for i in range(k):
+def _parents(offsets, children, order):
+    """The only parent of each vertex that is left among those that are left, int32[k]; `NONE` or `MANY` without or with
+    several; `PEELED` for others."""
+    parent = np.full(order.shape[0], NONE, np.int32)
+    for i in range(order.shape[0]):
         u = order[i]
-        if inner[u] or offsets[u + 1] - offsets[u] > 1:
-            left[u] = True
-            if not inner[u]:
-                roots[count] = u
-                count += 1
-            for at in range(offsets[u], offsets[u + 1]):
-                inner[children[at]] = True
-    return left, roots[:count].copy()
+        if parent[u] == NONE and offsets[u + 1] - offsets[u] <= 1:
+            parent[u] = PEELED
+            continue
+        for at in range(offsets[u], offsets[u + 1]):
+            v = children[at]
+            parent[v] = u if parent[v] == NONE else MANY
+    return parent
 
 
 @njit(cache=True, nogil=True)
-def _numbered(offsets, children, roots, left):
-    """The numbers of vertices, int32[k], in the order in which a depth-first search leaves them; -1 for others. Last
-    roots and last children come first: rows then share more than the other way round (docs/notebook.md)."""
-    k = left.shape[0]
+def _weighed(order, parent, sizes):
+    """The original vertices in the subtree of each vertex, int64[k], where an edge from an only parent is one of a
+    tree."""
+    base = sizes.copy()
+    for i in range(order.shape[0] - 1, -1, -1):
+        if parent[order[i]] >= 0:
+            base[parent[order[i]]] += base[order[i]]
+    return base
+
+
+@njit(cache=True, nogil=True)
+def _numbered(offsets, children, roots):
+    """The numbers of vertices, int32[k], in the order in which a depth-first search from the roots leaves them, -1 for
+    others; and how many have one. Last roots and last children come first: rows then share more than the other way
+    round (docs/notebook.md)."""
+    k = offsets.shape[0] - 1
     place, met = np.full(k, -1, np.int32), np.zeros(k, np.bool_)
     stack, rest = np.empty(k, np.int32), np.empty(k, np.int64)
     count = 0
@@ -101,8 +151,8 @@ def _numbered(offsets, children, roots, left):
 
 
 @njit(cache=True, nogil=True)
-def _parents(offsets, children, place, count):
-    """The CSR of parents of the vertices that are left, by their numbers; rows ascend."""
+def _upward(offsets, children, place, count):
+    """The vertex of each number, int32[r], and the CSR of parents by their numbers; rows ascend."""
     of, starts = np.empty(count, np.int32), np.zeros(count + 1, np.int64)
     for u in range(place.shape[0]):
         if place[u] >= 0:
@@ -118,28 +168,7 @@ def _parents(offsets, children, place, count):
             v = place[children[at]]
             parents[free[v]] = p
             free[v] += 1
-    return starts, parents
-
-
-@njit(cache=True, nogil=True)
-def _weighed(offsets, parents, place, sizes):
-    """The fields `columns`, `weights` and `base` of `Reduced`."""
-    count, found = offsets.shape[0] - 1, 0
-    base = np.empty(count, np.int64)
-    for u in range(place.shape[0]):
-        if place[u] >= 0:
-            base[place[u]] = sizes[u]
-    for v in range(count):
-        if offsets[v + 1] - offsets[v] == 1:
-            base[parents[offsets[v]]] += base[v]
-        found += offsets[v + 1] - offsets[v] > 1
-    columns, weights, found = np.empty(found, np.int32), np.empty(found, np.int64), 0
-    for v in range(count):
-        if offsets[v + 1] - offsets[v] > 1:
-            columns[found], weights[found] = v, base[v]
-            base[v] = 0
-            found += 1
-    return columns, weights, base
+    return of, starts, parents
 
 
 @njit(cache=True, nogil=True)

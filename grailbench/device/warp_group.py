@@ -2,14 +2,14 @@
 
 Unlike with `shuffle`, whose simulated warp is one thread, every exchange between lanes also runs in the simulator. All
 lanes of a group must call each of these functions. Blocks must have one dimension and a multiple of `WIDTH` threads;
-in the simulator exactly `WIDTH`, unless a kernel uses only `lane`. `block_group` has the same functions for whole
-blocks, so that a kernel can be written for either; in the simulator it shares some of the code here.
+in the simulator exactly `WIDTH`, unless a kernel uses only `lane`. `block_group` has the same functions but for `union`
+for whole blocks, so that a kernel can be written for either; in the simulator it shares some of the code here.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy import int64
+from numpy import int64, uint64
 
 from grailbench.device.gateway import cuda, simulated
 
@@ -57,6 +57,16 @@ if simulated:
         """Whether the condition holds in at least one lane."""
         return inclusive_sum(1 if condition else 0)[1] > 0
 
+    @cuda.jit(device=True)
+    def union(value):
+        """The values (uint64) of all lanes or'ed."""
+        terms = cuda.shared.array(WIDTH, uint64)
+        terms[cuda.threadIdx.x] = value
+        cuda.syncthreads()
+        found = np.bitwise_or.reduce(terms)
+        cuda.syncthreads()
+        return found
+
 else:
     WIDTH = 32
     _ALL = 0xFFFFFFFF
@@ -99,3 +109,12 @@ else:
     def any_lane(condition):
         """Whether the condition holds in at least one lane."""
         return cuda.any_sync(_ALL, condition)
+
+    @cuda.jit(device=True, inline=True)
+    def union(value):
+        """The values (uint64) of all lanes or'ed."""
+        distance = 16
+        while distance:
+            value |= np.uint64(cuda.shfl_xor_sync(_ALL, np.int64(value), distance))
+            distance >>= 1
+        return value

@@ -1,0 +1,1 @@
+"""Counts on a GPU."""
