@@ -11,7 +11,7 @@ from naive import closure, components
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.closure import bits as packed
-from grailbench.closure import check
+from grailbench.closure import check, kept
 from grailbench.closure import problem as closure_problem
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu import blocks as cpu_blocks
@@ -471,6 +471,26 @@ def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_pat
     record = export("cycle-5", tmp_path / "c.tuwien", closure=True)
     assert (record["vertices"], record["edges"]) == (5, 20)
     assert edges_of(read_graph(tmp_path / "c.tuwien")) == [(u, v) for u in range(5) for v in range(5) if u != v]
+
+
+def test_memory_of_bits_serves_the_next_closure_once_nothing_refers_to_it():
+    kept.drop()
+    part = kept.empty(70, 2)[3:]
+    place = part.ctypes.data
+    assert kept.empty(70, 2).ctypes.data != place - 3 * 16
+    kept.drop()
+    del part
+    (spare,) = kept._spare
+    assert kept.empty(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
+    kept.empty(71, 2)
+    assert kept._spare[0].size == 142
+
+
+def test_counts_past_32_bits_are_exact():
+    solver = implementations("closure")["condense-bits"].prepare(
+        Relation(parse_shape("path-70000").graph()), Params(memory=1 << 25), NoTimer()
+    )
+    assert solver.solve(NoTimer()).edges == 70_000 * 69_999 // 2 > 2**31
 
 
 def pairs_of(path):

@@ -27,7 +27,7 @@ from grailbench.graph.oracle import Columns
 
 SCIPY_STEPS = 2 * 10**8  #: largest n (n + m) for which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that scipy checks
-WORDS, SET_BYTES = 32, 1 << 25  #: words of a row that a thread compares at once, fewer if all rows would take more
+WORDS, SET_BYTES = 64, 1 << 26  #: words of a row that a thread compares at once, fewer if all rows would take more
 
 
 def scipy_suffices(relation: Relation) -> bool:
@@ -136,25 +136,28 @@ def _differ(rows, place, where, found, left, bits):
     where: int32[n], the bit of each vertex among these words, or -1. Returns the edges of what is right, the number of
     wrong bits, and of the first wrong word its vertex, its place and what is right there.
     """
-    edges, wrong, first, word, right = np.int64(0), np.int64(0), 0, 0, np.uint64(0)
+    edges, wrong, first, word, right = np.int64(-bits), np.int64(0), 0, 0, np.uint64(0)  # less a bit of each vertex
     width = (bits + 63) >> 6
-    beyond = ~np.uint64(0) << np.uint64(bits & 63) if bits & 63 else np.uint64(0)
+    nothing = np.zeros(width, np.uint64)
     for u in range(place.shape[0]):
-        empty = place[u] >= rows.shape[0]
+        mine = rows[place[u], :width] if place[u] < rows.shape[0] else nothing
+        theirs = found[u, left : left + width]
+        some, differing = np.int64(0), np.uint64(0)
         for w in range(width):
-            mine = np.uint64(0) if empty else rows[place[u], w]
+            some += popcount(mine[w])
+            differing |= mine[w] ^ theirs[w]
+        edges += some
+        if differing == 0:
+            continue
+        for w in range(width):
+            differing = mine[w] ^ theirs[w]
             if where[u] >= 0 and where[u] >> 6 == w:
-                mask = ~(np.uint64(1) << np.uint64(where[u] & 63))
-                mine &= mask
-                differing = (found[u, left + w] & mask) ^ mine
-            else:
-                differing = found[u, left + w] ^ mine
-            if w == width - 1:
-                differing &= ~beyond
-            edges += popcount(mine)
+                differing &= ~(np.uint64(1) << np.uint64(where[u] & 63))
+            if w == width - 1 and bits & 63:
+                differing &= ~(~np.uint64(0) << np.uint64(bits & 63))
             if differing:
                 if wrong == 0:
-                    first, word, right = u, w, found[u, left + w] ^ differing
+                    first, word, right = u, w, theirs[w] ^ differing
                 wrong += popcount(differing)
     return edges, wrong, first, word, right
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from grailbench import contract, memory
 from grailbench.closure import bits as packed
+from grailbench.closure import kept
 from grailbench.contract import NoTimer, Timer, register
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.csr import Graph, rows_of
@@ -180,6 +181,8 @@ def require_memory(need: int, vertices: int, row: int = 0) -> None:
 
     row: the bytes that a word of every set takes, where the closure can be computed in blocks; 0 where it cannot.
     """
+    if need > memory.available():
+        kept.drop()
     free = memory.available()
     if need > free:
         raise TooLittleMemory(

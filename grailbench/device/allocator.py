@@ -21,8 +21,8 @@ from grailbench.words import gib
 
 _OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 _LEAST, _FINE = 512, 1 << 20
-#: bytes of pinned memory that are kept at most: a closure of bits or a matrix, on a machine that has more than enough
-MOST_PINNED = max(1 << 28, psutil.virtual_memory().total // 32)
+#: bytes of pinned memory that are kept at most: a closure as bits, on a machine that has more than enough
+MOST_PINNED = min(max(1 << 28, psutil.virtual_memory().total // 32), 1 << 33)
 
 spare: list = []  #: functions that drop arrays which are only kept because making them takes time
 managers: list = []  #: the counting manager of each device that this process uses, in the order of first use

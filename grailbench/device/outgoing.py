@@ -32,8 +32,8 @@ def _lane(device: int) -> _Lane:
         check(answer, "make a stream")
         return answer[1]
 
-    untimed = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
-    stream = made(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+    untimed = int(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
+    stream = made(driver.cuStreamCreate(int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)))
     return _Lane(stream, *(tuple(made(driver.cuEventCreate(untimed)) for _ in range(2)) for _ in range(2)))
 
 

@@ -214,8 +214,10 @@ def _columns(offsets, children, ends):
     for b in range(ends.shape[0]):
         reached[ends[b], b >> 6] |= np.uint64(1) << np.uint64(b & 63)
     for u in range(rows - 1, -1, -1):
+        mine = reached[u]
         for k in range(offsets[u], offsets[u + 1]):
             if children[k] < rows:
-                for w in range(reached.shape[1]):
-                    reached[u, w] |= reached[children[k], w]
+                other = reached[children[k]]
+                for w in range(mine.shape[0]):
+                    mine[w] |= other[w]
     return reached

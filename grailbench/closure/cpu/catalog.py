@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from grailbench.closure import bits as packed
+from grailbench.closure import kept
 from grailbench.closure.condense import Condensed, condense
 from grailbench.closure.cpu import floyd, sweep, warshall
 from grailbench.closure.cpu.blocks import Blocks
@@ -93,7 +94,7 @@ class _Sweep(Solver):
         self._bits = None
         if not self._memory or self._memory >= packed.size(n):
             require_memory(packed.size(n), n, 8 * n)
-            self._bits = np.empty((n, packed.words(n)), np.uint64)
+            self._bits = kept.empty(n, packed.words(n))
             self.held_bytes = self._bits.nbytes
 
     def solve(self, timer: Timer) -> Closed:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 PROBLEM = "closure"
 KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
            "sssp-each")  # fmt: skip
-OURS = ("warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu")
+OURS = ("warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu", "condense-pairs",
+        "condense-pairs-gpu")  # fmt: skip
 _HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
 
 
