@@ -143,6 +143,20 @@ def test_few_vertices_are_counted_by_searches_and_many_by_sweeps(monkeypatch, bi
     assert len(called) == (0 if bits == 1 else 2)
 
 
+def test_estimates_lie_between_their_bounds_which_hold_the_count():
+    edges = [(u, v) for u in range(40) for v in range(40, 80)] + [(u, u + 1) for u in range(79, 99)] + [(98, 97)]
+    index = gb.build(library_graph(100, edges, named=False), "dfs")
+    estimates, least, most = index.estimate_descendants(confidence=1 - 1e-9, seed=3)
+    right = index.count_descendants()
+    assert ((least <= right + 1e-9) & (right <= most + 1e-9)).all()
+    assert (least <= estimates).all()
+    assert (estimates <= most).all()
+    assert (least < most)[:40].all()
+    assert estimates[80:].tolist() == right[80:].tolist()  # a chain
+    with pytest.raises(gb.InputError, match="confidence"):
+        index.estimate_descendants(confidence=95)
+
+
 # ------------------------------------------------------------------ graphs
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from grailbench.contract import Attempt, Checks, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.counts import check
+from grailbench.counts.cpu.sketch import bounds
 from grailbench.counts.index import Counted, Implementation, NoTimer, Task, task_of
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
@@ -16,6 +17,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
 
 ANCESTORS = "ancestors"  #: the query set, and the kind of its `Spec`
+UNLIKELY = 1e-6  #: how probable it is that sound estimates are called wrong
 
 
 class Counts(Problem):
@@ -138,7 +140,7 @@ class Every(Workload):
 
     @property
     def method(self) -> str:
-        return "closure" if check.closure_suffices(self._task) else "searches from drawn vertices, bounds by every edge"
+        return "closure" if check.closure_suffices(self._task) else "searches"
 
     def describe(self) -> str:
         """Returns a description, such as 'descendants of 100 vertices, 2,310 pairs'."""
@@ -153,12 +155,15 @@ class Every(Workload):
         if fault:
             return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
         each = found.counts[self._task.component] if where is None else found.counts
-        self._pairs = int(each.sum()) - each.shape[0]
-        self._sums[key] = total = checksum(found)
-        return Verdict(None, self._pairs, total, attempt.index_bytes, attempt.counters, attempt.memory)
+        pairs, total, method = int(each.sum()) - each.shape[0], checksum(found), None
+        if found.error is None:
+            self._pairs, self._sums[key] = pairs, total
+        if self._drawn is not None and self._drawn[0].shape[0] < found.counts.shape[0]:
+            method = f"sample of {self._drawn[0].shape[0]:,}"
+        return Verdict(None, pairs, total, attempt.index_bytes, attempt.counters, attempt.memory, method=method)
 
     def compare(self) -> dict[str, str]:
-        """On a graph of which not every count was checked, implementations must agree on all."""
+        """On a graph of which not every count was checked, implementations that count exactly must agree on all."""
         if len(set(self._sums.values())) < 2:
             return {}
         return dict.fromkeys(self._sums, "implementations differ in counts that no search checked")
@@ -172,13 +177,13 @@ class Every(Workload):
         if check.closure_suffices(task):
             if self._right is None:
                 self._right = check.closed(*arrays)
-            return self._differ(counts, self._right if where is None else self._right[where], where)
-        if where is None:
+            return self._differ(found, counts, self._right if where is None else self._right[where], where)
+        if where is None and found.error is None:
             wrong = check.against_edges(*arrays, counts)
             if wrong >= 0:
                 return f"{self._name(wrong)}: its count does not go with those of its children"
         drawn, right = self._searched(where)
-        return self._differ(counts[drawn], right, drawn if where is None else where[drawn])
+        return self._differ(found, counts[drawn], right, drawn if where is None else where[drawn])
 
     def _searched(self, where: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Places of drawn vertices among those asked, int32[d], and their counts, int64[d]."""
@@ -190,8 +195,14 @@ class Every(Workload):
             self._drawn = drawn[: right.shape[0]], right
         return self._drawn
 
-    def _differ(self, counts: np.ndarray, right: np.ndarray, which: np.ndarray | None) -> str | None:
-        wrong = np.flatnonzero(counts != right)
+    def _differ(self, found: Counted, counts: np.ndarray, right: np.ndarray, which: np.ndarray | None) -> str | None:
+        """What is wrong with counts of the components `which` (None: all). Estimates are right between bounds that are
+        true of all of them but for a probability of `UNLIKELY`."""
+        low, high = right, right
+        if found.error is not None:
+            least, most = bounds(round(found.error**-2) + 2, UNLIKELY / right.shape[0])
+            low, high = np.floor(right * least), np.ceil(right * most)
+        wrong = np.flatnonzero((counts < low) | (counts > high))
         if not wrong.size:
             return None
         at = int(wrong[0])

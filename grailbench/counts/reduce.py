@@ -90,8 +90,8 @@ def listed(task: Task) -> Listed:
 
 
 def expanded(task: Task, form: Reduced | Listed, columns: np.ndarray) -> np.ndarray:
-    """The count of every vertex of the task, int64[k]. columns: like `form.base`, the weights of the columns that each
-    vertex that is left reaches."""
+    """The count of every vertex of the task, [k]. columns: like `form.base`, integers or estimates, the weights of the
+    columns that each vertex that is left reaches."""
     return _expanded(task.offsets, task.children, task.order, task.sizes, form.place, form.base + columns)
 
 
@@ -173,7 +173,7 @@ def _upward(offsets, children, place, count):
 
 @njit(cache=True, nogil=True)
 def _expanded(offsets, children, order, sizes, place, found):
-    counts = np.empty(order.shape[0], np.int64)
+    counts = np.empty(order.shape[0], found.dtype)
     for i in range(order.shape[0] - 1, -1, -1):
         u = order[i]
         if place[u] >= 0:
