@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
@@ -22,6 +24,7 @@ from grailbench.closure.index import Block, Closed, NoTimer, Params, Relation
 from grailbench.closure.problem import Closure, checksum
 from grailbench.contract import Attempt, implementations
 from grailbench.device import gateway
+from grailbench.device.edges import build, library
 from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
@@ -227,6 +230,22 @@ def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pa
     assert np.array_equal(sets.reached, right.sum(1))
     assert (given.places, len(sets)) == (1 + len(set(components(vertices, edges))), -(-packed.words(vertices) // width))
     assert not sets.whole or found == sorted(found)
+
+
+@settings(max_examples=6 if gateway.simulated else 60)
+@given(graph=digraphs().filter(lambda graph: 0 < graph[0] <= MOST), deep=st.booleans())
+def test_the_host_and_the_device_order_components_alike(graph, deep):
+    found = []
+    for fewest in (order.FEWEST, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(order, "FEWEST", fewest)
+            if deep:  # levels come from the host
+                patch.setattr(build, "walk_levels", partial(build.walk_levels, free=0, edges_a_level=10**6))
+            found.append(order.ordered(graph_of(*graph), NoTimer()))
+    (one, *counts), (other, *others) = found
+    assert counts == others
+    for name, mine, theirs in zip(order.Order._fields, one, other, strict=True):
+        assert np.array_equal(*map(library.to_host, (mine, theirs))), name
 
 
 @pytest.mark.parametrize("fewest", [0, order.FEWEST])

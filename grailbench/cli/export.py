@@ -44,7 +44,7 @@ def command(name, path, closure, format, impl, memory, as_json):
       grailbench export custom-200-0.05 graph.tuwien
       grailbench export custom-200-0.05 closure.tuwien --closure --json
       grailbench export custom-200-0.05 closure.txt --closure --format edges
-      grailbench export usroad usroad.parquet --closure --format parquet --memory 2GB
+      grailbench export random-tree-3000 closure.parquet --closure --format parquet --memory 1MB
     """
     from grailbench.cli.views import put_json
     from grailbench.closure.export import export
