@@ -126,7 +126,7 @@ def test_flags_that_change_the_problem_change_its_usual_implementations_and_coun
         ({"problem": "bfs", "dim": (3,)}, r"--dim: it changes nothing for sequential of bfs \(leave --dim out\)"),
         ({"problem": "bfs", "threads": (2,)}, "--threads: it changes nothing"),
         ({"problem": "sssp", "filters": ("level",)}, "--filters: it changes nothing for dijkstra of sssp"),
-        ({"problem": "closure", "implementations": ["condense-bits"], "threads": (2,)}, "or take warshall-bits"),
+        ({"problem": "closure", "implementations": ["floyd-warshall"], "threads": (2,)}, "or take warshall-bits"),
         ({"problem": "closure", "count": 3}, "closure takes the whole graph"),
         ({"problem": "apsp", "count": 3}, "apsp takes the whole graph"),
         ({"implementations": ["sequential"], "devices": (2,)}, "--devices: .*or take gpu-fused"),
