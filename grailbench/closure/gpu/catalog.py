@@ -126,7 +126,7 @@ class CondenseBitsGpu(_WithLibrary):
     source = "Purdom 1970; ours"
     cost = "O(m log m), and O(n / 64) an edge between components; n^2 / 8 bytes, or `memory`"
     axes = frozenset({"memory"})
-    counts = ("components", "levels", "component_edges", "blocks")
+    counts = ("components", "levels", "component_edges", "blocks", "launches")
 
 
 @register

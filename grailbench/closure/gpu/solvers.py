@@ -314,8 +314,10 @@ class _Condensing(Solver):
             sets = Sets(ordered, n, block_words(self._memory, row, n) if self._memory else packed.words(n))
             cuda.synchronize()
         self.held_bytes = sets.bytes
+        # A block is filled by one launch and counted by another.
         self.counters = {"components": ordered.places - 1, "levels": ordered.levels - 1,
-                         "component_edges": ordered.edges, "blocks": len(sets)}  # fmt: skip
+                         "component_edges": ordered.edges, "blocks": len(sets),
+                         "launches": 2 * len(sets)}  # fmt: skip
         return sets
 
 
