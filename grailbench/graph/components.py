@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from grailbench.graph.prefetch import prefetch
+from grailbench.graph.instructions import prefetch
 
 _FEW = 16  #: children of a vertex that are asked for when it is entered
 _DONE = np.iinfo(np.int32).max

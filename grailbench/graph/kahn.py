@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.prefetch import prefetch
+from grailbench.graph.instructions import prefetch
 from grailbench.graph.team import Team
 
 _LEAST = 1 << 16  #: a thread gets at least this many edges of a level

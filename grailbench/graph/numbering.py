@@ -81,7 +81,8 @@ def _number(n, sources, targets, words):
     kept = _unique(n, sources, targets, us, vs, starts, missing)
     if kept < 0:
         more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m], scratch[4 * m : 5 * m], scratch[5 * m : 6 * m]
-        _sort(n, sources, targets, by_vertex, *more)
+        _bucketed(n, targets, sources, by_vertex, more[1], more[0])
+        _bucketed(n, more[0], more[1], by_vertex, more[2], more[3])
         kept = _unique(n, more[2], more[3], us, vs, starts, missing)
     us, vs = us[:kept], vs[:kept]
     order, first_rank = words[: n + 2], _up(n + 2)
@@ -139,27 +140,17 @@ def _unique(n, sources, targets, us, vs, starts, missing):
 
 
 @njit(cache=True)
-def _sort(n, sources, targets, at, us, vs, sorted_us, sorted_vs):
-    """Sorts edges by source and target, by two passes of buckets. at int32[> n]: overwritten."""
-    m = sources.shape[0]
+def _bucketed(n, keys, others, at, keys_to, others_to):
+    """Writes edges in the order of the ends `keys`, those of equal ones as they were. at int32[> n]: overwritten."""
     at[:] = 0
-    for k in range(m):
-        at[targets[k] + 1] += 1
+    for k in range(keys.shape[0]):
+        at[keys[k] + 1] += 1
     for v in range(n):
         at[v + 1] += at[v]
-    for k in range(m):
-        v = targets[k]
-        us[at[v]], vs[at[v]] = sources[k], v
+    for k in range(keys.shape[0]):
+        v = keys[k]
+        keys_to[at[v]], others_to[at[v]] = v, others[k]
         at[v] += 1
-    at[:] = 0
-    for k in range(m):
-        at[sources[k] + 1] += 1
-    for u in range(n):
-        at[u + 1] += at[u]
-    for k in range(m):
-        u = us[k]
-        sorted_us[at[u]], sorted_vs[at[u]] = u, vs[k]
-        at[u] += 1
 
 
 @njit(cache=True)

@@ -11,14 +11,13 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
 from grailbench import memory
 from grailbench.counts.index import Task
 from grailbench.counts.reduce import Reduced, expanded, reduced
 from grailbench.errors import TooLittleMemory
+from grailbench.graph.instructions import lowest, ones
 from grailbench.graph.team import Team
 from grailbench.words import decimal_size
 
@@ -121,26 +120,6 @@ def _rows_for(vertices: int, width: int) -> Rows:
     )
 
 
-@intrinsic
-def _lowest(typing, word):
-    """The position of the lowest bit that is set in a uint64 other than 0, in one instruction."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], cgutils.true_bit)
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _ones(typing, word):
-    """The number of bits that are set in a uint64, in one instruction."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
 @njit(cache=True, nogil=True)
 def _planes(weights):
     """What the columns of a block weigh beyond 1, as bits of numbers: uint64[p, 3] of a word, which of its bits are
@@ -183,13 +162,13 @@ def _sweep(offsets, parents, columns, planes, rows, counts, work):
     heavy = _0
     for i in range(planes.shape[0]):
         heavy |= _1 << planes[i, 0]
-        held[0] += np.int64(_ones(planes[i, 1]) << planes[i, 2])
+        held[0] += np.int64(ones(planes[i, 1]) << planes[i, 2])
     for i in range(columns.shape[0]):
         marks[columns[i] >> 6] |= _1 << np.uint64(columns[i] & 63)
     column = 0
     for block in range(columns[0] >> 6, marks.shape[0]):
         while marks[block]:
-            v = np.int32(block * 64) + np.int32(_lowest(marks[block]))
+            v = np.int32(block * 64) + np.int32(lowest(marks[block]))
             marks[block] &= marks[block] - _1
             ref = refs[v]
             own = ref >= full and owner[ref - full] == v
@@ -246,7 +225,7 @@ def _copy(words, used, to, ref, full, width):
         a = np.uint64(ref - full)
         used[to] = left = used[a]
         while left:
-            w = _lowest(left)
+            w = lowest(left)
             left &= left - _1
             words[to * width + w] = words[a * width + w]
 
@@ -256,13 +235,13 @@ def _weigh(words, used, held, at, planes, heavy, width):
     """Sets what a row weighs, and returns the number of its bits."""
     bits, left = _0, used[at]
     while left:
-        bits += _ones(words[at * width + _lowest(left)])
+        bits += ones(words[at * width + lowest(left)])
         left &= left - _1
     weight = np.int64(bits)
     if used[at] & heavy:
         for i in range(planes.shape[0]):
             if (used[at] >> planes[i, 0]) & _1:
-                weight += np.int64(_ones(words[at * width + planes[i, 0]] & planes[i, 1]) << planes[i, 2])
+                weight += np.int64(ones(words[at * width + planes[i, 0]] & planes[i, 1]) << planes[i, 2])
     held[at] = weight
     return bits
 
@@ -277,12 +256,12 @@ def _add(words, used, a, b, every, width):
         return
     both, left = used[a] & used[b], used[b] & ~used[a]
     while both:
-        w = _lowest(both)
+        w = lowest(both)
         both &= both - _1
         words[a * width + w] |= words[b * width + w]
     used[a] |= used[b]
     while left:
-        w = _lowest(left)
+        w = lowest(left)
         left &= left - _1
         words[a * width + w] = words[b * width + w]
 
@@ -304,7 +283,7 @@ def _join(words, used, a, b, to, every, width):
     both = used[a] & used[b]
     only_b, only_a = more, less
     while both:
-        w = _lowest(both)
+        w = lowest(both)
         both &= both - _1
         x, y = words[a * width + w], words[b * width + w]
         words[to * width + w] = x | y
@@ -313,11 +292,11 @@ def _join(words, used, a, b, to, every, width):
     if more and less:
         used[to] = used[a] | used[b]
         while only_b:
-            w = _lowest(only_b)
+            w = lowest(only_b)
             only_b &= only_b - _1
             words[to * width + w] = words[b * width + w]
         while only_a:
-            w = _lowest(only_a)
+            w = lowest(only_a)
             only_a &= only_a - _1
             words[to * width + w] = words[a * width + w]
     return more, less

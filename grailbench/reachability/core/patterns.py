@@ -20,8 +20,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from grailbench.graph.instructions import lowest
 
 PAGE = 16  #: patterns of a page
 MOST = 2**16  #: patterns that 16 bits can number
@@ -47,16 +48,6 @@ class Patterns(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return sum(array.nbytes for array in self[1:])
-
-
-@intrinsic
-def _low_zeros(typing, word):
-    """The place of the lowest bit of a uint64 that is not zero."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
-
-    return types.uint64(types.uint64), generate
 
 
 @njit(cache=True, inline="always")
@@ -218,7 +209,7 @@ def _fill(core, left, counts, kept, begins, filters, entries, words, owner, unus
             filters[rows * masks + x] = bits
             present[x] = _0
             while bits:
-                block = np.uint64(x << 6) + _low_zeros(bits)
+                block = np.uint64(x << 6) + lowest(bits)
                 bits &= bits - _1
                 word = union[block]
                 union[block] = _0
@@ -393,7 +384,7 @@ def _displace(starts, entries, owner, blocks, shift, grid):
             at += _1
         if at == limit:
             return table[:0], row
-        place = _low_zeros(~busy)
+        place = lowest(~busy)
         begun[at] |= _1 << place
         place += at << _6
         row[r] = np.int64(place)

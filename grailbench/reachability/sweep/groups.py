@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+
+from grailbench.graph.instructions import lowest
 
 WORD = 64  #: bits of a word
 LANES = 8  #: words that are combined at once; the width of a row is a multiple of it
@@ -52,16 +52,6 @@ def rows_for(vertices: int, width: int) -> Rows:
     )
 
 
-@intrinsic
-def _lowest(typing, word):
-    """The position of the lowest bit that is set in a uint64 other than 0, in one instruction."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], cgutils.true_bit)
-
-    return types.uint64(types.uint64), generate
-
-
 @njit(cache=True, nogil=True)
 def sweep(down, up, pairs, ends, answers, rows, counts):
     """Answers the pairs of one group of sources.
@@ -91,7 +81,7 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
         while marks[block]:
             word = marks[block]
             marks[block] = word & (word - _1)
-            v = np.int32(block * 64) + np.int32(_lowest(word))
+            v = np.int32(block * 64) + np.int32(lowest(word))
             if v > last:
                 continue
             ref, own, looked = _pulled(v, up, rows, full, top)

@@ -1,10 +1,31 @@
-"""Asks the processor to load what a kernel will read at random a little later."""
+"""Single instructions of the processor for kernels: the places and numbers of bits, and loading ahead."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
+
+
+@intrinsic
+def lowest(typing, word):
+    """The position of the lowest bit that is set in a uint64 other than 0, a uint64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def ones(typing, word):
+    """The number of bits that are set in a uint64, a uint64."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
 
 
 @intrinsic
