@@ -22,7 +22,7 @@ from grailbench.device.launch import Prepared, Shape, cooperative_shape
 from grailbench.device.outgoing import Outgoing
 from grailbench.device.scan import MOST, exclusive_sum
 
-THREADS = 8 if simulated else 512
+THREADS = 8 if simulated else 1024
 STRIP = 2 if simulated else 4  #: the least words of a strip: bytes travel in groups of 32
 _ROWS = Shape(2, 4) if simulated else Shape(132 * 8, 256)  #: of kernels with a block a row
 PIECE = 8 if simulated else 1 << 22  #: elements of 64 bits that travel to the host at once, or one row

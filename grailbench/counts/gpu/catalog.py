@@ -30,7 +30,7 @@ class _OnGpu(Solver):
 
 @register
 class CountsGpu(Implementation):
-    """The columns of `counts`, 32,768 a pass, swept level by level on the device in one cooperative launch.
+    """The columns of `counts`, 65,536 a pass, swept level by level on the device in one cooperative launch.
 
     The host peels and weighs as `counts` does; vertices keep their numbers. A warp takes a vertex: it learns from its
     children which of the pass's chunks of 2,048 columns they reach, unites their rows in these, and counts bits by
@@ -41,7 +41,7 @@ class CountsGpu(Implementation):
     needs = ("gpu",)
     source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014; ours"
     cost = (
-        "O(n + m) on the host; on the device O((n + m) n / 64) words at most, a barrier a level and pass; 4 KiB a "
+        "O(n + m) on the host; on the device O((n + m) n / 64) words at most, a barrier a level and pass; 8 KiB a "
         "vertex, or half of the device's memory"
     )
     counts = ("vertices_left", "columns", "passes", "levels")

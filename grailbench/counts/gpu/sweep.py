@@ -23,7 +23,7 @@ from grailbench.device.timers import Phases
 
 THREADS = warp_group.WIDTH if simulated else 512
 GROUP = 64 * warp_group.WIDTH  #: columns of a chunk
-CHUNKS = 16  #: chunks of a pass, unless memory is short; at most 32, so that a state has two bits for each
+CHUNKS = 32  #: chunks of a pass, unless memory is short; no more, so that a state has two bits for each
 PARTS = 1  #: warps that share a vertex at least; as many as there are, and chunks, at most
 _1 = np.uint64(1)
 
