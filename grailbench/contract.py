@@ -408,6 +408,11 @@ class Problem(ABC):
         `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 
+    def again(self, implementation: type, params: Params, data: Any, asked: Any) -> Callable[[], Any] | None:
+        """Prepares, and returns a function that does once more what the last phase of a trial times, and nothing else:
+        it is repeated to measure the energy of it. None if the problem has no such."""
+        return None
+
 
 @dataclass(frozen=True)
 class Spec:

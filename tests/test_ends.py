@@ -104,4 +104,3 @@ def test_a_record_names_the_tables_that_print_the_graph(kept, diamond):
     assert {each["name"]: each["tables"] for each in kept}["cit-patents-like"] == (
         "thesis, table 2.3; Computation 2020, table 1"
     )
-

@@ -10,6 +10,7 @@ from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import Attempt, implementation, problem
+from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Graph
 
 
@@ -69,3 +70,16 @@ def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     finally:
         gc.enable()
     return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)
+
+
+def energy(cell: Cell, data: Any, asked: Any) -> dict[str, float]:
+    """Repeat what the last phase of a trial times until its energy on the GPU is known (`device.energy.Energy`).
+
+    Raises MachineLacks where it cannot be read, and what the implementation raises.
+    """
+    again = problem(cell.problem).again(implementation(cell.impl, cell.problem), cell.params, data, asked)
+    if again is None:
+        raise MachineLacks(f"{cell.problem} has no phase that is repeated for its energy")
+    from grailbench.device import energy
+
+    return energy.of(again).record()

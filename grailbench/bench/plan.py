@@ -106,6 +106,8 @@ class Experiment(_WithAxes):
     trials, warmup    timed and untimed passes of every cell; the answers are checked before both
     seed              of query sets, child orders and the order of trials
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
+    energy            of cells on a GPU, also repeat what the last phase times until its energy is known; after all
+                      trials, about 1.5 s a cell
     time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
                       once if the cell has its own process
     memory_limit      GiB that the process of a cell may allocate, if it has its own: what it allocates beyond fails
@@ -122,6 +124,7 @@ class Experiment(_WithAxes):
     warmup: Annotated[int, Field(ge=0)] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     from_edges: bool = False
+    energy: bool = False
     time_limit: PositiveFloat | None = None
     memory_limit: PositiveFloat | None = None
     retry: bool = True
@@ -171,6 +174,7 @@ class Cell(_Point):
     trials: int = 20
     warmup: int = 1
     from_edges: bool = False
+    energy: bool = False
     time_limit: float | None = None
     memory_limit: float | None = None
     retry: bool = True
@@ -201,7 +205,7 @@ class Cell(_Point):
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
         kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
-        late = (("process", "shared"), ("memory_limit", None), ("retry", True))
+        late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
         return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
 
@@ -291,7 +295,7 @@ def _expand(experiment: Experiment):
     specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
-    options = ("seed", "trials", "warmup", "time_limit", "memory_limit", "retry", "fallback")
+    options = ("seed", "trials", "warmup", "energy", "time_limit", "memory_limit", "retry", "fallback")
     same = experiment.model_dump(include=set(options))
     for name, impl in itertools.product(names, chosen):
         collapsed = [own if axis in impl.axes else [impl.fixed.get(axis)] for axis, own in values.items()]
@@ -319,6 +323,7 @@ def _merge(one: Cell, other: Cell) -> Cell:
         trials=max(one.trials, other.trials),
         warmup=max(one.warmup, other.warmup),
         from_edges=one.from_edges or other.from_edges,
+        energy=one.energy or other.energy,
         time_limit=most((one.time_limit, other.time_limit)),
         memory_limit=most((one.memory_limit, other.memory_limit)),
         retry=one.retry or other.retry,

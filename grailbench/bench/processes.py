@@ -136,8 +136,8 @@ class CellProcess:
         self.over = False  #: whether the process has ended
 
     def ask(self, what: str, seconds: float | None = None) -> Outcome:
-        """Make the cell run one pass, 'attempt' or 'measure', or 'prime' its kernels. It is killed if that takes longer
-        than `seconds`."""
+        """Make the cell run one pass, 'attempt', 'measure' or 'energy', or 'prime' its kernels. It is killed if that
+        takes longer than `seconds`."""
         try:
             self._connection.send(what)
             if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
@@ -248,6 +248,8 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
             elif what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
                 passes.freeze(first=False)
+            elif what == "energy":
+                outcome = guarded(lambda: passes.energy(cell, data, asked))
             else:
                 if cell.from_edges and edges is None:
                     outcome = guarded(lambda: graph.raw)

@@ -21,13 +21,23 @@ import numpy as np
 from grailbench.bench import passes
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.processes import LARGE, GraphProcess
-from grailbench.bench.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps, trial_rows, verified_row
+from grailbench.bench.tasks import (
+    Task,
+    cell_key,
+    implementation_of,
+    measures_energy,
+    new_row,
+    on_gpu,
+    steps,
+    trial_rows,
+    verified_row,
+)
 from grailbench.bench.writer import Writer, finished, given_up
 from grailbench.contract import Checks, Input, Problem, Workload, problem
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.guard import Outcome, guarded
-from grailbench.runs.rows import cell_of
+from grailbench.runs.rows import MEMORY, cell_of
 
 LARGE_SECONDS = 240.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
 Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
@@ -57,6 +67,8 @@ class Sitting:
         self.open_graph, self.answered = open_graph, answered
         self.finished, self.given_up = finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
+        last = {row["key"]: row for row in prior}
+        self.weighed = {key for key, row in last.items() if row.get("energy")}
         self.outdated = 0
         self.writer = Writer(folder) if folder is not None else None
         self.new: list[dict] = []
@@ -108,6 +120,7 @@ class Sitting:
             self._warm_up(graph, checkers, tasks, edges)
             passes.freeze(first=False)
             self._trials(graph, checkers, tasks, edges)
+            self._energy(graph, checkers, tasks)
             self.watcher.timed(graph)
 
     @contextmanager
@@ -140,7 +153,8 @@ class Sitting:
             key = cell_key(cell, graph.sha256, self.env)
             self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
             done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
-            if len(done) == cell.trials or key in self.given_up:
+            over = len(done) == cell.trials and (key in self.weighed or not measures_energy(cell))
+            if over or key in self.given_up:
                 self.watcher.step(cell, "done before", steps(cell))
             else:
                 tasks.append(Task(cell, key, done))
@@ -254,6 +268,21 @@ class Sitting:
                 else:
                     checker = checkers[task.cell.queries.name]
                     self._append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
+
+    def _energy(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
+        """Measure the energy of cells of a GPU of which it was asked, once all cells were timed. What could not be
+        measured has a row with the reason, and keeps its times."""
+        for task in tasks:
+            if task.over or not measures_energy(task.cell):
+                continue
+            self.watcher.step(task.cell, "measuring its energy", 0)
+            name = task.cell.queries.name
+            here = lambda task=task, name=name: passes.energy(task.cell, self.data[name], checkers[name].asked)  # noqa: E731
+            outcome = self._pass(task, "energy", here)
+            self.watcher.step(task.cell, "measuring its energy")
+            found = outcome.value if outcome.status == "ok" else {"reason": outcome.reason}
+            row = verified_row(task, self.name, graph, checkers[name])
+            self._append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
 
     def _attempts_at_once(self, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU

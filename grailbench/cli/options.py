@@ -105,6 +105,9 @@ timing = _bundle(
     click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of every cell. [default: 20]"),
     click.option("--warmup", type=click.IntRange(0), metavar="N", help="Untimed passes before them. [default: 1]"),
     click.option("--from-edges/--no-from-edges", default=None, help="Time the whole way too, from edges in memory."),
+    click.option(
+        "--energy/--no-energy", default=None, help="Measure the energy of a GPU too, once a cell, after its trials."
+    ),
 )
 #: how to check answers and get graphs
 checks = _bundle(

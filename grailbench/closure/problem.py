@@ -91,6 +91,13 @@ class Closure(Problem):
             found = _mark(closed)
         return Trial(found)
 
+    def again(
+        self, implementation: type[Implementation], params: Params, data: Relation, asked
+    ) -> Callable[[], Closed]:
+        """Prepares; returns what solves, from edges in host memory to the closure as the implementation gives it."""
+        solver = implementation.prepare(data, params, NoTimer())
+        return lambda: solver.solve(NoTimer())
+
 
 def _closed(implementation: type[Implementation], params: Params, data: Relation, timer) -> tuple[Solver, Closed]:
     with timer.phase("prepare"):

@@ -53,7 +53,7 @@ class Cell:
     rates       of the last phase by trial, if the problem has a rate
     vertices, edges, roots  of the graph as the papers count them; `roots` without the super-root
     counters    exact counts of work
-    index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges  as in `rows.FIELDS`
+    index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges, energy  as in `rows.FIELDS`
     """
 
     key: tuple
@@ -84,6 +84,7 @@ class Cell:
     device_peak_bytes: int | None = None
     read_ms: float | None = None
     raw_edges: int | None = None
+    energy: Mapping[str, Any] | None = None
 
     dim = _axis("dim")
     search = _axis("search")
@@ -197,7 +198,8 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
 
 #: fields of a cell that are taken from its first row with a value
 _FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
-         "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms", "raw_edges")  # fmt: skip
+         "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms", "raw_edges",
+         "energy")  # fmt: skip
 
 
 def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:

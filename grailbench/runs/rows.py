@@ -24,11 +24,12 @@ _CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of e
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
 #: process; device_peak_bytes: peak memory of device arrays (`bench.peaks`); roots: without the super-root; read_ms:
 #: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
-#: for a cell timed from edges
+#: for a cell timed from edges; energy: in the last row of a cell of a GPU of which it was asked, the fields of
+#: `device.energy.Energy`, or {"reason": why it could not be read}
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
-    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE,
+    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE, "energy",
 )  # fmt: skip
 #: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
@@ -146,6 +147,7 @@ _CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | di
 _CHECKS |= {
     "status": lambda value: value in STATUSES and value != "incomplete",
     "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+    "energy": lambda value: isinstance(value, dict) and all(_number(v) or _text(v) for v in value.values()),
 }
 
 

@@ -98,6 +98,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
         if cell.dataset in absent:
             notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
         notes += ["from edges too"] if cell.from_edges else []
+        notes += ["energy too"] if cell.energy else []
         notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
         notes += [f"at most {cell.memory_limit:g} GiB"] if cell.memory_limit else []
         notes += ["a process of its own"] if cell.process == "own" else []
