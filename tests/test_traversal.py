@@ -12,6 +12,7 @@ from grailbench.contract import implementation, implementations
 from grailbench.contract import problem as problem_of
 from grailbench.device import gateway
 from grailbench.device.frontier import Enterprise
+from grailbench.device.register_tiles import Tile, Tiles
 from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
 from grailbench.graph.ids import Counted
@@ -76,6 +77,12 @@ RULES = {
     "fused": [(1, 1, 0, 14, 24), (2, 0, 9, 2, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24)],
     "near-far": [(1, 1, 0), (2, 60, 9), (2, 500, 4), (128, 0, 1024)],
 }
+#: as many pivots as a tile has rows; fewer; and rest wider than high
+TILES = [
+    Tiles(Tile(2, 2, 4, 4), Tile(2, 2, 4, 2), Tile(2, 2, 4, 4), 4),
+    Tiles(Tile(2, 2, 2, 2), Tile(1, 2, 4, 1), Tile(2, 2, 4, 4), 4),
+    Tiles(Tile(1, 4, 4, 1), Tile(2, 4, 2, 1), Tile(2, 2, 2, 4), 4),
+]
 MANY = settings(max_examples=12 if gateway.simulated else 4)
 small_graphs = graphs.filter(lambda graph: graph[0] <= (40 if gateway.simulated else 10**6))
 
@@ -91,6 +98,8 @@ def makings(name):
         return [{}]
     if name == "floyd-warshall-blocked":
         return [{}, {"tile": 2 if gateway.simulated else 8}]
+    if name == "floyd-warshall-registers":
+        return [{}, *({"tiles": tiles} for tiles in TILES)]
     return [{}, {"threads": 2}]
 
 
@@ -101,6 +110,14 @@ def test_kernels_give_the_oracles_distances(problem, name, made, graph, data):
     if problem == "apsp" and graph[0] > (9 if gateway.simulated else 60):
         graph = (5, [(u % 5, v % 5) for u, v in graph[1]][:20])
     assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)), **made)
+
+
+@pytest.mark.parametrize("name", [name for problem, name in GPU if name.startswith("floyd-warshall")])
+def test_distances_just_below_the_bound_are_no_sums_that_overflow(name):
+    weight = (int(FAR) // 2 - 1) // 4
+    network = Network(np.array([0, 1, 2, 3, 4, 4]), np.arange(1, 5, dtype=np.int32), np.full(4, weight, np.int32))
+    found = implementation(name, "apsp").prepare(network, Params(), NoTimer()).solve(0, NoTimer())
+    assert found.tolist() == [[weight * (v - u) if v >= u else int(FAR) for v in range(5)] for u in range(5)]
 
 
 @pytest.mark.parametrize("rule", RULES["fused"])

@@ -15,7 +15,7 @@ Importing this package imports no CUDA module either, so that `simulate` can be 
     edges      from raw edges to a DAG by levels               parts      many arrays in one allocation
     allocator  counts memory, and keeps it for later arrays    mixing     keys of vertices: a hash to choose by
     oracle     correct answers on large graphs             front_end  which package compiles kernels
-    successor  repairs of numba-cuda-mlir
+    successor  repairs of numba-cuda-mlir                      register_tiles  the same, in registers
 
 Files with kernels import `cuda` from `grailbench.device.gateway` at the top. Functions that call kernels import these
 files locally, after `gateway.require()`, so that machines without CUDA never import them.

@@ -61,7 +61,8 @@ def tiles(n: int) -> int:
 
 
 @cuda.jit(device=True)
-def _or_both(found, first, second):
+def or_both(found, first, second):
+    """Sets an entry of the closure where both others are set."""
     return found | (first & second)
 
 
@@ -70,7 +71,7 @@ def run_tiled(matrix) -> int:
 
     Returns the number of launches.
     """
-    return run_tiles(_or_both, matrix, EDGE)
+    return run_tiles(or_both, matrix, EDGE)
 
 
 @cuda.jit(cache=True)

@@ -19,6 +19,7 @@ from grailbench.device.arrays import Managed, Mapped, Pitched
 from grailbench.device.describe import memory as free_on_device
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
+from grailbench.device.register_tiles import TILES, Closing
 from grailbench.device.timers import Phases
 
 _COUNTING = (2, 16) if simulated else (528, 256)  #: blocks and threads of the kernels that count
@@ -197,6 +198,20 @@ class _Tiled(_Plain):
         self.counters = {"launches": floyd.run_tiled(self._device)}
 
 
+class _TiledRegisters(_Tiled):
+    """The same, padded to larger tiles."""
+
+    def _pitch(self) -> int:
+        return -(-self.vertices // TILES.side) * TILES.side
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        self._closing = Closing(floyd.or_both, self._device)
+
+    def _close(self) -> None:
+        self.counters = {"launches": self._closing.run()}
+
+
 class _Managed(_OnMatrix):
     def _allocate(self) -> None:
         self._device = Managed(self._given.size, np.int32)
@@ -365,6 +380,7 @@ SOLVERS = {
     "pitched": _Pitched,
     "pitched-2d": _Pitched2d,
     "tiled": _Tiled,
+    "tiled-registers": _TiledRegisters,
     "managed": _Managed,
     "sssp-each": _SsspEach,
     "warshall-bits-gpu": _WarshallBits,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROBLEM = "closure"
 KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
            "sssp-each")  # fmt: skip
-OURS = ("warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu", "condense-pairs",
+OURS = ("tiled-registers", "warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu", "condense-pairs",
         "condense-pairs-gpu")  # fmt: skip
 _HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
 

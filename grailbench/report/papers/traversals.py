@@ -28,7 +28,7 @@ ORDER = (
     "level", "queue", "scan",
     "harish-racy", "harish-atomic", *(f"coarsened-{factor}" for factor in (1, 2, 4, 8, 16)),
     "sssp-each", "floyd-warshall", "floyd-warshall-blocked",
-    "enterprise", "fused", "near-far",
+    "enterprise", "fused", "near-far", "floyd-warshall-registers",
 )  # fmt: skip
 _STEPS = ("levels", "rounds")  #: counters of the consecutive steps of the searches
 _BESIDE = ("prepare", "transfer", "ready")  #: phases other than the searches

@@ -185,3 +185,15 @@ _listed(
     "As `floyd-warshall`, 32 pivots at a time: the tile on the diagonal by itself, then those in its row and column, "
     "then all others, each in shared memory. Three launches per diagonal tile.",
 )
+_listed(
+    "apsp",
+    "floyd-warshall-registers",
+    ("allpairs", "InRegisters"),
+    "ours, after Katz and Kider 2008",
+    "O(n^3), 3 n / 128 launches; 4 n^2 bytes",
+    ("launches",),
+    "Tiles that stay in registers, 128 pivots a step.",
+    "As `floyd-warshall-blocked`, but a thread has 16 rows of 4 entries each, which it loads once a step and keeps in "
+    "registers; pivots' rows and columns come from shared memory, 32 pivots at a time. The pivots' rows are multiplied "
+    "by the closed tile on the diagonal, and all other rows by them: products, which need no barrier per pivot.",
+)
