@@ -13,7 +13,7 @@ from naive import closure, components
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.closure import bits as packed
-from grailbench.closure import check, kept
+from grailbench.closure import check, index, kept
 from grailbench.closure import problem as closure_problem
 from grailbench.closure.condense import condense
 from grailbench.closure.cpu import blocks as cpu_blocks
@@ -137,8 +137,10 @@ def test_blocks_of_any_width_make_up_the_closure(graph, width, workers):
         blocks = cpu_blocks.Blocks(condensed, width, workers)
         assert blocks.count() == right.sum()
         assert np.array_equal(blocks.reached, right.sum(1))
-        assert np.array_equal(assembled(vertices, blocks.spread()), right)
         assert len(list(blocks.spread())) == len(blocks) == -(-packed.words(vertices) // width)
+        for size in (index.SPREAD_BYTES, 1):
+            patch.setattr(index, "SPREAD_BYTES", size)
+            assert np.array_equal(assembled(vertices, blocks.spread()), right)
 
 
 @settings(max_examples=20)

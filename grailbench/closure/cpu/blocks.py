@@ -17,7 +17,7 @@ from numba import njit
 from grailbench.closure.bits import lowest, words
 from grailbench.closure.condense import Condensed
 from grailbench.closure.cpu.sweep import LEAST, sweep
-from grailbench.closure.index import Block
+from grailbench.closure.index import Block, spread
 from grailbench.graph.team import Team
 
 PIECE = 1 << 20  #: pairs that are handed over at once, unless a vertex reaches more
@@ -87,13 +87,9 @@ class Blocks:
         return self._reached[self.condensed.component]
 
     def spread(self) -> Iterator[Block]:
-        """Yields the blocks with a row a vertex."""
-        component = self.condensed.component
+        """Yields the blocks, with a row a vertex."""
         for part in self.parts():
-            bits = np.zeros((component.shape[0], words(part.targets.shape[0])), np.uint64)
-            has = component < part.bits.shape[0]
-            bits[has] = part.bits[component[has], : bits.shape[1]]
-            yield Block(part.targets, bits)
+            yield from spread(part.targets, self.condensed.component, lambda a, b, bits=part.bits: bits[:, a:b])
 
     def pairs(self, piece: int = PIECE) -> Iterator[np.ndarray]:
         """Yields all pairs (u, v) of the closure, int32[k, 2], in pieces that the next one overwrites.

@@ -14,7 +14,7 @@ from numpy import int64, uint64
 
 from grailbench.closure.bits import words
 from grailbench.closure.gpu.order import LONG, Ordered
-from grailbench.closure.index import Block
+from grailbench.closure.index import Block, spread
 from grailbench.device.edges import library
 from grailbench.device.edges.walk import place_of
 from grailbench.device.gateway import cuda, simulated
@@ -284,9 +284,6 @@ class Sets:
         place = library.to_host(self.ordered.order.numbers)
         for number in range(len(self)):
             self.fill(number)
+            filled = self._reach[: self._tops[number]]
             targets = library.to_host(self.targets(number))
-            rows = library.to_host(self._reach[: self._tops[number]])[:, : words(targets.shape[0])]
-            bits = np.zeros((self._vertices, rows.shape[1]), np.uint64)
-            has = place < rows.shape[0]
-            bits[has] = rows[place[has]]
-            yield Block(targets, bits)
+            yield from spread(targets, place, lambda a, b, filled=filled: library.to_host(filled[:, a:b]))
