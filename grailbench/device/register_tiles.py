@@ -22,7 +22,7 @@ from functools import cache
 from math import lcm
 
 import numpy as np
-from numpy import int32, uint32, uint64
+from numpy import int32, uint64
 
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, kernel_of
@@ -64,8 +64,8 @@ class Tiles:
     """The tiles of the three kernels.
 
     The height of `pivots` is the number of pivots of a step. `pivots` is square, `panel` as high and not wider, and the
-    sides of `rest` are multiples of that. `depth` pivots are staged in shared memory together; it divides their number
-    and is a multiple of `VECTOR`. What is staged is a multiple of the block's threads.
+    sides of `rest` are multiples of that. `depth` pivots are staged in shared memory together; it divides their number,
+    and `VECTOR`, the warps and the lanes of `panel` and `rest` divide it.
     """
 
     pivots: Tile
@@ -135,7 +135,7 @@ def _pivots(join, tile: Tile):
 @cache
 def _product(join, tile: Tile, pivots: int, depth: int, of_pivots: bool):
     """Step 2, for the rows `of_pivots`, or 3, for all others; one block for each tile."""
-    rows, columns, lanes, threads = tile.rows, tile.columns, tile.lanes, tile.threads
+    rows, columns, lanes, warps = tile.rows, tile.columns, tile.lanes, tile.warps
     height, width = tile.height, tile.width
     entries, several = rows * columns, VECTOR * columns
     pitch = depth + VECTOR  # rows of a thread's neighbours lie in other banks
@@ -149,8 +149,8 @@ def _product(join, tile: Tile, pivots: int, depth: int, of_pivots: bool):
         own = cuda.local.array(entries, int32)
         across = cuda.local.array(several, int32)
         down = cuda.local.array(VECTOR, int32)
-        thread = cuda.threadIdx.x
-        lane, top = thread % lanes, thread // lanes * rows
+        lane, warp = cuda.threadIdx.x % lanes, cuda.threadIdx.x // lanes
+        top = warp * rows
         t = step[0] - 1
         strips = matrix.shape[1] // width
         first_row, first_column = cuda.blockIdx.x // strips, cuda.blockIdx.x % strips
@@ -169,14 +169,14 @@ def _product(join, tile: Tile, pivots: int, depth: int, of_pivots: bool):
         for first in range(t * pivots, (t + 1) * pivots, depth):
             if first > t * pivots:
                 cuda.syncthreads()
-            for part in range(height * depth // threads):
-                at = thread + part * threads
-                y, x = uint32(at) // uint32(depth), uint32(at) % uint32(depth)
-                left[y, x] = matrix[uint64(first_row + y), uint64(first + x)]
-            for part in range(depth * width // threads):
-                at = thread + part * threads
-                y, x = uint32(at) // uint32(width), uint32(at) % uint32(width)
-                right[y, x] = matrix[uint64(first + y), uint64(first_column + x)]
+            for part in range(rows):
+                y = warp + part * warps
+                for x in range(0, depth, lanes):
+                    left[uint64(y), uint64(x + lane)] = matrix[uint64(first_row + y), uint64(first + x + lane)]
+            for part in range(depth // warps):
+                y = warp + part * warps
+                for c in range(columns):
+                    right[uint64(y), uint64(lane + c * lanes)] = matrix[uint64(first + y), uint64(j + c * lanes)]
             cuda.syncthreads()
             for k in range(0, depth, VECTOR):
                 for v in range(VECTOR):
