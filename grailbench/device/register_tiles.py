@@ -210,6 +210,7 @@ class Closing:
     def __init__(self, join, matrix, tiles: Tiles = TILES):
         size, pivots = matrix.shape[0], tiles.pivots.height
         self._steps, step = size // pivots, cuda.to_device(np.zeros(1, np.int32))
+        self._held = matrix, step  # prepared launches hold addresses alone
         rows = size // tiles.rest.height - (tiles.rest.height == pivots)
         kernels = (
             (_pivots(join, tiles.pivots), 1, tiles.pivots),
