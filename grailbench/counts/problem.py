@@ -136,6 +136,7 @@ class Every(Workload):
         self._drawn: tuple[np.ndarray, np.ndarray] | None = None
         self._pairs: int | None = None
         self._sums: dict[str, str] = {}
+        self._seen = 0
 
     @property
     def size(self) -> int:
@@ -153,7 +154,10 @@ class Every(Workload):
         return f"{'ancestors' if self.asked[1] else 'descendants'} of {self.size:,} vertices{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Compares every count with the closure, or those of drawn vertices with searches."""
+        """Compares every count with the closure, or those of drawn vertices with searches.
+
+        The counter `seen_permille` of estimates is the root mean square of their relative errors, of those compared.
+        """
         found: Counted = attempt.answers
         where = _components(self._task, self.asked)
         fault = self._fault(found, where)
@@ -161,11 +165,12 @@ class Every(Workload):
             return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
         each = found.counts[self._task.component] if where is None else found.counts
         pairs, total, method = int(each.sum()) - each.shape[0], checksum(found), None
+        counters = attempt.counters if found.error is None else attempt.counters | {"seen_permille": self._seen}
         if found.error is None:
             self._pairs, self._sums[key] = pairs, total
         if self._drawn is not None and self._drawn[0].shape[0] < found.counts.shape[0]:
             method = f"sample of {self._drawn[0].shape[0]:,}"
-        return Verdict(None, pairs, total, attempt.index_bytes, attempt.counters, attempt.memory, method=method)
+        return Verdict(None, pairs, total, attempt.index_bytes, counters, attempt.memory, method=method)
 
     def compare(self) -> dict[str, str]:
         """On a graph of which not every count was checked, implementations that count exactly must agree on all."""
@@ -207,6 +212,7 @@ class Every(Workload):
         if found.error is not None:
             least, most = bounds(round(found.error**-2) + 2, UNLIKELY / right.shape[0])
             low, high = np.floor(right * least), np.ceil(right * most)
+            self._seen = round(1000 * float(np.sqrt(np.mean((counts / right - 1) ** 2))))
         wrong = np.flatnonzero((counts < low) | (counts > high))
         if not wrong.size:
             return None

@@ -171,6 +171,7 @@ class Ceilings:
     cache    bytes of the last-level cache
     barrier  us of a barrier of the whole grid
     inward   (bytes, GB/s of a copy of so many from pinned memory of the host to a GPU), ascending
+    outward  the same of a copy to the host
     """
 
     read: float
@@ -178,6 +179,7 @@ class Ceilings:
     cache: int
     barrier: float = 0.0
     inward: tuple[tuple[int, float], ...] = ()
+    outward: tuple[tuple[int, float], ...] = ()
 
     @classmethod
     def of(cls, document: dict, threads: int) -> Ceilings:
@@ -201,9 +203,11 @@ class Ceilings:
             return None
         barriers = [row["median"] for row in rows if row["what"] == "grid barrier"]
         cache = document["gpu"].get("device", {}).get("l2_bytes", 0)
-        pinned = [row for row in rows if (row["what"], row.get("variant")) == ("transfer", "to device, pinned")]
-        inward = sorted((row["bytes"], row["median"]) for row in pinned)
-        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0), tuple(inward))
+        inward, outward = (
+            sorted((row["bytes"], row["median"]) for row in rows if (row["what"], row.get("variant")) == kind)
+            for kind in (("transfer", "to device, pinned"), ("transfer", "to host, pinned"))
+        )
+        return cls(max(copies), tuple(gather), cache, min(barriers, default=0.0), tuple(inward), tuple(outward))
 
     def gathers_per_ms(self, table_bytes: int) -> float:
         """Gathers per millisecond from a table of that size."""
@@ -213,12 +217,20 @@ class Ceilings:
     def inward_ms(self, size: int) -> float:
         """Milliseconds of a copy of so many bytes to a GPU, at the rate of the next larger one that was measured, or of
         the largest: larger ones are faster."""
-        rate = next((rate for measured, rate in self.inward if measured >= size), self.inward[-1][1])
-        return size / (1e6 * rate)
+        return _copy_ms(self.inward, size)
+
+    def outward_ms(self, size: int) -> float:
+        """The same of a copy to the host."""
+        return _copy_ms(self.outward, size)
 
     def bytes_per_ms(self) -> float:
         """Bytes per millisecond of a long read."""
         return 1e6 * self.read
+
+
+def _copy_ms(rates: tuple[tuple[int, float], ...], size: int) -> float:
+    rate = next((rate for measured, rate in rates if measured >= size), rates[-1][1])
+    return size / (1e6 * rate)
 
 
 # ---------------------------------------------------------------------------------------- the cache

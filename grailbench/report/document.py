@@ -205,7 +205,8 @@ def _problem_tables(run: Run) -> list[Table]:
         make = shown(name).table
         if name != USUAL and (make or name) not in tables:
             tables[make or name] = make(run.cells) if make else measured.table(run.of(name), name)
-    return list(tables.values())
+    further = [more for name in run.problems if (more := shown(name).more)]
+    return [*tables.values(), *(table for more in dict.fromkeys(further) for table in more(run.cells))]
 
 
 def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:

@@ -62,6 +62,44 @@ def edges_ms(cell: Cell, ceilings: Ceilings) -> float | None:
     return max(ceilings.inward_ms(8 * edges), moved / ceilings.bytes_per_ms())
 
 
+def closure_ms(cell: Cell, ceilings: Ceilings, out: bool) -> float | None:
+    """The floor of a GPU from edges in the memory of the host to a counted closure on the device or, if `out`, to its
+    bits on the host, or to its pairs if the cell hands over pairs; in milliseconds.
+
+    It is the largest of these times: of the edges on their way to the device, of its bits once through its memory, if
+    they exceed the cache, and of what goes out. A component has one row of bits. None without counted components.
+    """
+    components = (cell.counters or {}).get("components")
+    if components is None or cell.vertices is None or not ceilings.inward or not ceilings.outward:
+        return None
+    edges, size = cell.edges if cell.raw_edges is None else cell.raw_edges, 8 * components * -(-cell.vertices // 64)
+    least = max(ceilings.inward_ms(8 * edges), size / ceilings.bytes_per_ms() if size > ceilings.cache else 0.0)
+    if not out:
+        return least
+    return max(least, ceilings.outward_ms(8 * cell.positives if ("solve", "pairs") in cell.phases else size))
+
+
+def counting_ms(cell: Cell, ceilings: Ceilings) -> float | None:
+    """The floor of counting on a GPU, from a condensed graph in the memory of the host to counts there: that of the
+    edges, 4 bytes each, and of 8 a vertex on their way in, and of as many a vertex out. What no way of counting can
+    do without: a time far above it is the counting itself."""
+    if cell.vertices is None or cell.edges is None or not ceilings.inward or not ceilings.outward:
+        return None
+    return max(ceilings.inward_ms(4 * cell.edges + 8 * cell.vertices), ceilings.outward_ms(8 * cell.vertices))
+
+
+def floor_ms(cell: Cell, ceilings: Ceilings, what: str) -> float | None:
+    """The floor that a selector of `report.values` names: '' of `ready` of an index, 'counted' and 'solve' of closures,
+    'solve' of counts. None where the cell has no such floor, or was not timed."""
+    if what == "":
+        return edges_ms(cell, ceilings) if cell.stats("ready") is not None else None
+    if cell.stats("solve") is None:
+        return None
+    if cell.problem == "closure":
+        return closure_ms(cell, ceilings, out=what == "solve")
+    return counting_ms(cell, ceilings) if cell.problem == "counts" and what == "solve" else None
+
+
 def ceilings_for(run: Path, file: str | None = None) -> dict:
     """The document of `grailbench limits` for a run: that of `file`, else that of this machine.
 

@@ -24,16 +24,23 @@ class Shown:
             '' if `measured.table` makes it
     drawn   the module in `papers` whose `figures(cells)` makes the figures; '' for none. Those of reachability are in
             `run_figures`
+    beside  the module in `papers` whose `tables(cells)` makes further tables, of graphs that have some; '' for none
     """
 
     ranked: Mapping[str, str]
     tables: str = ""
     drawn: str = ""
+    beside: str = ""
 
     @property
     def table(self) -> Callable | None:
         """The function that makes the table from cells."""
         return import_module(_PAPERS + self.tables).table if self.tables else None
+
+    @property
+    def more(self) -> Callable | None:
+        """The function that makes further tables from cells."""
+        return import_module(_PAPERS + self.beside).tables if self.beside else None
 
     @property
     def figures(self) -> Callable | None:
@@ -50,8 +57,8 @@ SHOWN = {
     "bfs": _traversal("breadth-first searches"),
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
-    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures"),
-    "counts": Shown({"solve": "counting", "ready": "counting from edges"}),
+    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures", "datalog"),
+    "counts": Shown({"solve": "counting", "ready": "counting from edges"}, "counting"),
     "read": Shown({"solve": "reading"}, drawn="reading_figures"),
 }
 

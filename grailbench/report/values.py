@@ -4,9 +4,10 @@ An expression is one selector, or two selectors with ' / ' between them. The nam
 selector of that column. A selector consists of words, split as a shell does: an implementation, what to take, and any
 number of `key=value` pairs that choose the cell. What to take is a phase ('query', 'label/on_device'), a sum of phases
 ('label+transfer'), a field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`,
-needs no implementation. `floor` is the least time of `ready` on a GPU (`report.floors.edges_ms`), by the ceilings of
-the block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the
-value of `table=`; look-alikes have none.
+needs no implementation. `joules` is the energy of the last phase on a GPU. `floor` is the least time of `ready` on a
+GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
+block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
+`table=`; look-alikes have none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from grailbench import words
 from grailbench.errors import InputError
 from grailbench.limits.ceilings import Ceilings
 from grailbench.report import published
-from grailbench.report.floors import edges_ms
+from grailbench.report.floors import floor_ms
 from grailbench.runs.axes import AXES
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import Stats, geometric_mean
@@ -34,12 +35,12 @@ FIELDS = {
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 #: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
 Where = Mapping[str, str | Sequence[str]]
-PRINTED, FLOOR = "printed", "floor"
+PRINTED, FLOOR, JOULES = "printed", "floor", "joules"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
+    """A number with its unit: 'ms', 'J', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
 
     notes  remarks on the number
     times  statistics of the times that it is the sum of
@@ -114,7 +115,7 @@ class Selector:
         self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str, ceilings: Ceilings | None = None
     ) -> Value | None:
         """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
-        if self.what == FLOOR and ceilings is None:
+        if self._floor is not None and ceilings is None:
             raise InputError(f"{self.text!r}: no ceilings of a GPU", remedy='name their folder: limits = "limits"')
         if self.impl == PRINTED:
             return self._printed(dataset)
@@ -132,15 +133,24 @@ class Selector:
             raise InputError(f"{len(values)} cells on {dataset} have {self.text!r}", remedy=remedy)
         return values[0] if values else None
 
+    @property
+    def _floor(self) -> str | None:
+        """Which floor it takes, as `report.floors.floor_ms` names it; None if it takes none."""
+        name, _, which = self.what.partition("/")
+        return which if name == FLOOR and which in ("", "counted", "solve") else None
+
     def _fits(self, cell: Cell, where: Mapping[str, str]) -> bool:
         if not cell.sound or self.impl not in (None, cell.impl):
             return False
         return all(_has(cell, key, wanted, key in self.keys) for key, wanted in {**where, **self.keys}.items())
 
     def _value(self, cell: Cell, statistic: str, ceilings: Ceilings | None) -> Value | None:
-        if self.what == FLOOR:
-            least = edges_ms(cell, ceilings) if cell.stats("ready") is not None else None
+        if self._floor is not None:
+            least = floor_ms(cell, ceilings, self._floor)
             return None if least is None else Value(least, "ms")
+        if self.what == JOULES:
+            joules = (cell.energy or {}).get("joules")
+            return None if joules is None else Value(joules, "J")
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):

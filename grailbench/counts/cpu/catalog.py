@@ -82,7 +82,7 @@ class CountsSketch(Implementation):
     name = "counts-sketch"
     source = "Cohen, Size-Estimation Framework with Applications to Transitive Closure and Reachability, JCSS 55, 1997"
     cost = "O(64 (n + m)); 72 bytes a vertex and thread, and 64 a column"
-    counts = ("ranks", "error_permille")
+    counts = ("ranks", "error_permille", "seen_permille")
     axes = frozenset({"threads"})
 
     @classmethod

@@ -74,9 +74,10 @@ def order(impls: Iterable[str]) -> list[str]:
 
 # ------------------------------------------------------------------ the table
 
-_PHASES = ("prepare", "condense", "host_to_device", "kernel", "count_edges", "device_to_host", "solve")
-HEADERS = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' ')} ms" for name in _PHASES),
-           "tiled / this", "edges of the closure", "status"]  # fmt: skip
+_PHASES = ("prepare", "condense", "host_to_device", "allocate", "kernel", "sweep", "count_edges", "device_to_host",
+           "pairs", "solve")  # fmt: skip
+_OF_SOME = ("allocate", "sweep", "pairs")  #: phases that have a column only where they were timed
+WITH_CYCLES = "pairs_with_cycles"  #: the counter of edges with one (v, v) for every vertex on a cycle
 
 
 def table(measurements: Iterable[Cell]) -> Table:
@@ -85,6 +86,8 @@ def table(measurements: Iterable[Cell]) -> Table:
     medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
     tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}
     whole, lines, foot = any("ready" in each for each in medians.values()), [], Footnotes()
+    phases = [phase for phase in _PHASES if phase not in _OF_SOME or any(phase in each for each in medians.values())]
+    cyclic = any(WITH_CYCLES in (cell.counters or {}) for cell in own)
     for cell in own:
         mine, base = medians[cell.key], tiled.get(cell.dataset, {})
         solved, ready = (
@@ -93,21 +96,23 @@ def table(measurements: Iterable[Cell]) -> Table:
         )
         lines.append([
             cell.dataset, series_name(cell.impl), str(cell.threads or ""), str(cell.trials),
-            *(ms(mine.get(phase), "") for phase in _PHASES), solved,
+            *(ms(mine.get(phase), "") for phase in phases), solved,
             *([ms(mine.get("ready")), ready] if whole else []), grouped(cell.positives if mine else None),
+            *([grouped((cell.counters or {}).get(WITH_CYCLES) if mine else None)] if cyclic else []),
             foot.status(cell.status, cell.reason),
         ])  # fmt: skip
     notes = [
         "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
-        "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device.",
+        "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device, "
+        "of what condenses there by the host.",
         "From edges: from raw edges in memory to the closure on the host, the input's form and allocation included."
         if whole
         else f"From edges: {NOT_FROM_EDGES}.",
         *foot.lines(),
     ]
-    at = HEADERS.index("tiled / this") + 1
-    columns = ["from edges ms", "tiled / this, from edges"] if whole else []
-    headers = [*HEADERS[:at], *columns, *HEADERS[at:]]
+    headers = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' ')} ms" for name in phases),
+               "tiled / this", *(["from edges ms", "tiled / this, from edges"] if whole else []),
+               "edges of the closure", *(["with (v, v) on cycles"] if cyclic else []), "status"]  # fmt: skip
     headers, lines, more = measured.with_sizes(headers, lines, map(measured.sizes, own))
     found = cells(own)
     return Table(

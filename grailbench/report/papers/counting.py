@@ -1,0 +1,91 @@
+"""Runs of `--problem counts`: a line per graph and direction, counts and estimates beside searches by their rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from grailbench.report import measured
+from grailbench.report.footnotes import Footnotes
+from grailbench.report.table import Table, numbers
+from grailbench.runs.cells import Cell
+from grailbench.words import BLANK, grouped, short
+
+PROBLEM = "counts"
+EXACT = ("counts", "counts-gpu")
+SKETCH = "counts-sketch"
+
+
+def table(cells: Iterable[Cell]) -> Table:
+    """Medians in ms of what counts all vertices; of what searches from each drawn vertex, the time that all would take
+    at that rate. Records have the rates."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.problem == PROBLEM:
+            groups.setdefault((cell.dataset, _direction(cell)), []).append(cell)
+    own = [cell for group in groups.values() for cell in group]
+    known, found = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
+    whole = sorted((c for c in found if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
+    searching = sorted((c for c in found if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
+    headers = [
+        "graph", "of every vertex", "vertices", "pairs", *(f"{_name(*each)} ms" for each in whole),
+        "from edges ms", "sketch's error", *(f"{_name(*each)}, s" for each in searching), "status",
+    ]  # fmt: skip
+    lines, records, foot = [], [], Footnotes()
+    for (graph, direction), group in groups.items():
+        exact = [cell for cell in group if cell.impl in EXACT]
+        size = next((cell.queries for cell in exact if cell.sound and cell.queries), None)
+        pairs = next((cell.positives for cell in exact if cell.sound), None)
+        sketch = next((cell for cell in group if cell.impl == SKETCH and cell.sound), None)
+        ready = {cell.impl: measured.median(cell, "ready") for cell in exact}
+        line = [graph, direction, grouped(size), grouped(pairs)]
+        record = {"dataset": graph, "direction": direction, "vertices": size, "pairs": pairs}
+        for impl, threads in whole:
+            found = _cell(group, impl, threads)
+            record[_name(impl, threads)] = time = found and measured.median(found, "solve")
+            line.append(short(time) or BLANK)
+        fastest = min((each for each in ready.values() if each is not None), default=None)
+        record["from edges"], record["sketch error"] = fastest, error = fastest, _error(sketch)
+        line += [short(fastest) or BLANK, BLANK if error is None else f"{100 * error:.1f} %"]
+        for impl, threads in searching:
+            found = _cell(group, impl, threads)
+            rate = found and measured.rate(found)
+            asked_all = found is not None and size is not None and found.queries == size
+            record[f"{_name(impl, threads)} vertices/s"] = rate
+            seconds = short(size / rate) if rate and size else ""
+            line.append((seconds if asked_all else f"about {seconds} [{short(rate)}/s]") if seconds else BLANK)
+        status = sorted({cell.status for cell in group}) or [""]
+        reasons = [f"{cell.label}: {cell.reason}" for cell in group if cell.reason]
+        line.append(", ".join(status) + foot.mark(reasons))
+        lines.append(line)
+        records.append({"table": PROBLEM, **record})
+    notes = [
+        "Medians of solve, from the condensed graph in the host's memory to all counts there; from edges: the faster "
+        "of the exact ones, from raw edges. A vertex does not count itself; pairs are the sum of all counts.",
+        "about 1.2 [30/s]: not measured but extrapolated; that many vertices a second were searched from, of those "
+        "that were drawn, and all would take so long at that rate.",
+        "The sketch's error is the root mean square of its relative error over the vertices that were checked.",
+        *foot.lines(),
+    ]
+    data = measured.table(own, PROBLEM).data if own else None
+    return Table(PROBLEM, "Descendants and ancestors of every vertex", headers, lines,
+                 numbers(headers, ("graph", "of every vertex", "status")), keys=2, notes=notes, records=records,
+                 file=PROBLEM, data=data)  # fmt: skip
+
+
+def _direction(cell: Cell) -> str:
+    return "ancestors" if cell.query_set.startswith("ancestors") else "descendants"
+
+
+def _name(impl: str, threads: int) -> str:
+    return impl if not threads else f"{impl}, {'one thread' if threads == 1 else f'{threads} threads'}"
+
+
+def _cell(group: Iterable[Cell], impl: str, threads: int) -> Cell | None:
+    found = (cell for cell in group if (cell.impl, cell.threads or 0) == (impl, threads) and cell.sound)
+    return next(found, None)
+
+
+def _error(sketch: Cell | None) -> float | None:
+    """The relative error that was seen of a cell of estimates; None where no row has it."""
+    seen = ((sketch.counters or {}) if sketch else {}).get("seen_permille")
+    return None if seen is None else seen / 1000
