@@ -17,12 +17,13 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
 from grailbench.graph.ids import Counted
 from grailbench.traversal import check
+from grailbench.traversal.cpu import plain
 from grailbench.traversal.index import FAR, Network, NoTimer, Params
 from grailbench.traversal.problem import Apsp, Bfs, draw_sources, traversed
 from grailbench.traversal.weights import MOST, drawn
 
 gateway.require()
-CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("apsp", "dijkstra")]
+CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("sssp", "buckets"), ("apsp", "dijkstra")]
 graphs = digraphs().filter(lambda graph: graph[0] > 0)
 
 
@@ -63,6 +64,14 @@ def test_distances_are_the_oracles(problem, name, graph, data):
     assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)))
 
 
+@settings(max_examples=60)
+@given(graph=graphs, most=st.integers(1, 60), data=st.data())
+def test_buckets_may_have_several_distances(graph, most, data):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plain, "MOST_BUCKETS", most)
+        assert_right("sssp", "buckets", graph, data.draw(st.integers(0, graph[0] - 1)))
+
+
 # ------------------------------------------------------------------ kernels
 
 GPU = [
@@ -75,7 +84,7 @@ TINY = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
 #: sizes that let a dozen edges span blocks, pieces of rows, both directions and both ends of every list
 RULES = {
     "fused": [(1, 1, 0, 14, 24), (2, 0, 9, 2, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24)],
-    "near-far": [(1, 1, 0), (2, 60, 9), (2, 500, 4), (128, 0, 1024)],
+    "near-far": [(1, 1, 0), (2, 500, 9, 1, 0), (2, 1, 2**20, 2, 1), (128, 0, 1024)],
 }
 #: as many pivots as a tile has rows, staged in two parts; fewer; and rest wider than high
 TILES = [
@@ -134,6 +143,14 @@ def test_fused_goes_bottom_up_and_back_past_hubs(rule):
     layers = [[0], range(1, 13), range(13, 20), [20], [21], [22]]
     edges = [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
     assert_right("bfs", "fused", (24, edges), 0, rule=rule, threads=8 if gateway.simulated else 64)
+
+
+@pytest.mark.parametrize("share", [0, 2**20])
+def test_near_far_keeps_distances_that_are_a_threshold(share):
+    offsets, targets = rows_of(graph_of(8, [(u, u + 1) for u in range(7)]))
+    network = Network(offsets, targets, np.ones(7, np.int32))
+    solver = implementation("near-far", "sssp").prepare(network, Params(), NoTimer(), rule=(1, 2, share), threads=32)
+    assert solver.solve(0, NoTimer()).tolist() == list(range(8))
 
 
 @pytest.mark.gpu

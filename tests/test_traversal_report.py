@@ -100,6 +100,17 @@ def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
     assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
 
 
+def test_shortest_paths_are_compared_with_the_faster_of_two_on_one_core(rows):
+    more = [
+        row
+        for impl, ms in (("dijkstra", 40.0), ("buckets", 20.0), ("near-far", 4.0))
+        for row in trial("sssp", impl, ms=ms)
+    ]
+    headers, lines, _ = parts(traversal.table(cells(rows + more)))
+    ratio = {line[2]: line[headers.index("CPU / this")] for line in lines if line[1] == "sssp"}
+    assert (ratio["dijkstra"], ratio["buckets"], ratio["near-far"]) == ("0.500", "1.00", "5.00")
+
+
 def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
     headers, lines, notes = parts(traversal.table(cells(rows)))
     (line,) = (line for line in lines if line[2] == "fused")

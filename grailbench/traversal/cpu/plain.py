@@ -1,4 +1,4 @@
-"""CPU baselines: a queue BFS on one core, and scipy's Dijkstra."""
+"""CPU baselines on one core: a queue BFS, scipy's Dijkstra, and shortest paths by buckets."""
 
 from __future__ import annotations
 
@@ -52,6 +52,88 @@ class QueueBfs(Implementation):
     @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
         return _QueueBfs(network)
+
+
+_OUT = -2  # in `links`: of a vertex that is in no bucket
+MOST_BUCKETS = 1024  #: that an edge of `buckets` spans
+
+
+class _Buckets(Solver):
+    def __init__(self, network: Network):
+        heaviest = int(network.weights.max(initial=1))
+        self.network, self._width = network, -(-heaviest // MOST_BUCKETS)
+        self._heads = np.empty(heaviest // self._width + 2, np.int32)
+        self._links = np.empty((network.vertices, 2), np.int32)
+
+    def solve(self, source: int, timer: Timer) -> np.ndarray:
+        rows = self.network.offsets, self.network.targets, self.network.weights
+        return _by_buckets(*rows, source, self._width, self._heads, self._links)
+
+
+@njit(cache=True, nogil=True)
+def _by_buckets(offsets, targets, weights, source, width, heads, links):
+    """Returns the distances, int32[n]. weights int32[m]; heads int32[b] and links int32[n, 2] are scratch.
+
+    Bucket i has the vertices whose distance over `width`, modulo b, is i, in a list that is linked both ways. An edge
+    spans less than b - 1 buckets.
+    """
+    distances = np.full(offsets.shape[0] - 1, FAR, np.int32)
+    buckets = heads.shape[0]
+    heads[:] = -1
+    distances[source], heads[0], links[source, 0], links[source, 1] = 0, source, -1, -1
+    listed, at = 1, 0
+    while listed:
+        u = heads[at]
+        if u < 0:
+            at = at + 1 if at + 1 < buckets else 0
+            continue
+        heads[at] = links[u, 1]
+        if links[u, 1] >= 0:
+            links[links[u, 1], 0] = -1
+        links[u, 0] = _OUT  # may be listed again by an edge shorter than the width
+        listed -= 1
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            reached, before = distances[u] + weights[k], distances[v]
+            if reached >= before:
+                continue
+            distances[v] = reached
+            to = reached // width % buckets
+            if before != FAR and links[v, 0] != _OUT:
+                if before // width % buckets == to:
+                    continue
+                last, after = links[v, 0], links[v, 1]
+                if last >= 0:
+                    links[last, 1] = after
+                else:
+                    heads[before // width % buckets] = after
+                if after >= 0:
+                    links[after, 0] = last
+                listed -= 1
+            links[v, 0], links[v, 1] = -1, heads[to]
+            if heads[to] >= 0:
+                links[heads[to], 0] = v
+            heads[to] = v
+            listed += 1
+    return distances
+
+
+@register
+class Buckets(Implementation):
+    """Shortest paths by buckets, on one core.
+
+    A vertex that is reached waits in the bucket of its distance, and moves when the distance becomes less. Buckets are
+    emptied in order. If no weight is above 1,024, each has vertices of one distance, and no vertex is expanded twice.
+    """
+
+    name = "buckets"
+    problem = "sssp"
+    source = "Dial 1969; approximate buckets, Cherkassky et al. 1996"
+    cost = "O(m + the greatest distance) a search; 8 n bytes"
+
+    @classmethod
+    def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
+        return _Buckets(network)
 
 
 class _Dijkstra(Solver):

@@ -148,7 +148,7 @@ _listed(
     ("nearfar", "NearFar"),
     "ours, after Davidson et al. 2014",
     "every edge a few times, one barrier per round",
-    (*_ROUNDS, "bands", "by_one_block"),
+    (*_ROUNDS, "bands", "by_blocks"),
     "Near and far piles, one launch.",
     "Distances are settled in bands: vertices nearer than the band's end are expanded round by round, others wait "
     "on the far pile, from which the next band is taken. One cooperative launch, with the list of edge ranges of "

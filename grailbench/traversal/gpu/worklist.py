@@ -111,30 +111,6 @@ def begin(source, starts, chunk, queue, counters, counted):
     push(source, starts[source], starts[source + 1], chunk, queue, counters, 0)
 
 
-def alone(expand):
-    """Returns a device function by which one block runs rounds, with its own barriers, while they have few edges.
-
-    It takes (turn, count, edges, counters, most, state): the round, its numbers of ranges and edges, and the most edges
-    of a round to go on. It expands each round by `expand(workers, turn, count, edges, state)`, where workers is the
-    number of this thread and the number of threads. It returns the round where it stops, and the number of edges of the
-    rounds that it expanded after the first.
-    """
-
-    @cuda.jit(device=True)
-    def go_on(turn, count, edges, counters, most, state):
-        explored = -edges
-        while 0 < edges <= most:
-            explored += edges
-            expand((cuda.threadIdx.x, cuda.blockDim.x), turn, count, edges, state)
-            turn += 1
-            cuda.syncthreads()
-            listed = counters[slot(turn) + LISTED]
-            count, edges = ranges(listed), edges_of(listed)
-        return turn, explored
-
-    return go_on
-
-
 def expander(visit):
     """Returns a device function that calls `visit(u, k, v, state)` for every edge of a list.
 
