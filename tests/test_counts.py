@@ -1,7 +1,10 @@
 """Problem `counts`: every implementation against the naive closure, blocks of few columns, faults that are planted."""
 
+import csv
+
 import numpy as np
 import pytest
+from commands import call
 from hypothesis import example, given
 from hypothesis import strategies as st
 from naive import closure
@@ -14,6 +17,7 @@ from grailbench.bench.runner import run
 from grailbench.contract import Spec, problem
 from grailbench.counts import check
 from grailbench.counts.cpu import sketch, sweep
+from grailbench.counts.export import export
 from grailbench.counts.index import Counted, NoTimer, Params, Solver, task_of
 from grailbench.counts.reduce import expanded, reduced
 from grailbench.errors import InputError, TooLittleMemory
@@ -291,3 +295,82 @@ def test_estimates_are_verified_by_their_bounds(session_cache, tmp_path, monkeyp
     monkeypatch.setattr(sketch, "ERROR", 0.01)  # bars that are too short
     (row,) = measured(name, tmp_path / "again", implementations=["counts-sketch"]).rows
     assert row["status"] == "wrong"
+
+
+# ------------------------------------------------------------------ written to a file
+
+
+@pytest.fixture
+def people(session_cache, tmp_path, monkeypatch, capsys):
+    """Imports a graph of names with a cycle: ann and bob reach each other, and through New York the other two."""
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "people.tsv").write_text("ann\tbob\nbob\tann\nbob\tNew York\nNew York\tx,y\nx,y\tEve\n")
+    code, _, err = call(capsys, "import", tmp_path / "people.tsv", "--format", "names", "--name", "people")
+    assert code == 0, err
+    return "people"
+
+
+COUNTS = {"ann": (4, 1), "bob": (4, 1), "New York": (2, 2), "x,y": (1, 3), "Eve": (0, 4)}
+
+
+def test_counts_of_all_vertices_are_written_in_the_ids_of_the_file(people, capsys, tmp_path):
+    code, out, err = call(capsys, "export", people, tmp_path / "c.csv", "--counts")
+    assert (code, "5 vertices" in out, "11 pairs" in out) == (0, True, True), err
+    with open(tmp_path / "c.csv", newline="", encoding="utf-8") as stream:
+        head, *lines = csv.reader(stream)
+    assert head == ["vertex", "descendants", "ancestors"]
+    assert {name: (int(below), int(above)) for name, below, above in lines} == COUNTS
+
+
+def test_counts_are_written_as_parquet_with_64_bits(people, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert export(people, tmp_path / "c.parquet", "parquet")["pairs"] == 11
+    found = parquet.read_table(tmp_path / "c.parquet")
+    columns = [found[name].to_pylist() for name in ("vertex", "descendants", "ancestors")]
+    assert dict(zip(columns[0], zip(*columns[1:], strict=True), strict=True)) == COUNTS
+    assert [str(found[name].type) for name in ("descendants", "ancestors")] == ["int64", "int64"]
+
+
+def test_estimates_are_called_so(people, capsys, tmp_path):
+    code, out, _ = call(capsys, "export", people, tmp_path / "c.csv", "--counts", "--impl", "counts-sketch")
+    assert (code, "estimates, of a standard error of 12.7 %" in out) == (0, True)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_counting_that_breaks_off_leaves_the_file_as_it_was(people, tmp_path, monkeypatch, format):
+    class Broken(Solver):
+        def __init__(self, task):
+            self.task = task
+
+        def solve(self, asked, timer):
+            if Broken.turns:
+                raise KeyboardInterrupt
+            Broken.turns += 1
+            return Counted(np.ones(self.task.vertices, np.int64))
+
+    Broken.turns = 0
+    counts = contract.implementation("counts", "counts")
+    monkeypatch.setattr(counts, "prepare", classmethod(lambda cls, task, params, timer: Broken(task)))
+    (tmp_path / "c").write_bytes(b"before")
+    before = {each.name for each in tmp_path.iterdir()}
+    with pytest.raises(KeyboardInterrupt):
+        export(people, tmp_path / "c", format)
+    assert (tmp_path / "c").read_bytes() == b"before"
+    assert {each.name for each in tmp_path.iterdir()} == before
+
+
+def test_counts_go_without_what_is_for_closures(people, capsys, tmp_path):
+    for words in (["--closure"], ["--memory", "1MB"], ["--format", "tuwien"], ["--impl", "condense-pairs"]):
+        code, _, err = call(capsys, "export", people, tmp_path / "c", "--counts", *words)
+        assert code == 2, (words, err)
+        assert not (tmp_path / "c").exists()
+    assert "counts are not written as 'tuwien'" in call(
+        capsys, "export", people, tmp_path / "c", "--counts", "--format", "tuwien"
+    )[2].replace("\n", " ")
+
+
+def test_estimates_say_how_far_off_they_were_seen(tmp_path, session_cache):
+    block = {"problem": "counts", "datasets": ["random-n300-k3-s1"], "implementations": ["counts-sketch"], "trials": 1}
+    done = run(make_plan(Config.model_validate({"experiment": [block]})), Notes(), fetch=False, out=tmp_path / "run")
+    (seen,) = {row["counters"]["seen_permille"] for row in done.rows if row["counters"]}
+    assert 20 < seen < 300

@@ -1,4 +1,4 @@
-"""`grailbench export`: a graph, or its transitive closure, as a file."""
+"""`grailbench export`: a graph, its transitive closure, or the counts of its vertices, as a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 @click.option(
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."
 )
-@click.option("--format", type=click.Choice(FORMATS), default="tuwien", show_default=True)
-@click.option("--impl", metavar="NAME", default="condense-pairs", show_default=True,
-              help="What makes the closure: condense-pairs, or condense-pairs-gpu.")  # fmt: skip
+@click.option("--counts", is_flag=True, help="Write how many others each vertex reaches, and how many reach it.")
+@click.option("--format", type=click.Choice(FORMATS), help="[default: tuwien; of counts csv]")
+@click.option("--impl", metavar="NAME",
+              help="What makes the closure: condense-pairs or condense-pairs-gpu; or the counts: counts, counts-gpu, "
+                   "or counts-sketch, which estimates. [default: the first]")  # fmt: skip
 @click.option("--memory", type=options.Size(zero=True), metavar="SIZE", default=0,
               help="Bytes, also as 8GB, of a block of the closure, on the GPU if it is made there. [default: 64MiB; on "
                    "the GPU what the closure takes]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(name, path, closure, format, impl, memory, as_json):
+def command(name, path, closure, counts, format, impl, memory, as_json):
     """Write the graph NAME to the file PATH. The file is there once it is whole. Edges are in strict order and each
     stands once, so files of equal graphs are equal, but for pairs and parquet. `grailbench import` reads all but pairs.
 
@@ -39,20 +41,43 @@ def command(name, path, closure, format, impl, memory, as_json):
 
     A closure has no edge from a vertex to itself, not even where it lies on a cycle: the diagonal is left out.
 
+    With --counts a file has a line per vertex (csv or parquet): its id in the file NAME was imported from, and the
+    exact numbers of its descendants and ancestors.
+
     \b
     Examples:
       grailbench export custom-200-0.05 graph.tuwien
       grailbench export custom-200-0.05 closure.tuwien --closure --json
       grailbench export custom-200-0.05 closure.txt --closure --format edges
       grailbench export random-tree-3000 closure.parquet --closure --format parquet --memory 1MB
+      grailbench export kegg-like counts.csv --counts
     """
     from grailbench.cli.views import put_json
+
+    if counts:
+        if closure or memory:
+            raise click.UsageError(f"--counts goes without {'--closure' if closure else '--memory'}")
+        _export_counts(name, path, format or "csv", impl or "counts", as_json)
+        return
     from grailbench.closure.export import export
 
-    record = export(name, path, closure, format, impl, memory)
+    record = export(name, path, closure, format or "tuwien", impl or "condense-pairs", memory)
     if as_json:
         put_json([record])
         return
     click.echo(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
     for note in record["notes"]:
         click.echo(note)
+
+
+def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
+    from grailbench.cli.views import put_json
+    from grailbench.counts.export import export
+
+    record = export(name, path, format, impl)
+    if as_json:
+        put_json([record])
+        return
+    click.echo(f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs")
+    if record["error"] is not None:
+        click.echo(f"estimates, of a standard error of {100 * record['error']:.1f} %")

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -123,12 +123,17 @@ def write_csv(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, int
     """
     sources, targets, weights = distinct_edges(graph)
     columns = [ids.labels_of(sources), ids.labels_of(targets)] + ([] if weights is None else [weights])
+    with replaced(path) as stream:
+        write_table(stream, ("source", "target", "weight")[: len(columns)], columns, ids)
+    return sources.size, _without_edge(graph.vertices, sources, targets)
+
+
+def write_table(stream: IO[bytes], headers: Sequence[str], columns: Sequence[np.ndarray], ids: Ids) -> None:
+    """Writes columns as CSV, with a line of headers; `ids` tell whether a name of theirs needs quotes."""
     returns = not ids.numeric and any("\r" in name for name in ids.labels_of(np.arange(ids.vertices)))
     quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a CR without quotes
-    with replaced(path) as stream:
-        stream.write(",".join(["source", "target", "weight"][: len(columns)]).encode() + b"\n")
-        for rows in _rows(tuple(columns)):
-            text = io.StringIO(newline="")
-            csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
-            stream.write(_encoded(text.getvalue()))
-    return sources.size, _without_edge(graph.vertices, sources, targets)
+    stream.write(",".join(headers).encode() + b"\n")
+    for rows in _rows(tuple(columns)):
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
+        stream.write(_encoded(text.getvalue()))

@@ -24,6 +24,7 @@ graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mea
 its end. `limits = "limits"` is the folder of the ceilings that a column `gpu-fused floor` needs.
 `table = "2.4"` inserts that table of the run's report, or of the report on several runs, of which later ones add what
 the first has not; `runs = [...]` lists runs with their cells, commits, and the commands that repeat them.
+`hours = [...]` estimates from the runs how long these configs would take (`report.hours`).
 
 `records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
 `columns` are headers and fields, `where` has the values that fields must have. With `figure` it draws stacked bars: the
@@ -49,7 +50,7 @@ from grailbench.datasets.locate import members
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.limits.ceilings import Ceilings
-from grailbench.report import document, fields, recorded
+from grailbench.report import document, fields, hours, recorded
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.places import save
@@ -90,14 +91,15 @@ class Block(BaseModel):
     caption: str = ""
     axis: str = ""
     runs: list[str] = []
+    hours: list[str] = []
     records: str = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Block:
-        if sum(map(bool, (self.columns, self.table, self.runs))) != 1:
-            raise ValueError("a block has one of 'columns', 'table' and 'runs'")
+        if sum(map(bool, (self.columns, self.table, self.runs, self.hours))) != 1:
+            raise ValueError("a block has one of 'columns', 'table', 'runs' and 'hours'")
         if not (self.runs or self.run or self.records):
-            raise ValueError("'columns' and 'table' need a 'run', or 'records'")
+            raise ValueError("'columns', 'table' and 'hours' need a 'run', or 'records'")
         if self.stacked and not (self.run and self.figure and len(self.columns) > 1):
             raise ValueError("'stacked' needs a 'run', a 'figure', and two 'columns' or more")
         return self
@@ -162,6 +164,8 @@ class Page:
             return compact(recorded.overview(map(self._run, block.runs)))
         if block.table:
             return compact(self._reported(block))
+        if block.hours:
+            return compact(hours.table(block.hours, [cell for name in _names(block) for cell in self._run(name).cells]))
         if block.records:
             lines = fields.read(self.path.parent / block.records, block.columns, block.where)
             return self._drawn(block, fields.bars(lines)) if block.figure else compact(fields.table(lines, block.title))
@@ -182,8 +186,7 @@ class Page:
 
     def _reported(self, block: Block) -> Table:
         """The table of the report on the run that the block names, or on its runs together."""
-        names = [block.run] if isinstance(block.run, str) else block.run
-        folders = tuple(map(self._folder, names))
+        folders = tuple(map(self._folder, _names(block)))
         if folders not in self._tables:
             runs = [read(folder) for folder in folders]
             self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, apart(runs)
@@ -193,8 +196,7 @@ class Page:
         return replace(known[block.table], notes=[*known[block.table].notes, *said])
 
     def _measured(self, block: Block) -> list[Cell]:
-        names = [block.run] if isinstance(block.run, str) else block.run
-        return [cell for name in names for cell in self._run(name).cells if cell.problem == block.problem]
+        return [cell for name in _names(block) for cell in self._run(name).cells if cell.problem == block.problem]
 
     def _ceilings(self, folder: str) -> Ceilings | None:
         """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
@@ -209,6 +211,11 @@ class Page:
     def _folder(self, name: str) -> Path:
         places = (self.path.parent / name, Path(name))
         return next((place for place in places if place.is_dir()), None) or find_run(name)
+
+
+def _names(block: Block) -> list[str]:
+    """The names of the runs of a block."""
+    return [block.run] if isinstance(block.run, str) else block.run
 
 
 class _Values:
