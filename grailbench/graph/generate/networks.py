@@ -52,6 +52,7 @@ NETWORKS = {
     "geometric-20": Model("geometric", 2**20),
     "roads-1m-like": Model("roads", 1024**2),
     "roads-4m-like": Model("roads", 2048**2),
+    "roads-16m-like": Model("roads", 4096**2),
 }
 
 

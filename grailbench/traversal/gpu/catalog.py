@@ -147,12 +147,13 @@ _listed(
     "near-far",
     ("nearfar", "NearFar"),
     "ours, after Davidson et al. 2014",
-    "every edge a few times, one barrier per round",
+    "every edge a few times, a barrier per band and one of a block per step",
     (*_ROUNDS, "bands", "by_blocks"),
     "Near and far piles, one launch.",
-    "Distances are settled in bands: vertices nearer than the band's end are expanded round by round, others wait "
-    "on the far pile, from which the next band is taken. One cooperative launch, with the list of edge ranges of "
-    "the BFS `fused`; the width of a band is 32 mean weights over the mean degree.",
+    "Distances are settled in bands: vertices nearer than the band's end are expanded, others wait on the far pile, "
+    "from which the next band is taken. One cooperative launch; while bands are thin, each block expands its share "
+    "and what that leads to by itself, else all share the list of edge ranges of the BFS `fused`, round by round. The "
+    "width of a band is 32 mean weights over the mean degree.",
 )
 _listed(
     "apsp",
