@@ -95,7 +95,7 @@ def test_joules_stand_beside_print_or_why_there_are_none():
     assert lines["wiki-vote"]["J, bits on the host"] == "–"
     assert notes[1:] == [
         "Joules are of the GPU's whole board while it solves (idle it takes 81 W), by the driver's counter; the host's "
-        "are in neither.",
+        "are not among them.",
         "[1] energy of this GPU cannot be read: Not Supported",
     ]
 
@@ -134,7 +134,7 @@ def test_what_goes_out_is_bits_or_pairs():
     assert floors.closure_ms(pairs, GPU, out=True) == pytest.approx(8 * 871_365_688 / 40e6)
 
 
-def test_a_page_sets_times_beside_their_floors_and_joules(tmp_path):
+def test_a_page_sets_times_beside_their_floors(tmp_path):
     store(tmp_path / "run", ROWS)
     (tmp_path / "limits.json").write_text(
         '{"gpu": {"device": {"l2_bytes": 52428800}, "measurements": ['
@@ -146,11 +146,11 @@ def test_a_page_sets_times_beside_their_floors_and_joules(tmp_path):
     page.write_text(
         '<!-- grailbench\nrun = "run"\nproblem = "closure"\nlimits = "."\ngraphs = ["usroad"]\n[columns]\n'
         '"floor" = "condense-pairs-gpu floor/solve"\n"x" = "condense-pairs-gpu solve / floor"\n'
-        '"counted" = "condense-bits-gpu floor/counted"\n"J" = "condense-pairs-gpu joules"\n-->\n<!-- end -->\n\n'
+        '"counted" = "condense-bits-gpu floor/counted"\n-->\n<!-- end -->\n\n'
         '<!-- grailbench\nrun = "run"\ntable = "datalog-print"\n-->\n<!-- end -->\n'
     )
     text = Page(page).renewed
-    assert "| usroad | 174 | 0.83× | 0.522 | 12.5 |" in text
+    assert "| usroad | 174 | 0.83× | 0.522 |" in text
     assert "4,661 BJoin" in text
 
 
@@ -193,3 +193,10 @@ def test_what_was_asked_some_vertices_is_extrapolated_and_marked_and_what_was_as
     first = dict(zip(found.headers, found.lines[0], strict=True))
     assert first["search, 2 threads, s"] == "about 2.00 [50.0/s]"
     assert first["peer:networkx, s"] == "4.00"
+
+
+def test_counts_have_joules_where_they_were_asked():
+    assert "J of the GPU" not in counting.table(cells(COUNTS)).headers
+    weighed = [{**COUNTS[3], "phase": None, "ms": None, "trial": None, "rate": None, "energy": WATTS}]
+    found = counting.table(cells([*COUNTS, *weighed]))
+    assert [line[found.headers.index("J of the GPU")] for line in found.lines] == ["12.5", "–"]

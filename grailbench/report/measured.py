@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell, detail
 from grailbench.runs.statistics import Stats
-from grailbench.words import grouped, ms, short, size
+from grailbench.words import BLANK, grouped, ms, short, size
 
 if TYPE_CHECKING:
     import pandas
@@ -48,6 +48,20 @@ def median(cell: Cell, phase: str) -> float | None:
 def rate(cell: Cell) -> float | None:
     """The median rate of a sound cell, in its problem's unit, or None."""
     return Stats.of(list(cell.rates.values())).median if cell.sound and cell.rates else None
+
+
+def energy(cell: Cell) -> Mapping[str, float] | None:
+    """The energy of a sound cell (`device.energy.Energy`); None if it was not measured."""
+    return cell.energy if cell.sound and cell.energy and "joules" in cell.energy else None
+
+
+def joules(cells: Iterable[Cell], foot: Footnotes) -> str:
+    """The joules of the first of some cells of which energy was asked, or a footnote that says why there are none."""
+    for cell in cells:
+        if cell.energy:
+            known = energy(cell)
+            return short(known["joules"]) if known else BLANK + foot.mark([cell.energy.get("reason", cell.reason)])
+    return BLANK
 
 
 #: columns of rows that hold sizes in bytes, and their headers in tables of other problems

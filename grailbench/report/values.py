@@ -4,10 +4,9 @@ An expression is one selector, or two selectors with ' / ' between them. The nam
 selector of that column. A selector consists of words, split as a shell does: an implementation, what to take, and any
 number of `key=value` pairs that choose the cell. What to take is a phase ('query', 'label/on_device'), a sum of phases
 ('label+transfer'), a field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`,
-needs no implementation. `joules` is the energy of the last phase on a GPU. `floor` is the least time of `ready` on a
-GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
-block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
-`table=`; look-alikes have none.
+needs no implementation. `floor` is the least time of `ready` on a GPU, `floor/counted` and `floor/solve` those of
+closures and counts (`report.floors.floor_ms`), by the ceilings of the block's `limits`. `printed COLUMN` is the printed
+number for the graph, from a table whose name begins with the value of `table=`; look-alikes have none.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ FIELDS = {
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 #: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
 Where = Mapping[str, str | Sequence[str]]
-PRINTED, FLOOR, JOULES = "printed", "floor", "joules"
+PRINTED, FLOOR = "printed", "floor"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its unit: 'ms', 'J', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
+    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
 
     notes  remarks on the number
     times  statistics of the times that it is the sum of
@@ -148,9 +147,6 @@ class Selector:
         if self._floor is not None:
             least = floor_ms(cell, ceilings, self._floor)
             return None if least is None else Value(least, "ms")
-        if self.what == JOULES:
-            joules = (cell.energy or {}).get("joules")
-            return None if joules is None else Value(joules, "J")
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):

@@ -26,9 +26,11 @@ def table(cells: Iterable[Cell]) -> Table:
     known, found = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
     whole = sorted((c for c in found if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
     searching = sorted((c for c in found if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
+    weighed = any(cell.energy for cell in own)
     headers = [
         "graph", "of every vertex", "vertices", "pairs", *(f"{_name(*each)} ms" for each in whole),
-        "from edges ms", "sketch's error", *(f"{_name(*each)}, s" for each in searching), "status",
+        "from edges ms", *(["J of the GPU"] if weighed else []), "sketch's error",
+        *(f"{_name(*each)}, s" for each in searching), "status",
     ]  # fmt: skip
     lines, records, foot = [], [], Footnotes()
     for (graph, direction), group in groups.items():
@@ -45,7 +47,9 @@ def table(cells: Iterable[Cell]) -> Table:
             line.append(short(time) or BLANK)
         fastest = min((each for each in ready.values() if each is not None), default=None)
         record["from edges"], record["sketch error"] = fastest, error = fastest, _error(sketch)
-        line += [short(fastest) or BLANK, BLANK if error is None else f"{100 * error:.1f} %"]
+        line.append(short(fastest) or BLANK)
+        line += [measured.joules(exact, foot)] if weighed else []
+        line += [BLANK if error is None else f"{100 * error:.1f} %"]
         for impl, threads in searching:
             found = _cell(group, impl, threads)
             rate = found and measured.rate(found)
@@ -63,6 +67,7 @@ def table(cells: Iterable[Cell]) -> Table:
         "of the exact ones, from raw edges. A vertex does not count itself; pairs are the sum of all counts.",
         "about 1.2 [30/s]: not measured but extrapolated; that many vertices a second were searched from, of those "
         "that were drawn, and all would take so long at that rate.",
+        *(["J: of the GPU's whole board, in solve of counts-gpu, by the driver's counter."] if weighed else []),
         "The sketch's error is the root mean square of its relative error over the vertices that were checked.",
         *foot.lines(),
     ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.report import published
+from grailbench.report import measured, published
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.papers.closures import ordered
 from grailbench.report.table import Table, numbers
@@ -74,9 +74,9 @@ def printed_sizes(dataset: str) -> set[int]:
     return {int(table.rows[dataset][column]) for table, column in tables if dataset in table.rows}
 
 
-def tables(measured: Iterable[Cell]) -> list[Table]:
+def tables(found: Iterable[Cell]) -> list[Table]:
     """The tables of the graphs that are in print; none without such a graph. Closures in blocks are left out."""
-    own = [cell for cell in ordered(measured) if printed_sizes(cell.dataset) and not cell.memory]
+    own = [cell for cell in ordered(found) if printed_sizes(cell.dataset) and not cell.memory]
     if not own:
         return []
     graphs: dict[str, list[Cell]] = {}
@@ -159,27 +159,23 @@ def _print(graphs: dict[str, list[Cell]]) -> Table:
         one = [each for each in said if each.one]
         lines.append([
             graph, _seconds(_times(own, BITS, None, COUNTED)), _seconds(_times(own, PAIRS, None, SOLVE)),
-            *(_joules(own, impl, foot) for impl in (BITS, PAIRS)),
+            *(measured.joules([cell for cell in own if cell.impl == impl], foot) for impl in (BITS, PAIRS)),
             _list(f"{short(each.seconds)} {each.system}" for each in one),
             _list(f"{short(each.joules)} {each.system}" for each in one if each.joules),
             _list(f"{short(each.seconds)} on {each.hardware}" for each in said if not each.one),
         ])  # fmt: skip
     headers = ["graph", "counted, s", "pairs on the host, s", "J, bits on the host", "J, pairs on the host",
                "printed, one A100, s", "printed J", "printed, MNMGDatalog on more, s"]  # fmt: skip
-    idle = [cell.energy["idle_watts"] for own in graphs.values() for cell in own if _known(cell)]
+    idle = [measured.energy(cell)["idle_watts"] for own in graphs.values() for cell in own if measured.energy(cell)]
     notes = [
         "Printed times are of other machines, an A100 or several of them, and of systems that solve any Datalog query; "
         "no ratio of the two is one of code. GPUJoin is printed by two papers, and reproduced by one of them.",
         *([f"Joules are of the GPU's whole board while it solves ({_idle(idle)}), by the driver's counter; the host's "
-           "are in neither."] if idle else []),
+           "are not among them."] if idle else []),
         *foot.lines(),
     ]  # fmt: skip
     return Table(PRINT, "Printed beside measured", headers, lines, numbers(headers, (headers[0], *headers[5:])),
                  notes=notes, data=_frame(graphs))  # fmt: skip
-
-
-def _known(cell: Cell) -> bool:
-    return bool(cell.sound and cell.energy and "joules" in cell.energy)
 
 
 def _idle(watts: list[float]) -> str:
@@ -189,13 +185,6 @@ def _idle(watts: list[float]) -> str:
 
 def _seconds(ms: float | None) -> str:
     return short(ms and ms / 1e3) or BLANK
-
-
-def _joules(own: Iterable[Cell], impl: str, foot: Footnotes) -> str:
-    for cell in own:
-        if cell.impl == impl and cell.energy:
-            return short(cell.energy["joules"]) if _known(cell) else BLANK + foot.mark([cell.energy.get("reason", "")])
-    return BLANK
 
 
 def _list(words: Iterable[str]) -> str:
@@ -210,7 +199,7 @@ def _frame(graphs: dict[str, list[Cell]]) -> pandas.DataFrame:
     for graph, own in graphs.items():
         for cell in own:
             if (ms := sum_ms(cell)) is not None:
-                joules = cell.energy["joules"] if _known(cell) else None
+                joules = (measured.energy(cell) or {}).get("joules")
                 lines.append((graph, cell.label, "this run", ms / 1e3, joules, "measured"))
         for each in printed(graph):
             lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
