@@ -15,9 +15,11 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
+from grailbench.graph.hashing import mixed
 from grailbench.traversal.index import FAR, Network
 
 SCIPY_EDGES = 3_000_000  #: largest edges times sources for which scipy is asked too
+SALT = np.uint64(0x9E3779B9)
 
 
 def shape_fault(distances, shape: tuple[int, ...]) -> str | None:
@@ -78,6 +80,11 @@ def _certified(offsets, targets, weights, source, distances):
     return 0, 0
 
 
+def scipy_suffices(network: Network, count: int) -> bool:
+    """Returns whether a network is small enough for scipy to be asked for the distances from `count` sources."""
+    return network.edges * count <= SCIPY_EDGES
+
+
 def scipy_distances(network: Network, sources) -> np.ndarray:
     """Returns the distances from each source by scipy's Dijkstra, int32[k, n]."""
     from scipy.sparse import csr_array
@@ -93,15 +100,26 @@ def scipy_distances(network: Network, sources) -> np.ndarray:
     return np.where(np.isfinite(found), found, float(FAR)).astype(np.int32)
 
 
+@njit(cache=True, inline="always")
+def salt(distance):
+    """Returns what the marks of vertices at a distance are made with, a uint64 below 2**32; `mixed(v, salt(d))`."""
+    return mixed(distance, SALT)
+
+
 @njit(cache=True, nogil=True)
-def reached(offsets, distances):
-    """Returns how many vertices are reached, and how many edges leave them. offsets int64[n + 1], int32[n]."""
-    vertices, edges = 0, np.int64(0)
+def summary(offsets, distances):
+    """Returns of the distances from a source, int32[n], what `Found` has. offsets int64[n + 1].
+
+    The mark is the exclusive or of 32 bits of hash for each vertex that is reached, of its number and its distance.
+    """
+    vertices, edges, farthest, mark = 0, np.int64(0), 0, np.uint64(0)
     for v in range(distances.shape[0]):
         if distances[v] != FAR:
             vertices += 1
             edges += offsets[v + 1] - offsets[v]
-    return vertices, edges
+            farthest = max(farthest, distances[v])
+            mark ^= mixed(v, salt(distances[v]))
+    return vertices, edges, farthest, mark
 
 
 def checksum(distances: np.ndarray) -> str:

@@ -1,15 +1,17 @@
 """The contract of an implementation of `bfs`, `sssp` or `apsp`.
 
 An implementation prepares a solver for a network: it allocates memory and uploads the network. The solver is then asked
-once per source or, for `apsp`, once for all pairs. Graphs are raw: they have cycles, self-loops and duplicate edges.
+once per source, or for all sources at once (`Together`), or, for `apsp`, once for all pairs. Graphs are raw: they have
+cycles, self-loops and duplicate edges.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,7 +19,9 @@ from grailbench import contract
 from grailbench.contract import NoTimer, Params, Timer, register
 from grailbench.graph.csr import transpose
 
-__all__ = ["FAR", "Implementation", "Network", "NoTimer", "Params", "Solver", "Timer", "register"]
+__all__ = [
+    "FAR", "Found", "Implementation", "Network", "NoTimer", "Params", "Solver", "Timer", "Together", "register",
+]  # fmt: skip
 
 #: the distance of vertices that are not reached; every other distance is less
 FAR = np.int32(2**31 - 1)
@@ -73,6 +77,43 @@ class Solver(ABC):
         For `apsp` the source is ignored and the result is int32[n, n], whose row u has the distances from u. Work that
         is not needed where the result is used on the device, such as its copy to the host, is a phase apart.
         """
+
+    def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:
+        """Yields what `solve` returns for each of the sources, int64[k], in their order."""
+        for source in sources.tolist():
+            yield self.solve(source, timer)
+
+
+class Found(NamedTuple):
+    """What searches found, an item for each source, in place of the distances.
+
+    reached   int64[k]   vertices, the source among them
+    edges     int64[k]   edges that leave these
+    farthest  int32[k]   the greatest distance
+    marks     uint32[k]  a checksum of the distances (`check.summary`)
+    """
+
+    reached: np.ndarray
+    edges: np.ndarray
+    farthest: np.ndarray
+    marks: np.ndarray
+
+
+class Together(Solver):
+    """Searches from many sources at once. Distances are kept only where they are asked, by `solve_each`."""
+
+    def expect(self, count: int) -> None:  # noqa: B027 - most have nothing to do
+        """Makes room for searches from `count` sources at once. Raises TooLittleMemory."""
+
+    @abstractmethod
+    def search(self, sources: np.ndarray, timer: Timer) -> Found:
+        """Searches from different sources, int64[k], and returns what is found, without distances."""
+
+    @abstractmethod
+    def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]: ...
+
+    def solve(self, source: int, timer: Timer) -> np.ndarray:
+        return next(self.solve_each(np.array([source]), timer))
 
 
 class Implementation(contract.Implementation):

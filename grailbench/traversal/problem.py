@@ -1,7 +1,8 @@
 """The problems `bfs`, `sssp` and `apsp`: networks, sources, checked distances, traversed edges per second.
 
 The rate is TEPS as in Graph500: the edges that leave the reached vertices (an undirected edge counts once) over the
-time of the search; of several sources the harmonic mean.
+time of the search; of several sources the harmonic mean. Of searches made together it is the edges of all searches over
+their time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,7 +22,7 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
 from grailbench.traversal import check
-from grailbench.traversal.index import FAR, Implementation, Network, NoTimer, Timer
+from grailbench.traversal.index import FAR, Found, Implementation, Network, NoTimer, Solver, Timer, Together
 from grailbench.traversal.weights import drawn
 from grailbench.words import count
 
@@ -36,7 +38,7 @@ class _Traversal(Problem):
              form), `weights` (draw them if the graph has none), `prepare`, `solve` and the phases apart
     """
 
-    modules = ("grailbench.traversal.cpu.plain", "grailbench.traversal.gpu.catalog")
+    modules = ("grailbench.traversal.cpu.plain", "grailbench.traversal.cpu.many", "grailbench.traversal.gpu.catalog")
     phases = ("prepare", "solve")
     answer = "reached"
     weighted = True
@@ -62,20 +64,17 @@ class _Traversal(Problem):
             return replace(plain, weights=drawn(plain.offsets, plain.targets, seed, plain.symmetric))
 
     def _ready(
-        self, implementation: type[Implementation], params: Params, edges: Graph, sources: list[int], timer
+        self, implementation: type[Implementation], params: Params, edges: Graph, sources: np.ndarray, timer
     ) -> list[np.ndarray]:
-        """Returns the distances from each source, computed from the raw edges."""
+        """Returns the distances from each of the sources, int64[k], computed from the raw edges."""
         with timer.whole("ready"):
             with timer.phase("rows"):
                 given = self.weighted and edges.weights is not None
                 network = Network(*weighted_rows_of(edges), of_file=True) if given else Network(*rows_of(edges))
-            network, found = network if given else self._weighted(network, params.seed, timer), []
-            with timer.phase("prepare"):
-                solver = implementation.prepare(network, params, timer)
-            for source in sources:
-                with timer.phase("solve"):
-                    found.append(solver.solve(source, timer))
-        return found
+            network = network if given else self._weighted(network, params.seed, timer)
+            solver = _prepared(implementation, params, network, sources, timer)
+            with timer.phase("solve"):
+                return list(solver.solve_each(sources, timer))
 
     def share(self, data: Network) -> None:
         """Makes the reversed edges."""
@@ -105,33 +104,54 @@ class Bfs(_Traversal):
     def attempt(
         self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
     ) -> Attempt:
-        """Makes all searches, `rounds` times."""
-        solver = implementation.prepare(data, params, NoTimer())
-        found = Answers()
-        for turn in range(implementation.rounds):
-            for source in asked.tolist():
-                found.add(turn, source, solver.solve(source, NoTimer()))
-        counters = {name: int(count) // implementation.rounds for name, count in solver.counters.items()}
-        return Attempt(found, None, None, counters, peaks())
+        """Makes all searches, `rounds` times, and certifies each as it ends. Searches together are made twice: without
+        distances, as in trials, and with them."""
+        solver = _prepared(implementation, params, data, asked, NoTimer())
+        found = solver.search(asked, NoTimer()) if isinstance(solver, Together) else None
+        counters = dict(solver.counters) if found else None
+        answers = _certified(data, implementation.rounds, asked, solver, found)
+        counters = counters or {name: int(each) // implementation.rounds for name, each in solver.counters.items()}
+        return Attempt(answers, None, None, counters, peaks())
 
     def trial(
         self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
     ) -> Trial:
         """Prepares and searches from every source; with `edges` does so once more from the raw edges."""
-        with timer.phase("prepare"):
-            solver = implementation.prepare(data, params, timer)
-        sums, share = [], 0.0
-        for source in asked.tolist():
-            with timer.phase("solve") as search:
-                distances = solver.solve(source, timer)
-            sums.append(check.checksum(distances))
-            share += search.ms / 1e3 / max(traversed(data, distances), 1)
-        checksum = _together(sums)
+        solver = _prepared(implementation, params, data, asked, timer)
+        together = isinstance(solver, Together)
+        marks, rate = (_timed_together if together else _timed_each)(solver, data, asked, timer)
         if edges is not None:
-            del solver, distances
-            found = self._ready(implementation, params, edges, asked.tolist(), timer)
-            checksum = _together([check.checksum(each) for each in found])
-        return Trial(checksum, len(sums) / share)
+            del solver
+            found = self._ready(implementation, params, edges, asked, timer)
+            marks = [_mark(data, distances, together) for distances in found]
+        return Trial(_joined(marks), rate)
+
+
+def _prepared(implementation: type[Implementation], params: Params, data: Network, asked, timer) -> Solver:
+    """Returns a solver, ready for searches from all the sources, in phase `prepare`."""
+    with timer.phase("prepare"):
+        solver = implementation.prepare(data, params, timer)
+        if isinstance(solver, Together):
+            solver.expect(asked.size)
+    return solver
+
+
+def _timed_each(solver: Solver, data: Network, asked: np.ndarray, timer) -> tuple[list[str], float]:
+    """Searches from each source; returns the marks and the harmonic mean of the rates."""
+    marks, share = [], 0.0
+    for source in asked.tolist():
+        with timer.phase("solve") as search:
+            distances = solver.solve(source, timer)
+        marks.append(_mark(data, distances, False))
+        share += search.ms / 1e3 / max(traversed(data, distances), 1)
+    return marks, len(marks) / share
+
+
+def _timed_together(solver: Together, data: Network, asked: np.ndarray, timer) -> tuple[list[str], float]:
+    """Searches from all sources at once; returns the marks and the rate."""
+    with timer.phase("solve") as search:
+        found = solver.search(asked, timer)
+    return _marks(found), _once(data, int(found.edges.sum())) / (search.ms / 1e3)
 
 
 class Sssp(Bfs):
@@ -182,7 +202,7 @@ class Apsp(_Traversal):
         checksum = check.checksum(distances)
         if edges is not None:
             del solver, distances
-            (distances,) = self._ready(implementation, params, edges, [0], timer)
+            (distances,) = self._ready(implementation, params, edges, np.zeros(1, np.int64), timer)
             checksum = check.checksum(distances)
         return Trial(checksum)
 
@@ -199,32 +219,97 @@ def draw_sources(network: Network, count: int, seed: int) -> np.ndarray:
 
 def traversed(network: Network, distances: np.ndarray) -> int:
     """Returns how many edges leave the reached vertices; in an undirected graph each counts once."""
-    edges = check.reached(network.offsets, distances)[1]
+    return _once(network, check.summary(network.offsets, distances)[1])
+
+
+def _once(network: Network, edges: int) -> int:
     return edges // 2 if network.symmetric else edges
 
 
+def _mark(network: Network, distances: np.ndarray, together: bool) -> str:
+    """Returns the checksum of a search: of its distances or, where they are not kept, of what `Found` has of them."""
+    return _written(check.summary(network.offsets, distances)) if together else check.checksum(distances)
+
+
+def _marks(found: Found) -> list[str]:
+    return [_written(each) for each in zip(*found, strict=True)]
+
+
+def _written(summary) -> str:
+    return ",".join(str(int(each)) for each in summary)
+
+
 class Answers:
-    """The distances of many searches: the checksum of each search (turn, source), and one array per checksum."""
+    """What is left of many searches, after their check.
+
+    marks    the checksum of each search (turn, source), None if it is wrong
+    reached  the number of vertices that right searches from a source reach
+    first    of the first wrong search the source, the distances, and what else was found
+    """
 
     def __init__(self):
-        self.sums: dict[tuple[int, int], str] = {}
-        self.arrays: dict[str, np.ndarray] = {}
+        self.marks: dict[tuple[int, int], str | None] = {}
+        self.reached: dict[int, int] = {}
+        self.first: tuple[int, np.ndarray, str | None] | None = None
 
-    def add(self, turn: int, source: int, distances: np.ndarray) -> None:
-        """Adds the distances of a search."""
-        found = check.checksum(distances)
-        self.sums[turn, source] = found
-        self.arrays.setdefault(found, distances)
+
+def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver, found: Found | None) -> Answers:
+    """Certifies the distances from each source as they come, on all cores, `rounds` times. found: what searches
+    together told of themselves, which must be true of the distances."""
+    answers, waiting = Answers(), deque()
+    told = [None] * asked.size if found is None else _marks(found)
+
+    def take() -> None:
+        turn, source, distances, task = waiting.popleft()
+        mark, reached = task.result()
+        answers.marks[turn, source] = mark
+        if mark is not None:
+            answers.reached[source] = reached
+        elif answers.first is None:
+            answers.first = source, distances, told[at[source]]
+
+    at = {source: i for i, source in enumerate(asked.tolist())}
+    with _workers() as pool:
+        for turn in range(rounds):
+            for source, distances in zip(asked.tolist(), solver.solve_each(asked, NoTimer()), strict=True):
+                task = pool.submit(_certify, network, asked.size, source, distances, told[at[source]])
+                waiting.append((turn, source, distances, task))
+                if len(waiting) > 2 * pool._max_workers:
+                    take()
+        while waiting:
+            take()
+    return answers
+
+
+def _certify(network: Network, count: int, source: int, distances: np.ndarray, told: str | None):
+    """Returns the mark of a search, None if it is wrong, and how many vertices it reaches."""
+    if _wrong(network, count, source, distances, told) is not None:
+        return None, 0
+    check.refuse_long(distances)
+    return _mark(network, distances, told is not None), check.summary(network.offsets, distances)[0]
+
+
+def _wrong(network: Network, count: int, source: int, distances: np.ndarray, told: str | None, name=int) -> str | None:
+    """Returns what is wrong with one of `count` searches, or None. told: what it found (`_marks`), if not only
+    distances; name: gives the id of a vertex."""
+    fault = check.shape_fault(distances, (network.vertices,)) or check.fault(network, source, distances, name)
+    if fault:
+        return fault
+    scipy = check.scipy_suffices(network, count)
+    if scipy and not np.array_equal(check.scipy_distances(network, [source])[0], distances):
+        return f"from {name(source)}: scipy has other distances"
+    due = _written(check.summary(network.offsets, distances))
+    if told not in (None, due):
+        return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {told} were found"
+    return None
 
 
 class Searches(Workload):
-    """Searches from the same sources for every implementation. Certified answers are known by their checksums."""
+    """Searches from the same sources for every implementation. They are certified in the pass that makes them."""
 
     def __init__(self, network: Network, sources: np.ndarray, ids: Ids):
         self.network, self.asked, self.ids = network, sources, ids
-        self._right: dict[int, str] = {}
         self._reached: dict[int, int] = {}
-        self._scipy = network.edges * sources.size <= check.SCIPY_EDGES
 
     @property
     def size(self) -> int:
@@ -233,42 +318,26 @@ class Searches(Workload):
 
     @property
     def method(self) -> str:
-        return "certificate, scipy" if self._scipy else "certificate"
+        return "certificate, scipy" if check.scipy_suffices(self.network, self.size) else "certificate"
 
     def describe(self) -> str:
         """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
-        known = f", {sum(self._reached.values()):,} vertices reached" if len(self._right) == self.size else ""
+        known = f", {sum(self._reached.values()):,} vertices reached" if len(self._reached) == self.size else ""
         return f"{count(self.size, 'source')}{_weighed(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
-        """Certifies the answers; every search of every round must be right."""
+        """Every search of every round must be right."""
         found: Answers = attempt.answers
-        unknown = {(source, total) for (_, source), total in found.sums.items() if self._right.get(source) != total}
-        with _workers() as pool:
-            judged = pool.map(lambda each: self._fault(*each, found.arrays[each[1]]), sorted(unknown))
-            wrong_ones = {each: fault for each, fault in zip(sorted(unknown), judged, strict=True) if fault}
-        faults = [wrong_ones.get((source, total)) for (_, source), total in found.sums.items()]
-        wrong = [fault for fault in faults if fault]
+        wrong = sum(mark is None for mark in found.marks.values())
+        self._reached |= found.reached
         if not wrong:
-            sums = [self._right[source] for source in self.asked.tolist()]
-            return Verdict(None, sum(self._reached.values()), _together(sums), None, attempt.counters, attempt.memory)
-        errors = {"searches": len(faults), "wrong_searches": len(wrong)}
-        fault = f"{len(wrong)} of {len(faults)} searches are wrong: {wrong[0]}"
+            marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
+            return Verdict(None, sum(self._reached.values()), marks, None, attempt.counters, attempt.memory)
+        source, distances, told = found.first
+        why = _wrong(self.network, self.size, source, distances, told, self.ids.label_of)
+        errors = {"searches": len(found.marks), "wrong_searches": wrong}
+        fault = f"{wrong} of {len(found.marks)} searches are wrong: {why}"
         return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
-
-    def _fault(self, source: int, total: str, distances: np.ndarray) -> str | None:
-        """Returns what is wrong with the distances from a source, or keeps their checksum and returns None."""
-        name = self.ids.label_of
-        fault = check.shape_fault(distances, (self.network.vertices,))
-        fault = fault or check.fault(self.network, source, distances, name)
-        if fault:
-            return fault
-        check.refuse_long(distances)
-        if self._scipy and not np.array_equal(check.scipy_distances(self.network, [source])[0], distances):
-            return f"from {name(source)}: scipy has other distances"
-        self._right[source] = total
-        self._reached[source] = check.reached(self.network.offsets, distances)[0]
-        return None
 
 
 class AllPairs(Workload):
@@ -336,5 +405,5 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 
 
-def _together(sums: list[str]) -> str:
-    return hashlib.sha256("".join(sums).encode()).hexdigest()[:16]
+def _joined(marks: list[str]) -> str:
+    return hashlib.sha256("".join(marks).encode()).hexdigest()[:16]

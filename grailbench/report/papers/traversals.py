@@ -24,11 +24,11 @@ PROBLEM = "traversal"
 PROBLEMS = ("bfs", "sssp", "apsp")
 #: implementations in the order of tables: those on the CPU, those of the slides of Pathak et al., ours
 ORDER = (
-    "sequential", "dijkstra", "buckets",
+    "sequential", "many", "dijkstra", "buckets",
     "level", "queue", "scan",
     "harish-racy", "harish-atomic", *(f"coarsened-{factor}" for factor in (1, 2, 4, 8, 16)),
     "sssp-each", "floyd-warshall", "floyd-warshall-blocked",
-    "enterprise", "fused", "near-far", "floyd-warshall-registers",
+    "enterprise", "fused", "fused-many", "near-far", "floyd-warshall-registers",
 )  # fmt: skip
 _STEPS = ("levels", "rounds")  #: counters of the consecutive steps of the searches
 _BESIDE = ("prepare", "transfer", "ready")  #: phases other than the searches
@@ -137,7 +137,8 @@ def table(measurements: Iterable[Cell]) -> Table:
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
         "the result left there; a step is a level or a round.",
-        "MTEPS: million edges of the part reached a second, each once, harmonic mean over the sources (Graph500).",
+        "MTEPS: million edges of the part reached a second, each once, harmonic mean over the sources (Graph500). Of "
+        "searches together (many, fused-many) it is the edges of all over the time of all, and a search has a share.",
         "From edges: all searches of a trial, from raw edges in memory to distances on the host."
         if found.ready.notna().any()
         else f"From edges: {NOT_FROM_EDGES}.",
