@@ -1,6 +1,7 @@
 """Energy is that of the work alone, by a counter that goes up in steps; where it cannot be read, rows say why."""
 
 import json
+import sys
 
 import pytest
 from commands import call, in_python
@@ -128,6 +129,14 @@ def test_where_it_cannot_be_read_the_row_says_why_and_times_stay(plan, on_gpu, m
     (cell,) = read(tmp_path / "run").cells
     assert cell.energy == {"reason": "energy of this GPU cannot be read: Not Supported"}
     assert (cell.status, cell.trials) == ("ok", 2)
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
+def test_a_cell_with_its_own_process_measures_there(plan, on_gpu, tmp_path):
+    done = run(plan(process="own"), Notes(), fetch=False, out=tmp_path / "run")
+    assert list(done.rows[-1]["energy"]) == ["reason"]  # there is no GPU there
+    assert on_gpu.calls == 0
 
 
 def test_cells_without_a_gpu_have_none(plan, tmp_path):
