@@ -98,6 +98,12 @@ class Found(NamedTuple):
     farthest: np.ndarray
     marks: np.ndarray
 
+    @classmethod
+    def of_parts(cls, parts: list[Found], order: np.ndarray) -> Found:
+        """Joins what was found in parts, of the sources in another order: int64[k], the place of each."""
+        place = np.argsort(order)
+        return cls(*(np.concatenate(each)[place] for each in zip(*parts, strict=True)))
+
 
 class Together(Solver):
     """Searches from many sources at once. Distances are kept only where they are asked, by `solve_each`."""

@@ -1,8 +1,9 @@
 """BFS from many sources at once on the CPU, a bit each (MS-BFS, Then et al. 2014), in threads.
 
 A thread takes some of the sources. A vertex has a row of words for the sources that have seen it, one for those whose
-search is there, and one for those that come next. A level is pushed along the edges of the vertices on it where these
-are few, and else pulled by the vertices that some source has not seen.
+search is there, and one for those that come next, and masks that say which words of the latter two are not 0. A level
+is pushed along the edges of the vertices on it where these are few, and else pulled by the vertices that some source
+has not seen.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from grailbench.traversal.check import salt
 from grailbench.traversal.index import FAR, Found, Implementation, Network, Params, Timer, Together, register
 
 WORDS = 8  #: most words of a row: a line of the cache, of which one word costs as much as all
-ALPHA = 8  #: a level is pushed if fewer than one in so many edges leave it
+ALPHA = 3  #: a level is pushed if fewer than one in so many edges leave it
 KEPT_BYTES = 1 << 28  #: most bytes of distances that are kept at a time, by all threads
 _1, _ALL = np.uint64(1), np.uint64(2**64 - 1)
 
@@ -54,9 +55,9 @@ class _Many(Together):
     def search(self, sources: np.ndarray, timer: Timer) -> Found:
         row = 3 * 8 * self._network.vertices * self._workers
         words = max(1, min(WORDS, memory.available() // 2 // max(row, 1)))
-        parts = self._parts(sources, 64 * words)
-        found = self._searched(parts, [_NOT_KEPT] * len(parts))
-        return Found(*map(np.concatenate, zip(*found, strict=True)))
+        order = np.argsort(sources)  # numbers that are near are often near in the graph, and go on together
+        parts = self._parts(sources[order], 64 * words)
+        return Found.of_parts(self._searched(parts, [_NOT_KEPT] * len(parts)), order)
 
     def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:
         n = self._network.vertices
@@ -81,91 +82,102 @@ def _search(offsets, targets, back_offsets, back_sources, sources, levels, found
     full = np.full(words, _ALL)
     if k & 63:
         full[words - 1] = (_1 << np.uint64(k & 63)) - _1
-    seen, now, later = np.zeros((n, words), np.uint64), np.zeros((n, words), np.uint64), np.zeros((n, words), np.uint64)
-    here, listed, done = np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    rows = [np.zeros((n, words), np.uint64) for _ in range(3)]
+    masks = [np.zeros(n, np.uint64) for _ in range(3)]
+    seen, now, later = rows
+    done, here, there = masks
     level_of, next_of = np.empty(n, np.int32), np.empty(n, np.int32)
     size = 0
     for i in range(k):
         v = sources[i]
-        later[v, i >> 6] |= _1 << np.uint64(i & 63)
-        if not listed[v]:
-            listed[v], next_of[size] = True, v
+        if not there[v]:
+            next_of[size] = v
             size += 1
+        later[v, i >> 6] |= _1 << np.uint64(i & 63)
+        there[v] |= _1 << np.uint64(i >> 6)
     level, pulled, last = 0, 0, 0
     while True:
         for i in range(last):  # clears the level before
             now[level_of[i]] = 0
-            here[level_of[i]] = False
-        edges = _commit(offsets, level, next_of, size, full, later, seen, done, levels, found)
-        now, later, level_of, next_of, here, listed = later, now, next_of, level_of, listed, here
+            here[level_of[i]] = 0
+        edges = _commit(offsets, level, next_of, size, full, later, there, seen, done, levels, found)
+        now, later, level_of, next_of, here, there = later, now, next_of, level_of, there, here
         if size == 0:
             return level, pulled
         last, size = size, 0
         if edges * ALPHA < targets.shape[0]:
             for i in range(last):
-                size = _push(offsets, targets, level_of[i], now, seen, done, later, listed, next_of, size)
+                size = _push(offsets, targets, level_of[i], now, here, seen, done, later, there, next_of, size)
         else:
             pulled += 1
             for v in range(n):
-                if not done[v]:
-                    size = _pull(back_offsets, back_sources, v, full, now, here, seen, later, listed, next_of, size)
+                size = _pull(back_offsets, back_sources, v, full, now, here, seen, done, later, there, next_of, size)
         level += 1
 
 
 @njit(cache=True, nogil=True)
-def _push(offsets, targets, u, now, seen, done, later, listed, next_of, size):
+def _push(offsets, targets, u, now, here, seen, done, later, there, next_of, size):
     """Offers the searches at u to its children; returns how many vertices the next level has so far."""
     for k in range(offsets[u], offsets[u + 1]):
         v = targets[k]
-        if done[v]:
-            continue
-        some = np.uint64(0)
-        for w in range(now.shape[1]):
+        left, come = here[u] & ~done[v], there[v]
+        while left:
+            w = lowest(left)
+            left &= left - _1
             new = now[u, w] & ~seen[v, w]
-            later[v, w] |= new
-            some |= new
-        if some and not listed[v]:
-            listed[v], next_of[size] = True, v
+            if new:
+                later[v, w] |= new
+                come |= _1 << w
+        if come and not there[v]:
+            next_of[size] = v
             size += 1
+        there[v] = come
     return size
 
 
 @njit(cache=True, nogil=True)
-def _pull(offsets, parents, v, full, now, here, seen, later, listed, next_of, size):
+def _pull(offsets, parents, v, full, now, here, seen, done, later, there, next_of, size):
     """Looks for searches at the parents of v that have not seen it; returns how many vertices the next level has."""
-    some = np.uint64(0)
+    short, come = (_ALL >> np.uint64(64 - full.shape[0])) & ~done[v], np.uint64(0)
+    if not short:
+        return size
     for k in range(offsets[v], offsets[v + 1]):
         u = parents[k]
-        if not here[u]:
-            continue
-        lacking = np.uint64(0)
-        for w in range(now.shape[1]):
+        left = here[u] & short
+        while left:
+            w = lowest(left)
+            left &= left - _1
             new = later[v, w] | (now[u, w] & ~seen[v, w])
-            later[v, w] = new
-            some |= new
-            lacking |= full[w] & ~(new | seen[v, w])
-        if not lacking:
+            if new:
+                later[v, w] = new
+                come |= _1 << w
+                if new | seen[v, w] == full[w]:
+                    short &= ~(_1 << w)
+        if not short:
             break
-    if some:
-        listed[v], next_of[size] = True, v
+    if come:
+        there[v], next_of[size] = come, v
         size += 1
     return size
 
 
 @njit(cache=True, nogil=True)
-def _commit(offsets, level, vertices, size, full, later, seen, done, levels, found):
+def _commit(offsets, level, vertices, size, full, later, there, seen, done, levels, found):
     """Enters the vertices of a level among what is seen; returns how many edges leave them."""
     salted, edges = salt(level), 0
     for i in range(size):
         v = vertices[i]
-        degree, mark, lacking = offsets[v + 1] - offsets[v], np.uint32(mixed(v, salted)), np.uint64(0)
+        degree, mark, left = offsets[v + 1] - offsets[v], np.uint32(mixed(v, salted)), there[v]
         edges += degree
-        for w in range(full.shape[0]):
+        while left:
+            w = lowest(left)
+            left &= left - _1
             bits = later[v, w]
             seen[v, w] |= bits
-            lacking |= full[w] & ~seen[v, w]
+            if seen[v, w] == full[w]:
+                done[v] |= _1 << w
             while bits:
-                s = np.int64(64 * w) + np.int64(lowest(bits))
+                s = np.int64(np.uint64(64) * w + lowest(bits))
                 bits &= bits - _1
                 found.reached[s] += 1
                 found.edges[s] += degree
@@ -173,7 +185,6 @@ def _commit(offsets, level, vertices, size, full, later, seen, done, levels, fou
                 found.marks[s] ^= mark
                 if levels.shape[0]:
                     levels[s, v] = level
-        done[v] = lacking == 0
     return edges
 
 

@@ -402,8 +402,8 @@ class Many(Together):
 
     def search(self, sources: np.ndarray, timer: Timer) -> Found:
         self.expect(sources.shape[0])
-        found = [self._searched(part) for part in _parts(sources, 64 * self._words)]
-        return Found(*map(np.concatenate, zip(*found, strict=True)))
+        order = np.argsort(sources)  # numbers that are near are often near in the graph, and share words
+        return Found.of_parts([self._searched(part) for part in _parts(sources[order], 64 * self._words)], order)
 
     def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:
         """Keeps distances of as many sources at a time as `KEPT_BYTES` and the device have room for; their copy to the
