@@ -82,7 +82,7 @@ class Tiles:
 TILES = (
     Tiles(Tile(2, 2, 2, 2), Tile(2, 2, 2, 1), Tile(2, 2, 2, 2), 4)
     if simulated
-    else Tiles(Tile(16, 32, 8, 4), Tile(8, 32, 16, 1, 96), Tile(8, 32, 16, 4, 128), 32)
+    else Tiles(Tile(8, 32, 8, 2), Tile(8, 32, 8, 1, 64), Tile(4, 32, 16, 4, 128), 32)
 )
 
 

@@ -84,11 +84,11 @@ _listed(
 _listed(
     "tiled-registers",
     "Katz and Kider 2008; ours",
-    "Tiles that stay in registers, 128 pivots a step, on the matrix of `tiled`.",
+    "Tiles that stay in registers, 64 pivots a step, on the matrix of `tiled`.",
     "A thread has 16 rows of 4 entries each, which it loads once a step and keeps in registers; pivots' rows and "
     "columns come from shared memory, 32 pivots at a time. The kernels are those of `floyd-warshall-registers`, with "
     "'or' and 'and' in place of the minimum and the sum.",
-    "O(n^3), 3 n / 128 launches; 4 n^2 bytes",
+    "O(n^3), 3 n / 64 launches; 4 n^2 bytes",
 )
 _listed(
     "sssp-each",

@@ -204,9 +204,9 @@ _listed(
     "floyd-warshall-registers",
     ("allpairs", "InRegisters"),
     "ours, after Katz and Kider 2008",
-    "O(n^3), 3 n / 128 launches; 4 n^2 bytes",
+    "O(n^3), 3 n / 64 launches; 4 n^2 bytes",
     ("launches",),
-    "Tiles that stay in registers, 128 pivots a step.",
+    "Tiles that stay in registers, 64 pivots a step.",
     "As `floyd-warshall-blocked`, but a thread has 16 rows of 4 entries each, which it loads once a step and keeps in "
     "registers; pivots' rows and columns come from shared memory, 32 pivots at a time. The pivots' rows are multiplied "
     "by the closed tile on the diagonal, and all other rows by them: products, which need no barrier per pivot.",
