@@ -6,6 +6,7 @@ kernels of `traversal` use, and no warps.
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 from importlib import import_module, util
@@ -45,6 +46,7 @@ class _Cuda:
     class atomic:
         add, min, exch = _atomic(lambda old, value: old + value), _atomic(min), _atomic(lambda old, value: value)
         cas = _atomic(lambda old, expected, value: value if old == expected else old)
+        max, or_, xor = map(_atomic, (max, operator.or_, operator.xor))
 
     class cg:
         this_grid = staticmethod(lambda: _Cuda.cg)
@@ -55,8 +57,9 @@ class _Cuda:
         def array(shape, dtype):
             frame = sys._getframe(1)
             with _lock:
-                return _here.shared.setdefault((frame.f_code, frame.f_lineno), np.full(shape, -77, dtype))
+                return _here.shared.setdefault((frame.f_code, frame.f_lineno), np.full(shape, 77, dtype))
 
+    popc = staticmethod(lambda word: int(word).bit_count())
     jit = staticmethod(lambda *made, **_: made[0] if made else lambda function: function)
     grid = staticmethod(lambda _: _here.block * _here.threads + _here.thread)
     gridsize = staticmethod(lambda _: _here.blocks * _here.threads)

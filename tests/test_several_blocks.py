@@ -13,12 +13,14 @@ from strategies import digraphs, graph_of
 
 from grailbench.device import gateway
 from grailbench.graph.csr import rows_of, transpose
+from grailbench.traversal import check
 from grailbench.traversal.gpu.resident import Rows
 from grailbench.traversal.index import FAR
 from grailbench.traversal.weights import drawn
 
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="runs beside the simulator")
-worklist, nearfar, fused = load(*(f"grailbench.traversal.gpu.{name}" for name in ("worklist", "nearfar", "fused")))
+NAMES = "worklist", "nearfar", "fused", "many"
+worklist, nearfar, fused, many = load(*(f"grailbench.traversal.gpu.{name}" for name in NAMES))
 
 
 @st.composite
@@ -90,3 +92,28 @@ def test_fused(graph, shape, data):
     edges = rows(offsets, targets, ones), rows(back, sources, ones)
     launch(fused._search, (np.array([source]), *edges, state, rule), *shape)
     assert state.distances.tolist() == expected(graph, offsets, targets, ones, source)
+
+
+@settings(max_examples=40)
+@given(graph=graphs, shape=shapes, data=st.data())
+def test_many(graph, shape, data):
+    offsets, targets = rows_of(graph_of(*graph))
+    back, sources = transpose(offsets, targets)
+    n, ones = graph[0], np.ones(targets.size, np.int32)
+    rule = many.Rule(*(data.draw(st.sampled_from(each)) for each in ((0, 8, 10**6), (0, 2), (1, 3, 128))))
+    asked = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))]
+    words = (len(asked) + 63) // 64
+    bits = (np.full(size * n, 99, np.uint64) for size in (words, 2 * words, 3, 1))
+    levels, counted = np.full(len(asked) * n, FAR, np.int32), np.zeros(2, np.int32)
+    kinds = np.int64, np.int64, np.int32, np.uint32
+    sums = many.Sums(*(np.full(64 * words, 99, kind) for kind in kinds), counted)
+    edges = [
+        many.Edges(starts, ends if ends.size else np.zeros(1, np.int32), many.pieces(starts, rule.long))
+        for starts, ends in ((offsets, targets), (back, sources))
+    ]
+    state = many.Bits(*bits, blank(6), levels)
+    launch(many._search.fn, (np.array([len(asked), 1, *asked]), *edges, state, sums, rule), *shape)
+    truth = [expected(graph, offsets, targets, ones, source) for source in asked]
+    assert levels.reshape(len(asked), n).tolist() == truth
+    told = zip(*(each[: len(asked)].tolist() for each in sums[:4]), strict=True)
+    assert list(told) == [check.summary(offsets, np.array(each, np.int32)) for each in truth]
