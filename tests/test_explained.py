@@ -57,11 +57,15 @@ def recorded():
     return found
 
 
+#: counters of recorded runs that their implementations no longer have: what they counted is no longer done
+RETIRED = {("sssp", "near-far"): {"by_one_block"}}
+
+
 def test_counters_that_recorded_runs_have_are_named():
     found = recorded()
     assert len(found) > 30
     missing = {
-        key: work - set(contract.implementation(key[1], key[0]).counts)
+        key: work - set(contract.implementation(key[1], key[0]).counts) - RETIRED.get(key, set())
         for key, work in found.items()
         if not key[1].startswith("peer:")
     }

@@ -158,9 +158,23 @@ def test_wrong_distances_and_closures_are_told_by_the_ids_of_the_file(tmp_path):
     spec = bfs.spec("random", 3, 1)
     data = bfs.data(opened, spec)
     workload = bfs.workload(spec, opened, data, None)
-    attempt = bfs.attempt(implementation("sequential", "bfs"), bfs.params(), data, np.array([4]), dict)  # 5 in the file
-    (distances,) = attempt.answers.arrays.values()
-    distances[1] = 9  # 2 in the file
+    sequential = implementation("sequential", "bfs")
+
+    class Wrong(sequential):
+        @classmethod
+        def prepare(cls, *args):
+            solver = sequential.prepare(*args)
+            solve = solver.solve
+
+            def wrong(*args):
+                distances = solve(*args)
+                distances[1] = 9  # 2 in the file
+                return distances
+
+            solver.solve = wrong
+            return solver
+
+    attempt = bfs.attempt(Wrong, bfs.params(), data, np.array([4]), dict)  # 5 in the file
     assert "from 5: vertex 2 is nearer than 9" in workload.judge("cell", attempt).fault
     closing = problem_of("closure")
     relation = closing.data(opened, closing.spec("random", 1, 1))
