@@ -84,7 +84,7 @@ TINY = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
 #: sizes that let a dozen edges span blocks, pieces of rows, both directions and both ends of every list
 RULES = {
     "fused": [(1, 1, 0, 14, 24), (2, 0, 9, 2, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24)],
-    "near-far": [(1, 1, 0), (2, 500, 9, 1, 0), (2, 1, 2**20, 2, 1), (128, 0, 1024)],
+    "near-far": [(1, 1, 0), (2, 500, 9, 1, 0), (2, 1, 2**20, 2, 1), (128, 0, 1024, 3)],
 }
 #: as many pivots as a tile has rows, staged in two parts; fewer; and rest wider than high
 TILES = [
@@ -151,6 +151,17 @@ def test_near_far_keeps_distances_that_are_a_threshold(share):
     network = Network(offsets, targets, np.ones(7, np.int32))
     solver = implementation("near-far", "sssp").prepare(network, Params(), NoTimer(), rule=(1, 2, share), threads=32)
     assert solver.solve(0, NoTimer()).tolist() == list(range(8))
+
+
+def test_near_far_gives_up_a_queue_that_overflows():
+    steps = 6  # each finds two vertices, one more than there is room for
+    edges = [(u, v) for u in range(steps) for v in (u + 1, u + 1 + steps)] + [(v, 0) for v in range(steps, 13)]
+    offsets, targets = rows_of(graph_of(13, edges))
+    network = Network(offsets, targets, np.ones(targets.size, np.int32))
+    made = {"rule": (128, 100, 2**20, 1, 0), "threads": 1 if gateway.simulated else 32}
+    solver = implementation("near-far", "sssp").prepare(network, Params(), NoTimer(), **made)
+    solver.solve(0, NoTimer())
+    assert solver.counters["rounds"] == steps + 1
 
 
 @pytest.mark.gpu

@@ -7,8 +7,9 @@ dropped.
 A round gives every block a share of the near list, or of the far pile. If the shares are small, a block goes on by
 itself with what its share leads to, from a queue in shared memory, until no near vertex is left there (after Wang,
 Fussell and Lin 2021, without their scheduler). So a band of distances takes about one barrier of the grid, and an edge
-of a path one of a block. What finds no room in that queue, and rows of more than `chunk` edges, go to the list of the
-next round, which all blocks share. If the shares are large, the vertices found are all listed for the next round.
+of a path one of a block. A block whose queue overflows, as in small worlds it soon does, gives all of it to the list of
+the next round, which all blocks share; rows of more than `chunk` edges always go there. If the shares are large, the
+vertices found are all listed for the next round.
 
 No step needs the newest distances. Whoever lowers a distance also queues its vertex, with the distance it found, and a
 distance that is read late is too large, which costs work but no answer. The lists and piles hold a vertex at most once.
@@ -29,10 +30,11 @@ from grailbench.traversal.gpu.worklist import LISTED, SLOT, SLOTS
 from grailbench.traversal.index import FAR, Network
 
 _FAR = int(FAR)
-ROOM = 1024  #: most ranges in the queue of a block, and most vertices that it keeps for the far pile
+ROOM = 1024  #: most ranges that the queue of a block can hold, and most vertices that it keeps for the far pile
+PASSES = 8  #: what a block does alone in a step: more ranges than its teams take in so many turns overflow its queue
 SHARE = 512  #: most edges of a block's share for the block to go on by itself
 #: width of a band of distances, in mean weights over the mean degree (Davidson et al. use 32, the size of a warp)
-WIDTH = 32
+WIDTH, THIN_WIDTH = 32, 48
 
 ROUNDS, BANDS, BY_BLOCKS = 0, 1, 2  # positions in `counted`
 # positions in `piles`: the sizes and the least distances of three piles in turn; the third is clear
@@ -46,15 +48,14 @@ _COUNTERS = 7
 
 class Rule(NamedTuple):
     """chunk: most edges of a range; width: of a band of distances, 0 to choose it by weights and degrees; share: most
-    edges of a block's share for the block to go on by itself; room: most ranges in its queue, up to `ROOM`; bits: the
-    binary logarithm of the threads per range there, -1 to choose it by the mean degree."""
+    edges of a block's share for the block to go on by itself; room: most ranges in its queue, up to `ROOM`, 0 to choose
+    it by `PASSES`; bits: the binary logarithm of the threads per range there, -1 to choose it by the mean degree."""
 
     chunk: int = worklist.CHUNK
     width: int = 0
     share: int = SHARE
-    room: int = ROOM
+    room: int = 0
     bits: int = -1
-    eager: int = 0
 
 
 class State(NamedTuple):
@@ -148,7 +149,7 @@ def _offer(v, reached, to, queue, step):
     for the far pile. to: the side and the counter of the next hop; queue: `_go_on`'s arrays; step: as in `_visit`."""
     (side, counter), (begins, ends, vertices, reaches, out, sizes) = to, queue
     turn, limit, band, rows, of, rule = step
-    if reached >= _FAR or (rule.eager == 0 and reached >= of.distances[v]):
+    if reached >= _FAR:
         return
     old = cuda.atomic.min(of.distances, v, reached)
     begin, end = rows.starts[v], rows.starts[v + 1]  # come while the atomic is waited for
@@ -157,7 +158,7 @@ def _offer(v, reached, to, queue, step):
     if reached >= limit:
         cuda.atomic.min(sizes, _NEAREST, reached)
         place = cuda.atomic.add(sizes, _OUT, 1)
-        if place < rule.room:
+        if place < ROOM:
             out[place] = v
         elif cuda.atomic.exch(of.waiting, v, 1) == 0:
             _put_far(v, band, of)
@@ -174,8 +175,9 @@ def _offer(v, reached, to, queue, step):
 
 @cuda.jit(device=True, **holds_shared)
 def _go_on(turn, count, below, search):
-    """Expands this block's share of `count` ranges of the near list and all near vertices that it leads to; or, from
-    below >= 0 on, its share of the `count` vertices of the far pile `band - 1` (see `_deal`)."""
+    """Expands this block's share of `count` ranges of the near list and all near vertices that it leads to, until they
+    overflow its queue; or, from below >= 0 on, its share of the `count` vertices of the far pile `band - 1` (see
+    `_deal`)."""
     limit, band, rows, of, rule = search
     begins = cuda.shared.array((2, ROOM), int32)
     ends = cuda.shared.array((2, ROOM), int32)
@@ -238,9 +240,16 @@ def _go_on(turn, count, below, search):
                 i += teams
             side, now, after, later = 1 - side, after, later, now
             cuda.syncthreads()
-            size = min(sizes[now], room)
+            size = sizes[now]
+            if size > room:
+                for j in range(thread, room, threads):
+                    _list(vertices[side, j], begins[side, j], ends[side, j], turn + 1, of, rule)
+                cuda.syncthreads()
+                size = 0
+                if thread == 0:
+                    sizes[now] = 0
     # what is far goes to the pile at once: one atomic on its size for the block
-    for i in range(thread, min(sizes[_OUT], rule.room), threads):
+    for i in range(thread, min(sizes[_OUT], ROOM), threads):
         v = out[i]
         if cuda.atomic.exch(of.waiting, v, 1) == 0:
             vertices[0, cuda.atomic.add(sizes, _NEW, 1)] = v
@@ -308,16 +317,16 @@ def _search(asked, rows, of, rule):
 
 class NearFar(OneLaunch):
     """Near-far shortest paths, one launch per search. `rule`: the first values of a `Rule`; `per`: blocks per
-    multiprocessor."""
+    multiprocessor, 0 to choose it by the mean degree."""
 
     counts = {"rounds": ROUNDS, "bands": BANDS, "by_blocks": BY_BLOCKS}
 
-    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] = (), per: int = 1):
+    def __init__(self, network: Network, threads: int | None = None, rule: tuple[int, ...] = (), per: int = 0):
         super().__init__(counted=3)
         n, threads, rule = network.vertices, threads or worklist.usual_threads(network), Rule(*rule)
-        rule = rule._replace(
-            width=rule.width or band_width(network), bits=team_bits(network) if rule.bits < 0 else rule.bits
-        )
+        bits = team_bits(network) if rule.bits < 0 else rule.bits
+        room = rule.room or min(max(1, PASSES * (threads >> bits)), ROOM)
+        rule = rule._replace(width=rule.width or band_width(network), room=room, bits=bits)
         most = worklist.most_ranges(network.offsets, rule.chunk)
         self.rows = upload(network, 20 * n + 24 * most)
         self.distances = cuda.device_array(n, np.int32)
@@ -332,15 +341,22 @@ class NearFar(OneLaunch):
             self._counted,
         )
         args = self._asked, self.rows, state, Rule(*map(np.int32, rule))
+        per = per or blocks_per(network)
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=per))
 
 
+def blocks_per(network: Network) -> int:
+    """Returns the blocks per multiprocessor: two for thin networks, whose shares are soon done."""
+    return 2 if worklist.thin(network) else 1
+
+
 def band_width(network: Network) -> int:
-    """Returns `WIDTH` mean weights over the mean degree, between 1 and FAR // 2."""
+    """Returns `WIDTH`, or `THIN_WIDTH`, mean weights over the mean degree, between 1 and FAR // 2."""
     if network.edges == 0:
         return 1
+    width = THIN_WIDTH if worklist.thin(network) else WIDTH
     mean = float(network.weights.mean())
-    return min(max(1, round(WIDTH * mean * network.vertices / network.edges)), int(FAR) // 2)
+    return min(max(1, round(width * mean * network.vertices / network.edges)), int(FAR) // 2)
 
 
 def team_bits(network: Network) -> int:

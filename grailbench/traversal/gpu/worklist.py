@@ -129,9 +129,14 @@ def expander(visit):
     return expand
 
 
+def thin(network: Network) -> bool:
+    """Returns whether vertices have few edges, as those of roads: then frontiers are thin too."""
+    return network.edges < THIN * network.vertices
+
+
 def usual_threads(network: Network) -> int:
-    """Returns the threads per block: fewer for low degrees, where frontiers are thin and small barriers are cheaper."""
-    return 256 if network.edges < THIN * network.vertices else 512
+    """Returns the threads per block: fewer for thin networks, where small barriers are cheaper."""
+    return 256 if thin(network) else 512
 
 
 def most_ranges(offsets: np.ndarray, chunk: int) -> int:
