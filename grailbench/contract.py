@@ -17,6 +17,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 from grailbench.errors import InputError
@@ -120,6 +121,7 @@ class Implementation(ABC):
 
 _registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
 _loaded: set[str] = set()
+_loading = RLock()  #: held while implementations are loaded, so that no thread sees half of them
 
 
 def register(cls: type[Implementation]) -> type[Implementation]:
@@ -140,16 +142,17 @@ def register(cls: type[Implementation]) -> type[Implementation]:
 
 def implementations(solved: str = USUAL) -> dict[str, type]:
     """The implementations of a problem by name: ours, the peers that are installed, and those of third parties."""
-    if solved not in _loaded:
-        _loaded.add(solved)
-        for module in problem(solved).modules:
-            import_module(module)
-    if ENTRY_POINTS not in _loaded:
-        _loaded.add(ENTRY_POINTS)
-        for point in entry_points(group=ENTRY_POINTS):
-            found = point.load()
-            if isinstance(found, type):
-                register(found)
+    with _loading:
+        if solved not in _loaded:
+            _loaded.add(solved)
+            for module in problem(solved).modules:
+                import_module(module)
+        if ENTRY_POINTS not in _loaded:
+            _loaded.add(ENTRY_POINTS)
+            for point in entry_points(group=ENTRY_POINTS):
+                found = point.load()
+                if isinstance(found, type):
+                    register(found)
     return dict(_registry.setdefault(solved, {}))
 
 

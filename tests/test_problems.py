@@ -2,10 +2,12 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 
 import numpy as np
 import pytest
-from commands import call
+from commands import PATIENCE, call
 from watchers import Notes
 
 from grailbench import contract
@@ -221,3 +223,23 @@ def test_runs_of_another_problem_compare_by_its_last_phase(diamond, tmp_path, wa
     assert "1 times compared" in shown
     assert "bfs sequential" in shown
     assert "solve" in shown
+
+
+def test_a_thread_that_asks_while_another_loads_sees_all_implementations(monkeypatch):
+    whole, begun, go_on = contract.implementations("bfs"), Event(), Event()
+
+    def load(module):
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        contract._registry["bfs"] = whole
+
+    monkeypatch.setattr(contract, "_loaded", contract._loaded - {"bfs"})
+    monkeypatch.setitem(contract._registry, "bfs", {})
+    monkeypatch.setattr(contract, "import_module", load)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(contract.implementations, "bfs")
+        assert begun.wait(PATIENCE)
+        second = pool.submit(contract.implementations, "bfs")
+        wait([second], timeout=0.2)
+        go_on.set()
+        assert first.result() == second.result() == whole
