@@ -147,19 +147,20 @@ def _come(v, at, starts, of, block):
     there. Returns what it adds to the packed sums: vertices in the high half, edges in the low."""
     begin, end = int64(starts[v]), int64(starts[v + 1])
     if at.listing:
-        count = int64(1)
-        if end - begin > at.long:
-            count = (end - begin + at.long - 1) // at.long
-        first = cuda.atomic.add(block.held, 0, count)
-        room = min(max(HELD - first, 0), count)
-        for i in range(room):
-            block.buffer[first + i] = ((begin + i * at.long) << _HALF) | v
-        if room < count:
-            turn = worklist.slot(at.level + 1)
-            base = cuda.atomic.add(of.counters, turn + LISTED, (count - room) << _HALF) >> _HALF
-            base += _list(at.level + 1, of)
-            for i in range(room, count):
-                of.lists[base + i - room] = ((begin + i * at.long) << _HALF) | v
+        count = max(int64(1), int64((uint32(end - begin) + uint32(at.long - 1)) // uint32(at.long)))
+        first, base = cuda.atomic.add(block.held, 0, count), int64(0)
+        if first + count > HELD:  # those that the buffer has no room for go to the list itself
+            more, turn = count - max(HELD - first, 0), worklist.slot(at.level + 1)
+            base = _list(at.level + 1, of) + (cuda.atomic.add(of.counters, turn + LISTED, more << _HALF) >> _HALF)
+            base -= max(first, HELD)
+        i = int64(0)
+        while i < count:
+            entry = (begin + i * at.long) << _HALF | v
+            if first + i < HELD:
+                block.buffer[first + i] = entry
+            else:
+                of.lists[base + first + i] = entry
+            i += 1
     return (int64(1) << _HALF) + end - begin
 
 
@@ -214,17 +215,15 @@ def _push_word(v, begin, end, whole, share, at, edges, starts, of, block):
         last = end - 1
         a, b = int64(edges.targets[k]), int64(edges.targets[min(k + 1, last)])
         c, d = int64(edges.targets[min(k + 2, last)]), int64(edges.targets[min(k + 3, last)])
-        one, two = of.seen[a] | of.fronts[at.front + a], of.seen[b] | of.fronts[at.front + b]
-        three, four = of.seen[c] | of.fronts[at.front + c], of.seen[d] | of.fronts[at.front + d]
-        if bits & ~one:
-            total += _bring_word(a, 0, bits & ~one, at, starts, of, block)
-        if bits & ~two and k + 1 < end:
-            total += _bring_word(b, 0, bits & ~two, at, starts, of, block)
-        if bits & ~three and k + 2 < end:
-            total += _bring_word(c, 0, bits & ~three, at, starts, of, block)
-        if bits & ~four and k + 3 < end:
-            total += _bring_word(d, 0, bits & ~four, at, starts, of, block)
-        k += 4
+        one, two = bits & ~(of.seen[a] | of.fronts[at.front + a]), bits & ~(of.seen[b] | of.fronts[at.front + b])
+        three, four = bits & ~(of.seen[c] | of.fronts[at.front + c]), bits & ~(of.seen[d] | of.fronts[at.front + d])
+        stop = min(k + 4, end)
+        while k < stop:
+            if one:
+                total += _bring_word(a, 0, one, at, starts, of, block)
+            a, b, c = b, c, d
+            one, two, three = two, three, four
+            k += 1
     return total
 
 
