@@ -147,7 +147,9 @@ def _come(v, at, starts, of, block):
     there. Returns what it adds to the packed sums: vertices in the high half, edges in the low."""
     begin, end = int64(starts[v]), int64(starts[v + 1])
     if at.listing:
-        count = max(int64(1), int64((uint32(end - begin) + uint32(at.long - 1)) // uint32(at.long)))
+        count = int64(1)
+        if end - begin > at.long:
+            count = (end - begin + at.long - 1) // at.long
         first, base = cuda.atomic.add(block.held, 0, count), int64(0)
         if first + count > HELD:  # those that the buffer has no room for go to the list itself
             more, turn = count - max(HELD - first, 0), worklist.slot(at.level + 1)
@@ -250,14 +252,17 @@ def _push(v, begin, end, whole, share, at, edges, starts, of, block):
 def _pull_word(v, begin, end, whole, share, at, edges, starts, of, block):
     """Looks among the parents begin..end - 1 of v for searches that have not seen it, rows of one word; all its parents
     if `whole`. Returns as `_come`."""
+    # indices of type uint64 are not tested for being negative, a third of the instructions of this loop and the next
     need, got, k = _full(at.count, 0) & ~(of.seen[v] | of.fronts[at.front + v]), _0, begin
     if need == _0 or not share:
         k = end
     while k < end:
         last = end - 1
-        a, b = int64(edges.targets[k]), int64(edges.targets[min(k + 1, last)])
-        c, d = int64(edges.targets[min(k + 2, last)]), int64(edges.targets[min(k + 3, last)])
-        got |= (of.fronts[at.front + a] | of.fronts[at.front + b]) | (of.fronts[at.front + c] | of.fronts[at.front + d])
+        a, b = int64(edges.targets[uint64(k)]), int64(edges.targets[uint64(min(k + 1, last))])
+        c, d = int64(edges.targets[uint64(min(k + 2, last))]), int64(edges.targets[uint64(min(k + 3, last))])
+        one, two = of.fronts[uint64(at.front + a)], of.fronts[uint64(at.front + b)]
+        three, four = of.fronts[uint64(at.front + c)], of.fronts[uint64(at.front + d)]
+        got |= (one | two) | (three | four)
         k = end if got & need == need else k + 4
     got &= need
     if got == _0:
@@ -280,20 +285,20 @@ def _pull(v, begin, end, whole, share, at, edges, starts, of, block):
         place, need, got, k = (at.front + v) * at.words + w, _ALL, _0, begin
         while k < end:
             last = end - 1
-            a, b = int64(edges.targets[k]), int64(edges.targets[min(k + 1, last)])
-            c, d = int64(edges.targets[min(k + 2, last)]), int64(edges.targets[min(k + 3, last)])
-            one, two = of.masks[at.mask + a] & bit, of.masks[at.mask + b] & bit
-            three, four = of.masks[at.mask + c] & bit, of.masks[at.mask + d] & bit
+            a, b = int64(edges.targets[uint64(k)]), int64(edges.targets[uint64(min(k + 1, last))])
+            c, d = int64(edges.targets[uint64(min(k + 2, last))]), int64(edges.targets[uint64(min(k + 3, last))])
+            one, two = of.masks[uint64(at.mask + a)] & bit, of.masks[uint64(at.mask + b)] & bit
+            three, four = of.masks[uint64(at.mask + c)] & bit, of.masks[uint64(at.mask + d)] & bit
             if one | two | three | four:
                 if need == _ALL:  # what is lacking is read late: on roads few parents have a search
                     need = _full(at.count, w) & ~of.seen[v * at.words + w]
                     if own & bit:
                         need &= ~of.fronts[place]
                 # one without a search stands for itself, and adds nothing that is needed
-                fa = of.fronts[(at.front + a) * at.words + w if one else place]
-                fb = of.fronts[(at.front + b) * at.words + w if two else place]
-                fc = of.fronts[(at.front + c) * at.words + w if three else place]
-                fd = of.fronts[(at.front + d) * at.words + w if four else place]
+                fa = of.fronts[uint64((at.front + a) * at.words + w if one else place)]
+                fb = of.fronts[uint64((at.front + b) * at.words + w if two else place)]
+                fc = of.fronts[uint64((at.front + c) * at.words + w if three else place)]
+                fd = of.fronts[uint64((at.front + d) * at.words + w if four else place)]
                 got |= need & ((fa | fb) | (fc | fd))
             k = end if got == need else k + 4
         if got:
