@@ -138,8 +138,8 @@ def test_blocks_of_any_width_make_up_the_closure(graph, width, workers):
         assert blocks.count() == right.sum()
         assert np.array_equal(blocks.reached, right.sum(1))
         assert len(list(blocks.spread())) == len(blocks) == -(-packed.words(vertices) // width)
-        for size in (index.SPREAD_BYTES, 1):
-            patch.setattr(index, "SPREAD_BYTES", size)
+        for free in (10**9, 0):
+            patch.setattr(index.memory, "available", lambda free=free: free)
             assert np.array_equal(assembled(vertices, blocks.spread()), right)
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench import memory
 from grailbench.closure import bits as packed
 from grailbench.closure.bits import lowest, popcount
 from grailbench.closure.index import Block, Relation
@@ -27,7 +28,7 @@ from grailbench.graph.oracle import Columns
 
 SCIPY_STEPS = 2 * 10**8  #: largest n (n + m) for which scipy searches from every vertex
 SEARCHES = 64  #: rows of a larger closure that scipy checks
-WORDS, SET_BYTES = 64, 1 << 26  #: words of a row that a thread compares at once, fewer if all rows would take more
+WORDS = 64  #: words of a row that a thread compares at once; fewer if all threads would take a quarter of the memory
 
 
 def scipy_suffices(relation: Relation) -> bool:
@@ -87,10 +88,11 @@ class Reference:
         Raises CheckFailed if a row of the oracle differs from scipy's search from the same vertex.
         """
         found, targets = Difference(), np.zeros(self._vertices, np.int64)
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="check") as pool:
+        cores = len(os.sched_getaffinity(0))
+        step = max(1, min(WORDS, memory.available() // (4 * cores) // (8 * max(1, self._vertices))))
+        with ThreadPoolExecutor(cores, thread_name_prefix="check") as pool:
             for block in blocks:
                 targets[block.targets] += 1
-                step = max(1, min(WORDS, SET_BYTES // (8 * self._vertices)))
                 for each in pool.map(partial(self._compare, block, step), range(0, block.bits.shape[1], step)):
                     found = found.and_(each)
         if (targets != 1).any():

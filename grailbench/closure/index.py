@@ -91,19 +91,21 @@ class Block(NamedTuple):
     bits: np.ndarray
 
 
-SPREAD_BYTES = 1 << 30  #: of the bits that `spread` makes at once
-
-
 def spread(targets: np.ndarray, place: np.ndarray, rows: Callable[[int, int], np.ndarray]) -> Iterator[Block]:
-    """Yields the bits of components as blocks with a row a vertex, of `SPREAD_BYTES` at most.
+    """Yields the bits of components as blocks with a row a vertex, which the next one overwrites.
+
+    They are as wide as an eighth of the free memory has room for.
 
     place  int32[n], the row of each vertex; one that is not there is empty
     rows   returns the words first to last - 1 of all rows, uint64[r, last - first]
     """
-    width, step = packed.words(targets.shape[0]), max(1, SPREAD_BYTES // (8 * place.shape[0]))
+    n, width = place.shape[0], packed.words(targets.shape[0])
+    step = max(1, min(width, memory.available() // 8 // (8 * n)))
+    room = np.empty(n * step, np.uint64)
     for first in range(0, width, step):
         some = rows(first, min(first + step, width))
-        bits = np.take(some, place, axis=0, mode="clip")
+        bits = room[: n * some.shape[1]].reshape(n, -1)
+        np.take(some, place, axis=0, mode="clip", out=bits)
         bits[place >= some.shape[0]] = 0
         yield Block(targets[64 * first : 64 * (first + step)], bits)
 
