@@ -112,21 +112,11 @@ def test_more_sources_than_a_word_has_bits_go_past_hubs_and_long_chains(made, gr
     assert_right(solver, vertices, edges, list(range(vertices - 2, 0, -1)))
 
 
-def test_narrow_levels_are_listed_and_others_are_not():
-    solver = implementation("fused-many", "bfs").prepare(network_of(*path(30)), Params(), NoTimer(), rule=(2,))
-    solver.search(np.array([0]), NoTimer())
-    assert solver.counters == {"launches": 1, "levels": 30, "bottom_up": 0, "listed": 30}
-    solver = implementation("fused-many", "bfs").prepare(network_of(*HUB), Params(), NoTimer(), rule=(3,))
-    solver.search(np.array([71, 1]), NoTimer())  # an isolated vertex and one, the hub, and 70 vertices
-    assert solver.counters == {"launches": 1, "levels": 3, "bottom_up": 2, "listed": 2}
-
-
 def test_pieces_hold_every_edge_of_long_rows_once():
     offsets = np.array([0, 2, 2, 9, 12, 20])
     found = on_gpu.pieces(offsets, 3).tolist()
     assert found == [[2, 2, 5], [2, 5, 8], [2, 8, 9], [4, 12, 15], [4, 15, 18], [4, 18, 20]]
     assert on_gpu.pieces(offsets, 8).tolist() == [[-1, 0, 0]]
-    assert [on_gpu.entries(offsets, longest) for longest in (3, 8)] == [9, 5]
 
 
 def test_sources_that_do_not_fit_the_device_go_in_parts_and_a_graph_that_does_not_is_refused(monkeypatch):

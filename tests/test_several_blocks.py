@@ -105,18 +105,16 @@ def test_many(graph, shape, data):
     rule = many.Rule(*(data.draw(st.sampled_from(each)) for each in ((0, 8, 10**6), (0, 2), (1, 3, 128))))
     asked = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))]
     words = (len(asked) + 63) // 64
-    bits = (np.full(size * n, 99, np.uint64) for size in (words, 3 * words, 4, 1))
-    levels, counted = np.full(len(asked) * n, FAR, np.int32), np.zeros(3, np.int32)
+    bits = (np.full(size * n, 99, np.uint64) for size in (words, 2 * words, 3, 1))
+    levels, counted = np.full(len(asked) * n, FAR, np.int32), np.zeros(2, np.int32)
     kinds = np.int64, np.int64, np.int32, np.uint32
     sums = many.Sums(*(np.full(64 * words, 99, kind) for kind in kinds), counted)
     edges = [
         many.Edges(starts, ends if ends.size else np.zeros(1, np.int32), many.pieces(starts, rule.long))
         for starts, ends in ((offsets, targets), (back, sources))
     ]
-    lists = np.full(4 * many.entries(offsets, rule.long), -99)
-    state = many.Bits(*bits, lists, blank(6), levels)
-    search = many._search_word if words == 1 and data.draw(st.booleans()) else many._search
-    launch(search.fn, (np.array([len(asked), 1, *asked]), *edges, state, sums, rule), *shape)
+    state = many.Bits(*bits, blank(6), levels)
+    launch(many._search.fn, (np.array([len(asked), 1, *asked]), *edges, state, sums, rule), *shape)
     truth = [expected(graph, offsets, targets, ones, source) for source in asked]
     assert levels.reshape(len(asked), n).tolist() == truth
     told = zip(*(each[: len(asked)].tolist() for each in sums[:4]), strict=True)

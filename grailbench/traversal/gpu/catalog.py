@@ -110,8 +110,8 @@ _listed(
     "fused-many",
     ("many", "Many"),
     "ours, after Then et al. 2014 and Liu et al. 2016 (iBFS)",
-    "O((n + m) k / 64) words a level at most for k sources, one barrier per level; 4 words a vertex and 64 sources",
-    (*_LEVELS, "bottom_up", "listed"),
+    "O((n + m) k / 64) words a level at most for k sources, two barriers per level; 3 words a vertex and 64 sources",
+    (*_LEVELS, "bottom_up"),
     "All sources at once, up to 4,096 as bits, all levels in one launch.",
     "The searches that come to a vertex at the same level go on together: its edges are looked at once for all of "
     "them. Where few edges leave a level it is pushed by atomics, else vertices that some source has not reached pull. "
