@@ -335,6 +335,7 @@ class Problem(ABC):
     usual: ClassVar[tuple[str, ...]]  #: the implementations to run if none is named
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
+    counts: ClassVar[tuple[str, ...]] = ()  #: the counters that its check adds to those of every implementation
     from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
     written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work

@@ -36,6 +36,7 @@ class Closure(Problem):
     phases = ("prepare", "solve")
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"
+    counts = ("pairs_with_cycles",)
 
     def params(self, **axes) -> Params:
         return Params(**{name: axes[name] for name in ("threads", "seed", "memory") if name in axes})

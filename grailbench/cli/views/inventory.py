@@ -173,19 +173,19 @@ def info(name: str) -> list[dict]:
     return found or [_run_info(name)]
 
 
-def _explained(problem: str, name: str) -> dict:
+def _explained(solved: str, name: str) -> dict:
     """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
     memory, what is `asked` of it if that is not all, and the work `counters` that it may fill."""
-    from grailbench.contract import implementation
+    from grailbench.contract import implementation, problem
 
-    found = implementation(name, problem)
+    found = implementation(name, solved)
     what, _, rest = inspect.cleandoc(found.__doc__ or "").partition("\n\n")
     steps = re.split(r"(?<=[.:]) (?=[A-Z`])", " ".join(rest.split()))
     part = getattr(found, "sample", None)
     asked = None if part is None else f"the first {part:,} pairs of a query set"
     return {
         "what": " ".join(what.split()), "steps": steps, "cost": found.cost or None, "asked": asked,
-        "counters": list(found.counts),
+        "counters": [*found.counts, *problem(solved).counts],
     }  # fmt: skip
 
 
