@@ -142,7 +142,7 @@ def _timed_each(solver: Solver, data: Network, asked: np.ndarray, timer) -> tupl
     for source in asked.tolist():
         with timer.phase("solve") as search:
             distances = solver.solve(source, timer)
-        marks.append(_mark(data, distances, False))
+        marks.append(check.checksum(distances))
         share += search.ms / 1e3 / max(traversed(data, distances), 1)
     return marks, len(marks) / share
 
@@ -256,25 +256,24 @@ class Answers:
 def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver, found: Found | None) -> Answers:
     """Certifies the distances from each source as they come, on all cores, `rounds` times. found: what searches
     together told of themselves, which must be true of the distances."""
-    answers, waiting = Answers(), deque()
+    answers, waiting, cores = Answers(), deque(), _cores()
     told = [None] * asked.size if found is None else _marks(found)
 
     def take() -> None:
-        turn, source, distances, task = waiting.popleft()
+        turn, source, distances, mine, task = waiting.popleft()
         mark, reached = task.result()
         answers.marks[turn, source] = mark
         if mark is not None:
             answers.reached[source] = reached
         elif answers.first is None:
-            answers.first = source, distances, told[at[source]]
+            answers.first = source, distances, mine
 
-    at = {source: i for i, source in enumerate(asked.tolist())}
-    with _workers() as pool:
+    with ThreadPoolExecutor(cores) as pool:
         for turn in range(rounds):
-            for source, distances in zip(asked.tolist(), solver.solve_each(asked, NoTimer()), strict=True):
-                task = pool.submit(_certify, network, asked.size, source, distances, told[at[source]])
-                waiting.append((turn, source, distances, task))
-                if len(waiting) > 2 * pool._max_workers:
+            for source, mine, distances in zip(asked.tolist(), told, solver.solve_each(asked, NoTimer()), strict=True):
+                task = pool.submit(_certify, network, asked.size, source, distances, mine)
+                waiting.append((turn, source, distances, mine, task))
+                if len(waiting) > 2 * cores:
                     take()
         while waiting:
             take()
@@ -286,7 +285,8 @@ def _certify(network: Network, count: int, source: int, distances: np.ndarray, t
     if _wrong(network, count, source, distances, told) is not None:
         return None, 0
     check.refuse_long(distances)
-    return _mark(network, distances, told is not None), check.summary(network.offsets, distances)[0]
+    summary = check.summary(network.offsets, distances)
+    return check.checksum(distances) if told is None else _written(summary), int(summary[0])
 
 
 def _wrong(network: Network, count: int, source: int, distances: np.ndarray, told: str | None, name=int) -> str | None:
@@ -298,8 +298,7 @@ def _wrong(network: Network, count: int, source: int, distances: np.ndarray, tol
     scipy = check.scipy_suffices(network, count)
     if scipy and not np.array_equal(check.scipy_distances(network, [source])[0], distances):
         return f"from {name(source)}: scipy has other distances"
-    due = _written(check.summary(network.offsets, distances))
-    if told not in (None, due):
+    if told is not None and told != (due := _written(check.summary(network.offsets, distances))):
         return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {told} were found"
     return None
 
@@ -379,7 +378,7 @@ class AllPairs(Workload):
         return Verdict(None, self._reached, found, None, attempt.counters, attempt.memory)
 
     def _fault(self, distances: np.ndarray) -> str | None:
-        with _workers() as pool:
+        with ThreadPoolExecutor(_cores()) as pool:
             name = self.ids.label_of
             faults = pool.map(
                 lambda source: check.fault(self.network, source, distances[source], name), range(self.size)
@@ -400,9 +399,9 @@ def _weighed(network: Network) -> str:
     return ", weights of the file" if network.of_file else ", drawn weights"
 
 
-def _workers() -> ThreadPoolExecutor:
-    """Returns threads to certify with, outside the trials; the certificate releases the GIL."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+def _cores() -> int:
+    """Returns on how many threads to certify, outside the trials; the certificate releases the GIL."""
+    return len(os.sched_getaffinity(0))
 
 
 def _joined(marks: list[str]) -> str:
