@@ -106,6 +106,7 @@ class Implementation(ABC):
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
+    racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
     described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
 
     @classmethod

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import pytest
 from commands import call
-from stored import trials
+from stored import lost, trials
 
 from grailbench import paths
 from grailbench.bench import provenance
@@ -175,6 +175,14 @@ def test_a_run_without_whole_and_sound_rows_is_not_recorded(checkout, a_run, cap
     code, _, _ = call(capsys, "record", a_run(sitting(), rows=rows), "mine")
     assert code == 2
     assert provenance.manifest() == {}
+
+
+def test_what_is_wrong_as_printed_is_recorded_as_wrong(checkout, a_run, capsys):
+    rows = lost("wrong", "1 of 10 searches is wrong", problem="sssp", impl="harish-racy")
+    assert call(capsys, "record", a_run(sitting(), rows=rows), "mine")[0] == 0
+    also = lost("wrong", "1 of 1 searches is wrong", problem="sssp", impl="harish-atomic")
+    code, _, err = call(capsys, "record", a_run(sitting(), rows=rows + also), "others")
+    assert (code, "has cells that are wrong" in err) == (2, True)
 
 
 def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):

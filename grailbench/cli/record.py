@@ -19,7 +19,8 @@ def command(run, name, replace):
     'python -m grailbench.bench.provenance' writes in a clean checkout.
 
     \b
-    Exit codes: 2 when the run is damaged, has a wrong or failed cell, or comes from changed files.
+    Exit codes: 2 when the run is damaged, has a failed or wrong cell, or comes from changed files. harish-racy, which
+    is right by luck, may be wrong.
 
     \b
     Examples:

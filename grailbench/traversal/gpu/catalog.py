@@ -42,9 +42,10 @@ _LEVELS, _ROUNDS = ("launches", "levels"), ("launches", "rounds")
 
 
 def _listed(problem, name, where, source, cost, counts, what: str, steps: str, rounds: int = 1, **made) -> None:
-    """Registers an implementation; its docstring is `what`, a blank line, and `steps`."""
+    """Registers an implementation; its docstring is `what`, a blank line, and `steps`. One of several rounds is racy."""
     body = {"problem": problem, "name": name, "where": where, "source": source, "cost": cost, "counts": counts}
-    body |= {"rounds": rounds, "made": made, "__doc__": f"{what}\n\n{steps}", "__module__": __name__}
+    body |= {"rounds": rounds, "racy": rounds > 1}
+    body |= {"made": made, "__doc__": f"{what}\n\n{steps}", "__module__": __name__}
     register(type(where[1], (_OnGpu,), body))
 
 
