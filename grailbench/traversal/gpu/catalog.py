@@ -42,7 +42,7 @@ _LEVELS, _ROUNDS = ("launches", "levels"), ("launches", "rounds")
 
 
 def _listed(problem, name, where, source, cost, counts, what: str, steps: str, rounds: int = 1, **made) -> None:
-    """Registers an implementation; its docstring is `what`, a blank line, and `steps`. One of several rounds is racy."""
+    """Registers an implementation; its docstring is `what`, a blank line, and `steps`. Several rounds: it is racy."""
     body = {"problem": problem, "name": name, "where": where, "source": source, "cost": cost, "counts": counts}
     body |= {"rounds": rounds, "racy": rounds > 1}
     body |= {"made": made, "__doc__": f"{what}\n\n{steps}", "__module__": __name__}
