@@ -131,6 +131,13 @@ def test_fields_counters_and_statistics(page):
     assert lines(page(body + 'gpu-fused query"'))[1:] == ["| kegg | 3,618 | 300 | 4.00 | 10 | 200.0 M/s |"]
 
 
+def test_the_rate_of_a_cell_is_its_median(page, tmp_path):
+    rows = [row | {"rate": 1e9 * (row["trial"] ** 2 + 1)} for row in trials(count=3, planned=3)]
+    store(tmp_path / "run", [*rows, *trials(dataset="human")])
+    body = 'graphs = ["kegg", "human"]\n[columns]\nms = "sequential query"\nrate = "sequential rate"'
+    assert [line.split(" | ")[-1] for line in lines(page(body))[1:]] == ["2.0 G/s |", "– |"]
+
+
 def test_sentences_have_the_span_the_mean_and_single_graphs(page):
     body = (
         'say = """- From {r.least} ({r.least_graph}) to {r.most}, mean {r.mean} of {r.count}: {r}; kegg {r@kegg}."""\n'

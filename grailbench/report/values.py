@@ -28,7 +28,7 @@ from grailbench.words import did_you_mean
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {
     "vertices": "count", "edges": "count", "queries": "count", "positives": "count",
-    "index_bytes": "bytes", "host_peak_bytes": "bytes", "device_peak_bytes": "bytes",
+    "index_bytes": "bytes", "host_peak_bytes": "bytes", "device_peak_bytes": "bytes", "rate": "/s",
 }  # fmt: skip
 #: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,11 @@ class Cell:
     def phases(self) -> Mapping[tuple[str, str], Stats]:
         """Statistics of each phase by (under, phase)."""
         return {name: Stats.of(list(times.values())) for name, times in self.times.items()}
+
+    @property
+    def rate(self) -> float | None:
+        """The median of `rates`; None if the problem has none."""
+        return median(self.rates.values()) if self.rates else None
 
     def stats(self, phase: str) -> Stats | None:
         """Statistics of a phase timed by the runner; None if it has no times."""
