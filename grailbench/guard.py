@@ -19,6 +19,7 @@ PATIENCE_SECONDS = 1.0
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
+_COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
 
 
 class TimeLimit(Exception):
@@ -93,20 +94,23 @@ def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
     return False
 
 
-def _in_unboxing(frame: FrameType | None) -> bool:
-    """Whether a signal handler that was called in this frame interrupts numba while it makes Python objects of results.
+def _must_wait(frame: FrameType | None) -> bool:
+    """Whether an exception of a signal handler that was called in this frame would be lost or do harm.
 
-    numba then unpickles types and calls the classes of named tuples, and Python runs signal handlers meanwhile. An
-    exception from a handler there becomes a SystemError or crashes the process.
+    numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
+    signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
+    has compiled something: an exception there is printed, and lost.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
         return True
-    for _ in range(6):
-        if frame is None:
-            return False
-        if frame.f_code.co_filename.endswith(_UNBOXED):
+    depth = 0
+    while frame is not None:
+        code = frame.f_code
+        if depth < 6 and code.co_filename.endswith(_UNBOXED):
             return True
-        frame = frame.f_back
+        if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
+            return True
+        frame, depth = frame.f_back, depth + 1
     return False
 
 
@@ -127,7 +131,7 @@ def deadline(seconds: float | None):
 
     def ring(number, frame):
         nonlocal postponed
-        if armed and _in_unboxing(frame):
+        if armed and _must_wait(frame):
             postponed = True
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, 1.0)
         elif armed:
@@ -201,7 +205,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
 def _interrupt(number: int, frame: FrameType | None):
     """Signal handler: raises KeyboardInterrupt, or postpones the signal if an exception would do harm in this frame."""
     global _postponed
-    if _in_unboxing(frame):
+    if _must_wait(frame):
         _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
         _postponed.daemon = True
         _postponed.start()

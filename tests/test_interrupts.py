@@ -263,6 +263,36 @@ def test_rows_are_json_to_the_end_of_an_interrupted_json_run(begin, tmp_path):
     assert {row["trial"] for row in rows[len(printed) :]} <= {rows[-1]["trial"]}  # what came between disk and stdout
 
 
+#: a signal comes while LLVM tells Python that it has compiled something, where an exception would be printed and lost
+TOLD = """
+import os, signal, time
+import llvmlite.binding as llvm
+from grailbench.guard import prompt_interrupts
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+
+def tell(module, code):
+    os.kill(os.getpid(), signal.SIGINT)
+    sum(range(1000))  # Python calls the handler
+    print("told")
+
+engine = llvm.create_mcjit_compiler(llvm.parse_assembly("define i32 @one() { ret i32 1 }"),
+                                    llvm.Target.from_default_triple().create_target_machine())
+engine.set_object_cache(tell)
+try:
+    with prompt_interrupts(lambda: None):
+        engine.finalize_object()
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_signal_that_comes_while_llvm_calls_back_is_heard_after_that():
+    done = subprocess.run([sys.executable, "-c", TOLD], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["told", "heard"], "")
+
+
 @pytest.mark.parametrize("late", ["timer", "main thread"])
 def test_a_postponed_signal_is_heard_once_whoever_comes_late(monkeypatch, late):
     sent = []
