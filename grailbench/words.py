@@ -152,6 +152,25 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
+def lasting(seconds: float) -> str:
+    """A predicted duration, two digits with a unit: '12 ms', '0.57 s', '9.1 min', '2.3 h', '4.1 d'."""
+    units = ("ms", 1e-3, 0.1), ("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600), ("d", 86400, float("inf"))
+    unit, one = next((unit, one) for unit, one, most in units if seconds < most)
+    value = float(f"{seconds / one:.2g}")
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
+
+
+def large(value: float | None, none: str = BLANK) -> str:
+    """A predicted number with two digits and a unit of thousands: '83', '4.1 k', '590 M', '2.0 G'."""
+    if value is None:
+        return none
+    rounded = float(f"{value:.2g}")
+    for unit, one in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rounded >= one:
+            return f"{rounded / one:.{0 if rounded >= 10 * one else 1}f} {unit}"
+    return f"{rounded:.0f}" if rounded >= 10 else f"{rounded:.2g}"
+
+
 # ------------------------------------------------------------------ things and their names
 
 

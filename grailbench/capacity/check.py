@@ -96,8 +96,8 @@ def _on_device(work: Work) -> bool:
     return work.raw_edges >= ON_DEVICE
 
 
-_EDGES_TO_INDEX = ("edges-to-index", "billion")
-_SEARCHED = ("computation-2020", "fused-large", "fused", "billion")
+_EDGES_TO_INDEX = ("edges-to-index", "billion", "two-billion")
+_SEARCHED = ("computation-2020", "fused-large", "fused", "billion", "two-billion")
 POPULATIONS = {
     each.name: each
     for each in (
@@ -107,8 +107,8 @@ POPULATIONS = {
                    _ready, lambda work: _on_device(work) and deep(work)),
         Population(_whole("gpu memory", "process", "file_edges", "all_vertices"), GPU, MEMORY, "h200", _EDGES_TO_INDEX,
                    _of_device, _on_device),
-        Population(_whole("gpu queries", "call", "pairs", "again", "scanned", "gathered"), GPU, QUERIES, "h200", _SEARCHED,
-                   _query, lambda work: work.vertices >= MANY or work.queries > BATCH),
+        Population(_whole("gpu queries", "call", "pairs", "longest", "scanned", "gathered", "swept"), GPU, QUERIES,
+                   "h200", _SEARCHED, _query, lambda work: work.vertices >= MANY or work.queries > BATCH),
         Population(_whole("cpu build", "read_edges", "numbered", "pass_vertices"), CPU, BUILD, "h200",
                    ("edges-to-index", "fused-large"), _ready, lambda work: work.edges >= MANY),
         Population(_whole("cpu memory", "process", "all_edges", "resident"), CPU, MEMORY, "h200",
@@ -133,6 +133,7 @@ class Line:
     """A graph of the check.
 
     quantity            of `BUILD`, `MEMORY` and `QUERIES`, `impl` the implementation
+    edges               of the graph's file
     label               the configuration whose error is the middle one
     predicted, measured in ms or bytes, of that configuration
     cells, worst        configurations of the graph, and the error furthest from 0 among them
@@ -143,6 +144,7 @@ class Line:
     quantity: str
     machine: str
     graph: str
+    edges: int
     label: str
     predicted: float
     measured: float
@@ -191,7 +193,7 @@ def samples(population: Population) -> list[Sample]:
             if population.fits(work):
                 terms = np.array(population.model.terms(work, on))
                 label = f"{name}: {cell.label}, {cell.query_set}"
-                found.append(Sample(cell.dataset, label, terms, np.array(values)))
+                found.append(Sample(cell.dataset, work.raw_edges, label, terms, np.array(values)))
     return found
 
 
@@ -212,8 +214,8 @@ def lines(population: Population, constants: Sequence[float] | None = None) -> l
         _, predicted, sample = own[(len(own) - 1) // 2]
         worst = max((ratio - 1 for ratio, _, _ in own), key=abs)
         found.append(
-            Line(population.name, population.impl, population.quantity, population.machine, graph, sample.label,
-                 predicted, sample.measured, len(own), worst)
+            Line(population.name, population.impl, population.quantity, population.machine, graph, sample.edges,
+                 sample.label, predicted, sample.measured, len(own), worst)
         )  # fmt: skip
     return found
 
@@ -244,27 +246,33 @@ def of(found: Iterable[Line], impl: str, quantity: str) -> list[Line]:
 # ------------------------------------------------------------------ what pairs ask for
 
 _EASY = 1.0  # edges a pair scans, at most, where filters decide
+_HARD = "again", "groups"
 _RANDOM_DAG = "dag_"  # names of the random DAGs of Computation 2020
 
 
-def measured_searches() -> dict:
-    """The fields of `fitted.Searches`, from recorded batches of random pairs with all filters."""
+def measured_searches(impl: str) -> dict:
+    """The fields of `fitted.Searches` of an implementation, from recorded batches of random pairs.
+
+    On a GPU all filters are on. On a processor no large random DAG was recorded with all filters, so its searches are
+    those of labels alone: with filters there are fewer.
+    """
     easy = [work for work in map(Work.of, _batches(CPU, ("fused",))) if work.scanned < _EASY * work.queries]
     names = "filtered", "beyond_labels", "searches", "expanded", "scanned", "pushed"
     shares = {name: float(np.median([getattr(work, name) / work.queries for work in easy])) for name in names}
+    filters = "level,tree,hubs" if impl == GPU else ""
     hard = [
-        (work.vertices / 1e6, work.scanned / work.queries)
-        for cell in _batches(GPU, ("computation-2020", "billion"))
-        for work in [Work.of(cell)]
+        work for cell in _batches(impl, ("computation-2020", "billion", "two-billion"), filters)
         if cell.dataset.startswith((_RANDOM_DAG, "random-")) and cell.dim == 2
-    ]
-    x, y = np.log(np.array(hard)).T
+        for work in [Work.of(cell)]
+    ]  # fmt: skip
+    x, y = np.log([(work.vertices / 1e6, work.scanned / work.queries) for work in hard]).T
     off = []
     for i in range(len(x)):
         power, edges = np.polyfit(np.delete(x, i), np.delete(y, i), 1)
         off.append(abs(edges + power * x[i] - y[i]))
     power, edges = np.polyfit(x, y, 1)
     return {
+        "hard": {name: float(f"{max(getattr(work, name) / work.queries for work in hard):.4g}") for name in _HARD},
         "easy": {name: round(share, 6) for name, share in shares.items()},
         "edges": round(float(np.exp(edges)), 1),
         "power": round(float(power), 3),
@@ -273,11 +281,11 @@ def measured_searches() -> dict:
     }
 
 
-def _batches(impl: str, runs: tuple[str, ...]) -> list[Cell]:
-    """Recorded cells on the first machine with random pairs and all filters."""
+def _batches(impl: str, runs: tuple[str, ...], filters: str = "level,tree,hubs") -> list[Cell]:
+    """Recorded cells on the first machine with random pairs and these filters."""
     cells = [cell for name in runs for cell in _run(paths.baselines_dir() / "h200" / name).cells]
     return [
         cell for cell in cells
         if cell.impl == impl and cell.sound and cell.counters and cell.random and (cell.batch or 0) == BATCH
-        and cell.filters == "level,tree,hubs"
+        and (cell.filters or "") == filters
     ]  # fmt: skip

@@ -35,9 +35,10 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Searches:
-    """What queries ask of an index, as it was recorded with all filters: see `measured_searches`.
+    """What queries ask of an index, as it was recorded: see `check.measured_searches`.
 
     easy   of a pair, by name of `Work`: the middle share over graphs where filters decide nearly all
+    hard   likewise, the largest shares of random DAGs
     edges  that a pair scans in a random DAG of a million vertices, on the average over all pairs
     power  of the number of vertices with which they grow
     graphs random DAGs that this is fitted to
@@ -45,12 +46,13 @@ class Searches:
     """
 
     easy: dict[str, float]
+    hard: dict[str, float]
     edges: float
     power: float
     graphs: int
     worst: float
 
-    def hard(self, vertices: int) -> float:
+    def scanned(self, vertices: int) -> float:
         """Edges that a pair of a random DAG scans."""
         return self.edges * (vertices / 1e6) ** self.power
 
@@ -70,8 +72,9 @@ def model(name: str) -> Fitted:
 
 
 @cache
-def searches() -> Searches:
-    return Searches(**_kept()["searches"])
+def searches(impl: str) -> Searches:
+    """Of `parallel` or `gpu-fused`."""
+    return Searches(**_kept()["searches"][impl])
 
 
 def elsewhere() -> float:
@@ -95,8 +98,9 @@ def made() -> dict:
             "median": round(errors[len(errors) // 2], 3),
         }
     factors = [max(1 + line.error, 1 / (1 + line.error)) for line in check.carried()]
+    searches = {impl: check.measured_searches(impl) for impl in (check.CPU, check.GPU)}
     elsewhere = {"factor": round(max(factors), 2), "graphs": len(factors), "machine": check.ELSEWHERE[0].machine}
-    return {"models": models, "elsewhere": elsewhere, "searches": check.measured_searches()}
+    return {"models": models, "elsewhere": elsewhere, "searches": searches}
 
 
 def _rounded(value: float) -> float:

@@ -48,13 +48,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Sample:
-    """A recorded cell: what it was of, its terms, and the measured values of the parts of its model.
+    """A recorded cell: its graph, the edges of that file, its configuration, its terms, and what was measured.
 
     terms   float64[terms of the model]
     parts   float64[parts of the model], whose sum is the measured value
     """
 
     graph: str
+    edges: int
     label: str
     terms: np.ndarray
     parts: np.ndarray

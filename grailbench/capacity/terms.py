@@ -2,7 +2,7 @@
 
 A term is a function of a `Work` and a `Machine`. Those of times are in milliseconds and those of memory in bytes. A
 prediction is a sum of terms, each times a constant that is fitted to recorded runs (`model`): how many times its least
-it takes. Only `start`, `call` and `process` are not derived from ceilings: the constant is their whole cost.
+it takes. Only `start`, `call`, `longest` and `process` are not derived from ceilings: the constant is their whole cost.
 """
 
 from __future__ import annotations
@@ -54,86 +54,107 @@ def process(work: Work, machine: Machine) -> float:
 # ------------------------------------------------------------------ builds on a GPU
 
 
-@term("edges through pinned memory to the GPU, 8 bytes each")
+@term("edges to the GPU")
 def inward(work: Work, machine: Machine) -> float:
+    """Through pinned memory, 8 bytes each."""
     return machine.gpu.inward_ms(8 * work.raw_edges) if work.raw_edges else 0.0
 
 
-@term("threads that copy more than 262,144 edges in pieces")
+@term("pieces of the copy to the GPU")
 def pieces(work: Work, machine: Machine) -> float:
+    """Threads copy more than `SHORT` edges in pieces."""
     return float(work.raw_edges > SHORT)
 
 
-@term("edges of the file through the GPU's memory once, read and written as 64-bit keys")
+@term("sorting edges on the GPU")
 def keys(work: Work, machine: Machine) -> float:
+    """The edges of the file through the GPU's memory once, read and written as 64-bit keys."""
     return 16 * work.raw_edges / machine.gpu.bytes_per_ms()
 
 
-@term("rows of children and of parents through the GPU's memory, 12 bytes an edge")
+@term("rows of edges through the GPU's memory")
 def rows(work: Work, machine: Machine) -> float:
+    """Rows of children and of parents, 12 bytes an edge."""
     return 12 * work.edges / machine.gpu.bytes_per_ms()
 
 
-@term("a barrier of the grid a level")
+@term("levels, one after the other")
 def levels(work: Work, machine: Machine) -> float:
+    """A barrier of the grid a level."""
     return work.depth * machine.gpu.barrier / 1e3
 
 
-@term("vertices of narrow levels, gathered by one multiprocessor")
+@term("vertices of narrow levels on one multiprocessor")
 def narrow(work: Work, machine: Machine) -> float:
+    """Gathered by one of them."""
     if work.per_level >= NARROW:
         return 0.0
     return (work.vertices - work.roots) * machine.multiprocessors * gather_ms(machine.gpu, 0)
 
 
-@term("vertices of a deep graph, gathered by one core from their labels")
+@term("vertices of a deep graph on one core")
 def deep_vertices(work: Work, machine: Machine) -> float:
+    """Gathered from their labels."""
     return work.vertices * gather_ms(machine.one, work.label_bytes)
 
 
-@term("levels of a deep graph, gathered by one core from their labels")
+@term("levels of a deep graph on one core")
 def deep_levels(work: Work, machine: Machine) -> float:
+    """Gathered from the labels."""
     return work.depth * gather_ms(machine.one, work.label_bytes)
 
 
 # ------------------------------------------------------------------ queries on a GPU
 
 
-@term("pairs to the GPU and answers back, 9 bytes a pair")
+@term("pairs to the GPU and answers back")
 def pairs(work: Work, machine: Machine) -> float:
+    """9 bytes a pair."""
     return 9 * work.queries / (1e6 * machine.gpu.inward[-1][1])
 
 
-@term("edges that searches scan, from the first cache of the GPU")
+@term("edges that searches scan")
 def scanned(work: Work, machine: Machine) -> float:
+    """At the rate of the first cache of the GPU."""
     return work.scanned * gather_ms(machine.gpu, 0)
 
 
-@term("a second search by more threads, of the pairs where the first gave up")
-def again(work: Work, machine: Machine) -> float:
-    return float(work.again > 0)
+@term("the longest search")
+def longest(work: Work, machine: Machine) -> float:
+    """It grows with the logarithm of how many a GPU begins anew, as the longest of many does."""
+    return math.log1p(work.again)
 
 
-@term("edges that searches scan, gathered from the index in the GPU's memory, 48 bytes a vertex")
+@term("sweeps over all edges")
+def swept(work: Work, machine: Machine) -> float:
+    """12 bytes each, for a group of pairs at once."""
+    return work.groups * rows(work, machine)
+
+
+@term("random reads of the index by searches")
 def gathered(work: Work, machine: Machine) -> float:
+    """An edge that a search scans reads the index in the GPU's memory, of 48 bytes a vertex."""
     return work.scanned * gather_ms(machine.gpu, 48 * work.vertices)
 
 
 # ------------------------------------------------------------------ builds on a processor
 
 
-@term("edges of the file, read once by one thread")
+@term("edges sorted by one thread")
 def read_edges(work: Work, machine: Machine) -> float:
+    """8 bytes each, read once."""
     return 8 * work.raw_edges / machine.one.bytes_per_ms()
 
 
-@term("vertices in each pass, gathered by one thread from labels and rows")
+@term("traversals for labels")
 def pass_vertices(work: Work, machine: Machine) -> float:
+    """The vertices in each pass, gathered by one thread from labels and rows."""
     return _passes(work) * work.vertices * gather_ms(machine.one, work.label_bytes + 4 * work.edges)
 
 
-@term("vertices, numbered by one thread at the rate of its first cache")
+@term("vertices numbered by one thread")
 def numbered(work: Work, machine: Machine) -> float:
+    """At the rate of its first cache."""
     return work.vertices * gather_ms(machine.one, HOT)
 
 
@@ -150,28 +171,32 @@ def start(work: Work, machine: Machine) -> float:
     return float(work.threads - 1)
 
 
-@term("pages of a new index's visit stamps, zeroed at the first touch, 4 bytes a vertex and thread")
+@term("new pages of visit stamps")
 def fresh(work: Work, machine: Machine) -> float:
+    """Zeroed when first touched after a build, 4 bytes a vertex and thread."""
     ceilings, pages = machine.with_threads(work.threads), max(1.0, 4 * work.vertices / PAGE)
     each = work.pushed / work.threads
     touched = min(4 * work.vertices, PAGE * pages * -math.expm1(-each / pages))
     return work.threads * touched / ceilings.bytes_per_ms()
 
 
-@term("records of both ends in each filter, gathered from its table")
+@term("random reads of the filters")
 def filtering(work: Work, machine: Machine) -> float:
+    """The records of both ends in each filter, gathered from its table."""
     ceilings = machine.with_threads(work.threads)
     tables = [(work.queries, work.level_bytes), (work.filtered, work.label_bytes), (work.beyond_labels, work.hub_bytes)]
     return sum(2 * pairs * gather_ms(ceilings, size) for pairs, size in tables if size)
 
 
-@term("edges that searches scan, from the first cache")
+@term("edges that searches scan")
 def scanned_hot(work: Work, machine: Machine) -> float:
+    """At the rate of the first cache."""
     return work.scanned * gather_ms(machine.with_threads(work.threads), HOT)
 
 
-@term("vertices that searches expand, gathered from labels, hubs, stamps and rows")
+@term("random reads of searches")
 def expanded(work: Work, machine: Machine) -> float:
+    """The vertices that they expand, gathered from labels, hubs, stamps and rows."""
     return work.expanded * gather_ms(machine.with_threads(work.threads), work.searched_bytes)
 
 
@@ -193,6 +218,7 @@ def all_vertices(work: Work, machine: Machine) -> float:
     return float(work.vertices)
 
 
-@term("the index, row starts and levels, and the stamps of each thread, by vertex")
+@term("the index and what threads need by vertex")
 def resident(work: Work, machine: Machine) -> float:
+    """The index, row starts and levels, and the stamps of each thread."""
     return float(work.label_bytes + work.hub_bytes + work.level_bytes + (24 + 4 * work.threads) * work.vertices)

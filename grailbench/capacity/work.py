@@ -30,7 +30,7 @@ class Work:
     beyond_labels      pairs that the labels left, to the hubs or to a search
     searches, expanded, scanned, pushed
                        searches, vertices they expand, edges they scan, and vertices they visit
-    again              searches that a GPU begins anew with more threads
+    again, groups      searches that a GPU begins anew with more threads, and groups of pairs that it sweeps at last
     """
 
     vertices: int
@@ -49,6 +49,7 @@ class Work:
     scanned: float = 0
     pushed: float = 0
     again: float = 0
+    groups: float = 0
 
     @classmethod
     def of(cls, cell: Cell) -> Work:
@@ -76,6 +77,7 @@ class Work:
             scanned=counted.get("edges_scanned", 0),
             pushed=max(0, counted.get("hubs_tested", 0) - left if hubs else expanded),
             again=counted.get("queries_searched_again", 0),
+            groups=counted.get("groups", 0),
         )
 
     @property
