@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from grailbench import paths
-from grailbench.capacity.machine import Machine, machine
+from grailbench.capacity.machine import shipped
 from grailbench.capacity.model import Model, Part, Sample, fitted, left_out
 from grailbench.capacity.terms import deep
 from grailbench.capacity.work import Work
@@ -167,14 +167,9 @@ def _run(folder: Path) -> Run:
     return read(folder)
 
 
-@cache
-def _machine(name: str) -> Machine:
-    return machine(name)
-
-
 def samples(population: Population) -> list[Sample]:
     """The recorded cells of a population. Raises NothingMeasured where the recorded runs are not at hand."""
-    on, found = _machine(population.machine), []
+    on, found = shipped(population.machine), []
     for name in population.runs:
         folder = paths.baselines_dir() / population.machine / name
         try:

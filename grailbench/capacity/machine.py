@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from grailbench import paths
@@ -24,12 +24,12 @@ class Machine:
 
     name      how it was named, or 'this machine'
     document  of `grailbench limits`
-    shipped   whether it stands in for a machine that was not named and not measured
+    stands_in whether it does so for a machine that was not named and not measured
     """
 
     name: str
     document: dict
-    shipped: bool = False
+    stands_in: bool = False
 
     @property
     def cores(self) -> int:
@@ -64,6 +64,13 @@ class Machine:
         """'h200: Intel(R) Xeon(R) Processor, 16 cores, NVIDIA H200'."""
         parts = [self.document["machine"]["cpu"], f"{self.cores} cores", self._device.get("name")]
         return f"{self.name}: {', '.join(part for part in parts if part)}"
+
+    def alike(self, other: Machine) -> bool:
+        """Whether both have the same processor, as many cores, and the same GPU."""
+        return all(one(self) == one(other) for one in (Machine._processor, lambda machine: machine._device.get("name")))
+
+    def _processor(self) -> tuple:
+        return self.document["machine"]["cpu"], self.cores
 
     @property
     def _device(self) -> dict:
@@ -106,9 +113,9 @@ def machine(profile: str | None = None) -> Machine:
         found = measured_here()
         if found is not None and "cpu" in found:
             return Machine("this machine", found)
-        return Machine(SHIPPED[0], _read(_of_shipped(SHIPPED[0])), shipped=True)
+        return replace(shipped(SHIPPED[0]), stands_in=True)
     if profile in SHIPPED:
-        return Machine(profile, _read(_of_shipped(profile)))
+        return shipped(profile)
     path = Path(profile)
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
@@ -119,8 +126,10 @@ def machine(profile: str | None = None) -> Machine:
     return Machine(path.name if path.is_dir() else path.stem, _read(file))
 
 
-def _of_shipped(name: str) -> Path:
-    return paths.baselines_dir() / name / "limits" / FILE
+@cache
+def shipped(name: str) -> Machine:
+    """A machine of `SHIPPED`."""
+    return Machine(name, _read(paths.baselines_dir() / name / "limits" / FILE))
 
 
 def _read(file: Path) -> dict:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grailbench.capacity import fitted
-from grailbench.capacity.machine import Machine
+from grailbench.capacity.machine import Machine, shipped
 from grailbench.capacity.terms import TERMS, deep
 from grailbench.capacity.work import Work
 from grailbench.contract import implementations
@@ -288,7 +288,7 @@ def _band(models: Sequence[str], machine: Machine) -> str:
     if not models:
         return "not checked"
     found = [fitted.model(name) for name in models]
-    if machine.name == found[0].machine:
+    if machine.alike(shipped(found[0].machine)):
         return "up to " + ", ".join(
             f"{100 * each.worst:.0f} % ({what})"
             for each, what in zip(found, ("memory", "build", "queries"), strict=True)

@@ -102,7 +102,7 @@ def _limits(way: Way) -> str:
 
 def _of(on: Machine) -> list[str]:
     """What a reader must know of the machine."""
-    if not on.shipped:
+    if not on.stands_in:
         return []
     return [
         f"the limits of this machine were not measured, so it is the shipped {on.name!r}: 'grailbench limits' measures "
@@ -139,8 +139,8 @@ def scale(name: str = check.POPULATIONS["gpu build"].machine) -> Table:
         f"{_share(LARGE)} at most",
         *dict.fromkeys(notes),
         f"numbers of vertices have 32 bits: no implementation takes more than {MOST_VERTICES:,}",
-        "no: the machines do not hold it, vertices have numbers beyond 32 bits, or this version does not do it; what it "
-        "would take all the same",
+        "no: the machines do not hold it, vertices have numbers beyond 32 bits, or this version does not do it; the "
+        "line says what it would take all the same",
     ]
     right = numbers(headers, _TEXTS)
     return Table("capacity-scale", "Predictions", headers, lines, right, keys=2, ends=frozenset(ends), notes=notes,
