@@ -175,6 +175,22 @@ def test_a_billion_edges_take_one_gpu_as_they_did_when_they_were_recorded():
     assert known.hard == known.easy == pytest.approx(rate, rel=check.WANTED)
 
 
+def test_labels_over_several_gpus_are_a_way_where_one_does_not_hold_the_graph():
+    small, large = (plan.plan(plan.Demand(edges // 20, edges, 100, 1.0), machine("h200")) for edges in (10**9, 10**10))
+    assert plan.SPREAD not in {way.impl for way in small.ways}
+    (way,) = (way for way in large.ways if way.impl == plan.SPREAD)
+    assert way.parts >= 3
+    assert not way.possible
+
+
+def test_few_scanned_edges_are_not_swept():
+    on = machine("h200")
+    few, many = (plan.plan(replace(BILLION, scanned=scanned), on).ways for scanned in (5, 1e5))
+    for impl in (plan.ONE, plan.GPU):
+        rates = [next(way.hard for way in ways if way.impl == impl) for ways in (few, many)]
+        assert rates[0] > 100 * rates[1]
+
+
 def test_without_a_gpu_there_is_no_way_of_a_gpu():
     found = plan.plan(BILLION, machine("cpu-2core"))
     assert {way.impl for way in found.ways} == {plan.ONE, plan.STREAMED}
@@ -236,6 +252,8 @@ def test_the_command_prints_the_plan_as_a_table_and_as_json(capsys):
     code, out, error = call(capsys, "capacity", *words(), "--machine", "h200")
     assert (code, error) == (0, "")
     assert "take this" in out
+    assert "take gpu-fused: 29" in out
+    assert "200 k queries a second wanted, 1 machine with 1 GPU each" in out
     assert "Predicted, not measured" in out
     code, out, _ = call(capsys, "capacity", *words(), "--machine", "h200", "--json")
     rows = [json.loads(line) for line in out.splitlines()]

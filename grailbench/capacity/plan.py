@@ -19,7 +19,7 @@ from grailbench.words import decimal_size
 MOST_VERTICES = 2**31 - 2  #: vertices are numbered with 32 bits, and the super-root is one more
 EDGE_BYTES = 8  #: of an edge of the file, as it travels
 STREAMED_BYTES = 48  #: of a vertex that `streamed` keeps in memory, at most; what else a process has is `process`
-STREAMED_PASSES = 12  #: over all edges on the disk that a build by `streamed` is taken to make
+STREAMED_PASSES = 12  #: reads of all edges from the disk that a build by `streamed` is taken to add to one in memory
 BATCH = 10_000_000  #: pairs of a batch of a stream
 LARGE = 0.9  #: of a memory, at most, that a plan fills
 DEGREE, DEPTH = 20, 100  #: edges a vertex, and levels, of the graphs of the table
@@ -76,7 +76,9 @@ class Demand:
         if not scanned:
             return work
         expanded = scanned * BATCH * n / max(m, n)
-        hard = {name: share * BATCH for name, share in fitted.searches(impl).hard.items()}
+        searched = fitted.searches(impl)
+        part = min(1.0, scanned / searched.scanned(n))  # of what is begun anew and swept in a random DAG
+        hard = {name: part * share * BATCH for name, share in searched.hard.items()}
         searches = min(BATCH, expanded)
         return replace(work, scanned=scanned * BATCH, expanded=expanded, searches=searches, pushed=expanded, **hard)
 
@@ -167,7 +169,9 @@ def plan(demand: Demand, machine: Machine, network: Network | None = None, disk:
         raise InputError(f"--disk {disk} is no rate", remedy="give GB/s of a read, as 2")
     ways = [_parallel(demand, machine, network), _streamed(demand, machine, network, disk)]
     if machine.gpu is not None:
-        ways += [_gpu(demand, machine, network), _spread(demand, machine, network)]
+        ways.append(_gpu(demand, machine, network))
+        if "memory" in ways[-1].limits:
+            ways.append(_spread(demand, machine, network))
     ways.sort(key=lambda way: (not way.possible, way.impl == STREAMED, way.machines_hard or 0, way.build))
     return Plan(demand, machine, network, ways)
 
@@ -205,13 +209,15 @@ def _gpu(demand: Demand, machine: Machine, network: Network) -> Way:
 
 def _streamed(demand: Demand, machine: Machine, network: Network, disk: float) -> Way:
     memory = STREAMED_BYTES * (demand.vertices + 1) + fitted.model("cpu memory").constants[0]
-    build = 1e3 * STREAMED_PASSES * EDGE_BYTES * demand.edges / (1e9 * disk), "edges from the disk"
+    reading = 1e3 * STREAMED_PASSES * EDGE_BYTES * demand.edges / (1e9 * disk)
+    computing, slow = _predicted("cpu build", demand.work(ONE, machine.cores), machine)
+    build = reading + computing, "edges from the disk" if reading > computing else slow
     easy, limit = _predicted(_QUERIES[ONE], demand.work(ONE, machine.cores), machine)
     easy, known = 1e3 * BATCH / easy, demand.scanned == 0
     note = (
-        f"{STREAMED}: at most {STREAMED_BYTES} bytes a vertex stay in memory, and its build is taken to read all edges "
-        f"{STREAMED_PASSES} times from a disk of {disk:g} GB/s: assumed, not fitted. Queries that filters leave open "
-        "read the disk, and are not predicted"
+        f"{STREAMED}: at most {STREAMED_BYTES} bytes a vertex stay in memory; its build is taken to compute as long as "
+        f"that of {ONE} and to read all edges {STREAMED_PASSES} times from a disk of {disk:g} GB/s: assumed, not "
+        "fitted. Queries that filters leave open read the disk, and are not predicted"
     )
     rates = (easy, easy if known else None, limit) if known or demand.scanned is None else (None, None, "")
     return _way(_Draft(demand, machine, network, STREAMED, notes=(note,)), memory, "host", build, rates, ())

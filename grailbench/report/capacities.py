@@ -23,7 +23,7 @@ from grailbench.capacity.plan import (
     plan,
 )
 from grailbench.report.table import Table, numbers
-from grailbench.words import BLANK, decimal_size, large, lasting, ms
+from grailbench.words import BLANK, count, decimal_size, large, lasting, ms
 
 EDGES = (10**9, 10**10, 10**11, 10**12)  #: of the graphs of the table 'scale'
 RATE = 1e6  #: queries a second of the table
@@ -73,14 +73,27 @@ def ways(found: Plan) -> Table:
             if impl == check.CPU or found.machine.gpu is not None
         ]
         notes.append("--scanned takes what a run on a graph like yours counted, in place of both")
-    return Table(
-        "capacity", f"{said}, on {found.machine.title}", headers, lines, numbers(headers, _TEXTS),
-        notes=[f"{_PREDICTED} Nothing was run.", *_of(found.machine), *notes], records=[*map(_record, found.ways)],
-    )  # fmt: skip
+    notes = [_chosen(found), f"{_PREDICTED} Nothing was run.", *_of(found.machine), *notes]
+    title, records = f"{said}, on {found.machine.title}", [asdict(way) for way in found.ways]
+    return Table("capacity", title, headers, lines, numbers(headers, _TEXTS), notes=notes, records=records)
 
 
-def _record(way: Way) -> dict:
-    return asdict(way)
+def _chosen(found: Plan) -> str:
+    """What to take, and what it reaches beside what was wanted."""
+    way, rate = found.chosen, found.demand.rate
+    if way is None:
+        return "no machine of this kind does this today; the lines say what is missing"
+    each = f" with {count(way.gpus, 'GPU')} each" if way.gpus else ""
+    sizes = [(way.machines_easy, way.easy, "where filters decide"), (way.machines_hard, way.hard, "as in a random DAG")]
+    reached = []
+    for machines, one, where in sizes:
+        if machines is not None:
+            together = machines * min(one, found.network.pairs) if machines > 1 else one
+            reached.append(f"{count(machines, 'machine')}{each} for {large(together)} {where}")
+    if found.demand.scanned is not None:
+        reached = [text.removesuffix(" where filters decide") for text in reached[:1]]
+    held = f"{decimal_size(int(way.memory))} of the {way.of}, a build of {lasting(way.build)}"
+    return f"take {way.impl}: {held}; of {large(rate)} queries a second wanted, {', '.join(reached)}"
 
 
 def _today(found: Plan, way: Way) -> str:
@@ -129,7 +142,7 @@ def scale(name: str = check.POPULATIONS["gpu build"].machine) -> Table:
                 f"{way.gpus * way.parts:,}", f"{decimal_size(int(way.memory))}, {way.of}", lasting(way.moved),
                 f"{way.build / 3600:.2g}", large(way.easy), large(way.hard), _both(way),
             ])  # fmt: skip
-            records.append({"edges": edges, "vertices": demand.vertices, **_record(way)})
+            records.append({"edges": edges, "vertices": demand.vertices, **asdict(way)})
             notes += way.notes[:1] if way.impl in (STREAMED, SPREAD) else []
         ends.add(len(lines) - 1)
     network = Network()
