@@ -206,6 +206,14 @@ def test_what_fits_nowhere_is_not_chosen_and_says_why():
     assert "do not fit" in said
 
 
+def test_a_gpu_needs_a_host_that_holds_the_edges():
+    on = machine("h200")
+    small = replace(on, document=on.document | {"machine": on.document["machine"] | {"memory_bytes": 8 * 10**9}})
+    (way,) = (way for way in plan.plan(BILLION, small).ways if way.impl == plan.GPU)
+    assert not way.possible
+    assert way.limits["memory"] == "of the host"
+
+
 def test_more_queries_take_more_machines_and_no_more_than_the_network_brings():
     network, on = plan.Network(bandwidth=1.0), machine("h200")
     few, many = (plan.plan(replace(BILLION, rate=rate), on, network).ways[0] for rate in (1.0, 1e12))

@@ -258,15 +258,19 @@ class _Draft:
 def _way(draft: _Draft, memory: float, of: str, build: tuple[float, str], rates: tuple, models: Sequence[str]) -> Way:
     """A way: memory in bytes, the build in ms and what takes most of it, rates as of `_rates`, and names of models."""
     demand, machine, notes = draft.demand, draft.machine, list(draft.notes)
-    room = machine.gpu_memory_bytes if of == "GPU" else machine.memory_bytes
     limits = {"build": build[1], "queries": rates[2]}
-    fits = memory <= LARGE * room
-    if not fits:
-        limits["memory"] = f"of the {of}"
+    needs = [(memory, of)] + [(EDGE_BYTES * demand.edges / draft.parts, "host")] * (
+        of == "GPU"
+    )  # whence the edges come
+    rooms = {"GPU": machine.gpu_memory_bytes, "host": machine.memory_bytes}
+    short = [(size, where) for size, where in needs if size > LARGE * rooms[where]]
+    for size, where in short:
+        limits["memory"] = f"of the {where}"
         notes.append(
-            f"{draft.impl}: {decimal_size(int(memory))} do not fit in {100 * LARGE:.0f} % of the {decimal_size(room)} "
-            f"of the {of}"
+            f"{draft.impl}: {decimal_size(int(size))} do not fit in {100 * LARGE:.0f} % of the "
+            f"{decimal_size(rooms[where])} of the {where}"
         )
+    fits = not short
     if not there(draft.impl) and draft.impl != SPREAD:
         notes.append(f"{draft.impl}: this version has no such implementation")
     if demand.vertices > MOST_VERTICES:
