@@ -1,0 +1,140 @@
+"""A client of dask: of a scheduler that runs already, or of worker processes that are started on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from grailbench.cluster.facts import visible_gpus
+from grailbench.errors import InputError, MachineLacks
+from grailbench.memory import available
+from grailbench.runs.environment import usable_cores
+from grailbench.words import count
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer, and a worker to come
+#: what starts a worker that can be used, for messages
+HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
+
+
+def require_dask() -> None:
+    """Raises MachineLacks if dask.distributed is not installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise MachineLacks(f"workers need dask ({error}): pip install 'grailbench[dask]'") from None
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Client]:
+    """A client of the scheduler at an address, such as 'tcp://10.0.0.1:8786', closed at the end of the block.
+
+    Raises InputError if that is no address, MachineLacks if nothing answers there or dask is missing.
+    """
+    require_dask()
+    from distributed import Client
+
+    with _quiet():
+        _require_scheduler(scheduler)
+        try:
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
+        except OSError as error:
+            raise MachineLacks(f"the scheduler at {scheduler} takes no client: {error}") from None
+        try:
+            yield client
+        finally:
+            _close(client)
+
+
+@contextmanager
+def started(workers: int) -> Iterator[Client]:
+    """A client of so many worker processes of this machine, which share out its cores, GPUs and free memory evenly.
+
+    They end with the block, and with this process however it ends. One that dies is started again. Raises InputError
+    if there are fewer cores than workers, MachineLacks if dask is missing or the workers do not come.
+    """
+    require_dask()
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+
+    cores, gpus = usable_cores(), len(visible_gpus())
+    if workers > cores:
+        raise InputError(f"--workers {workers}: {count(cores, 'core')} for them, and no two share one",
+                         remedy=f"take {cores} at most")  # fmt: skip
+    each = {"cores": cores // workers, "memory": available() // workers}
+    options = {"nthreads": 1, "memory_limit": 0, "dashboard": False, "silence_logs": logging.CRITICAL + 1}
+    spec = {
+        number: {
+            "cls": Nanny,
+            "options": {
+                **options,
+                "resources": each | {"gpu": gpus // workers + (number < gpus % workers)} if gpus else each,
+            },
+        }
+        for number in range(workers)
+    }
+    local = {"host": "127.0.0.1", "dashboard": False}
+    with _quiet(), ExitStack() as ending:
+        try:
+            cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": local}, silence_logs=False)
+            ending.callback(_close, cluster)
+            client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
+            ending.callback(_close, client)
+            client.wait_for_workers(workers, timeout=6 * CONNECT_SECONDS)
+        except (OSError, RuntimeError) as error:
+            raise MachineLacks(f"{count(workers, 'worker')} could not be started: {error}") from None
+        yield client
+
+
+def _require_scheduler(address: str) -> None:
+    """Raises the errors of `connected` if no scheduler answers at an address. A client of dask would go on asking."""
+    from distributed.comm import get_address_host_port
+    from distributed.core import connect
+
+    async def identity() -> dict:
+        comm = await connect(address, timeout=CONNECT_SECONDS)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return await comm.read()
+        finally:
+            comm.abort()
+
+    try:
+        socket.create_connection(get_address_host_port(address), CONNECT_SECONDS).close()
+        kind = asyncio.run(asyncio.wait_for(identity(), CONNECT_SECONDS)).get("type")
+    except ValueError as error:
+        raise InputError(f"--scheduler {address}: {error}", remedy="an address as tcp://HOST:8786") from None
+    except OSError as error:  # TimeoutError is one
+        remedy = "start one with 'dask scheduler', and let this machine reach it"
+        raise MachineLacks(f"no scheduler answers at {address}: {error.strerror or "it is silent"} ({remedy})") from None
+    if kind != "Scheduler":
+        raise InputError(f"--scheduler {address}: a {kind} answers there", remedy="give the address of its scheduler")
+
+
+def _close(closing) -> None:
+    """Close a client or a cluster; what is left of one whose other side is gone is of no use."""
+    with suppress(Exception):
+        closing.close(timeout=CONNECT_SECONDS)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No log of dask on the streams of this process: what a user must know is said otherwise."""
+    log = logging.getLogger("distributed")
+    level, log.level = log.level, logging.CRITICAL + 1
+    others = [found for name in list(logging.root.manager.loggerDict) if name.startswith("distributed.")
+              and isinstance(found := logging.getLogger(name), logging.Logger)]  # fmt: skip
+    levels = [other.level for other in others]
+    for other in others:
+        other.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        for other, before in zip(others, levels, strict=True):
+            other.setLevel(before)

@@ -1,0 +1,109 @@
+"""Graphs on workers: which file each has of a graph, by its sha256, and sending the file to those that lack it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from grailbench import paths
+from grailbench.datasets import cache
+from grailbench.datasets.locate import look_up
+from grailbench.errors import InputError, MachineLacks
+from grailbench.graph.generate import generated_name
+from grailbench.graph.store import read_meta, sha256_file
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PIECE = 16 << 20  #: bytes of a file that are sent at once
+
+
+def digest_here(name: str) -> str | None:
+    """The sha256 of a graph as rows have it (`BenchGraph.sha256`); None if it is not stored here."""
+    place = look_up(name)
+    if place is None or not place.here:
+        return None
+    return sha256_file(place.path) if place.dataset is not None else read_meta(place.path)["sha256"]
+
+
+def digests(client: Client, names: Iterable[str], workers: list[str]) -> dict[str, dict[str, str | None]]:
+    """What `digest_here` gives on each worker, by worker and name."""
+    return client.run(_digests, list(names), workers=workers) if workers else {}
+
+
+async def _digests(names: list[str]) -> dict[str, str | None]:
+    """In a thread, as a worker that reads a large file must go on answering its scheduler."""
+    return await asyncio.to_thread(lambda: {name: digest_here(name) for name in names})
+
+
+def provide(client: Client, names: Iterable[str], workers: list[str], note=lambda text: None) -> dict[str, str]:
+    """Sees to it that each worker has the graphs that this machine has, and returns their sha256 by name.
+
+    A graph that a worker lacks is sent to it, once for all workers that share a folder, unless the worker can generate
+    it. Graphs that are not here are left out: whoever opens them says so. Raises MachineLacks naming a worker that has
+    another graph of that name.
+    """
+    known = {name: digest for name in names if (digest := digest_here(name)) is not None}
+    for name, digest in known.items():
+        for worker in workers:
+            there = digests(client, [name], [worker])[worker][name]
+            if there is None and generated_name(name) is None:
+                note(f"sending {name} to {worker}")
+                send(client, name, worker)
+                there = digests(client, [name], [worker])[worker][name]
+            if there not in (None, digest):
+                raise MachineLacks(
+                    f"the worker {worker} has another {name}: its sha256 is {there}, here it is {digest} "
+                    f"(take {name} out of the cache there, and it is sent)"
+                )
+    return known
+
+
+def send(client: Client, name: str, worker: str) -> None:
+    """Send the file of a graph, and its note, to the cache of a worker; it takes its place there when all has come and
+    its sha256 is right. Raises InputError if the graph is not stored here or changed while it was sent."""
+    place = look_up(name)
+    if place is None or not place.here:
+        raise InputError(f"{name} is not stored here, so it cannot be sent")
+    path, note = place.path, cache.read_note(place.path)
+    where = path.relative_to(paths.cache_dir()).as_posix()
+    with open(path, "rb") as stream:
+        at = 0
+        while piece := stream.read(PIECE):
+            client.run(_take, where, at, piece, workers=[worker])
+            at += len(piece)
+    client.run(_publish, where, sha256_file(path), note, workers=[worker])
+
+
+def _take(where: str, at: int, piece: bytes) -> None:
+    """On a worker: keep a piece of a file that is being sent."""
+    partial = _partial(where)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    with open(partial, "r+b" if at else "wb") as stream:
+        stream.seek(at)
+        stream.write(piece)
+
+
+def _publish(where: str, digest: str, note: dict) -> None:
+    """On a worker: put a file that has come whole in its place."""
+    partial, path = _partial(where), paths.cache_dir() / where
+    try:
+        if (found := sha256_file(partial)) != digest:
+            raise InputError(f"what came is not what was sent: sha256 {found}, not {digest}", path=path)
+        if note:
+            cache.write_note(path, note)
+        cache.publish(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _partial(where: str) -> Path:
+    """Where a file that is being sent to this process is kept. Raises InputError for a place outside the cache."""
+    named = PurePosixPath(where)
+    if named.is_absolute() or ".." in named.parts:
+        raise InputError(f"{where} is outside the cache")
+    path = paths.cache_dir() / named
+    return path.with_name(f".{os.getpid()}.{path.name}.sent")
