@@ -111,7 +111,8 @@ def _require_scheduler(address: str) -> None:
         raise InputError(f"--scheduler {address}: {error}", remedy="an address as tcp://HOST:8786") from None
     except OSError as error:  # TimeoutError is one
         remedy = "start one with 'dask scheduler', and let this machine reach it"
-        raise MachineLacks(f"no scheduler answers at {address}: {error.strerror or "it is silent"} ({remedy})") from None
+        why = error.strerror or "it is silent"
+        raise MachineLacks(f"no scheduler answers at {address}: {why} ({remedy})") from None
     if kind != "Scheduler":
         raise InputError(f"--scheduler {address}: a {kind} answers there", remedy="give the address of its scheduler")
 
