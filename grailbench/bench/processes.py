@@ -45,18 +45,49 @@ processes._serve(int(sys.argv[1]))
 
 
 @dataclass(frozen=True)
+class Named:
+    """An implementation, told to another process.
+
+    module and attribute, or the file that describes it, are used there if it is not registered after those of its
+    problem were loaded.
+    """
+
+    problem: str
+    name: str
+    module: str
+    attribute: str
+    file: Path | None
+
+    @classmethod
+    def of(cls, implementation: type) -> Named:
+        """What to tell of an implementation."""
+        its = implementation
+        return cls(its.problem, its.name, its.__module__, its.__qualname__, its.described_by)
+
+    def found(self) -> type:
+        """The implementation, registered in this process."""
+        from grailbench.contract import implementation, implementations, register
+
+        if self.file is not None:
+            return implementation(str(self.file), self.problem)  # this registers it
+        if self.name not in implementations(self.problem):
+            module = import_module(self.module)  # this may register the class
+            if self.name not in implementations(self.problem):
+                register(getattr(module, self.attribute))
+        return implementations(self.problem)[self.name]
+
+
+@dataclass(frozen=True)
 class _Opening:
     """The first message to a `GraphProcess`: the problem, the graph and the implementations that it must know.
 
-    classes    (name, module, attribute, file) of each implementation; module and attribute, or the file that describes
-               it, are used if it is not registered after those of the problem were loaded
     workloads  (spec, queries) by name
     """
 
     problem: str
     graph: str
     sha256: str
-    classes: tuple[tuple[str, str, str, Path | None], ...]
+    classes: tuple[Named, ...]
     workloads: dict[str, tuple[Any, Any]]
 
 
@@ -79,7 +110,7 @@ class GraphProcess:
         self._turn = Lock()
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[CellProcess] = []
-        named = tuple((cls.name, cls.__module__, cls.__qualname__, cls.described_by) for cls in classes)
+        named = tuple(map(Named.of, classes))
         try:
             outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
         except BaseException:  # such as an interrupt
@@ -204,17 +235,11 @@ def _serve(handle: int) -> None:
 
 def _open(opening: _Opening):
     """Open the graph. Returns it, the (data, queries) for the cells by workload, and the time from the cache in ms."""
-    from grailbench.contract import implementation, implementations, problem, register
+    from grailbench.contract import problem
     from grailbench.errors import GrailbenchError, InputError
 
-    for name, module, attribute, file in opening.classes:
-        if file is not None:
-            implementation(str(file), opening.problem)  # this registers it
-        elif name not in implementations(opening.problem):
-            found = import_module(module)  # this may register the class
-            if name not in implementations(opening.problem):
-                register(getattr(found, attribute))
-        chosen = implementations(opening.problem)[name]
+    for named in opening.classes:
+        chosen = named.found()
         with suppress(GrailbenchError):  # the cell reports what is missing
             if "gpu" in chosen.needs:
                 import_module("grailbench.device.gateway")  # makes no CUDA context; saves a second for each cell

@@ -109,9 +109,10 @@ def _run(
     env, record = _prepare_record(folder, plan, same)
     if not known:
         record()
-    sitting = Sitting(folder, env, prior, watcher, checks, open_graph, record, answered)
+    writer = Writer(folder)
+    sitting = Sitting(writer, env, prior, watcher, checks, open_graph, record, answered)
     try:
-        with prompt_interrupts(_before_exit(sitting.writer, folder)):
+        with prompt_interrupts(_before_exit(writer, folder)):
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
             if load := machine.busy(env):
@@ -121,7 +122,7 @@ def _run(
         raise Interrupted(interrupted(folder)) from None
     finally:
         gc.unfreeze()
-        sitting.writer.close()
+        writer.close()
     if known and not sitting.new:
         watcher.note("already complete: this run has every trial of its plan")
     if sitting.outdated:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -32,7 +32,7 @@ from grailbench.bench.tasks import (
     trial_rows,
     verified_row,
 )
-from grailbench.bench.writer import Writer, finished, given_up
+from grailbench.bench.writer import finished, given_up
 from grailbench.contract import Checks, Input, Problem, Workload, problem
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
@@ -56,40 +56,69 @@ class Watcher(Protocol):
     def rows(self, rows: list[dict]) -> None: ...
 
 
+class Sink(Protocol):
+    """Where the rows of a run go: `writer.Writer`, or what hands them to the process that has one.
+
+    name  of the run
+    """
+
+    name: str
+
+    def append(self, rows: list[dict]) -> None:
+        """Keep the rows of one trial, or the one row of a cell without times."""
+
+    def explain(self, text: str) -> None:
+        """Keep a traceback for people."""
+
+
+@dataclass
+class Opened:
+    """A graph that was opened, and by query set what implementations get of it (`data`) and its workload, if they were
+    made."""
+
+    problem: str
+    graph: Input
+    data: dict[str, Any] = field(default_factory=dict)
+    checkers: dict[str, Workload] = field(default_factory=dict)
+
+
 class Sitting:
     """One execution of a run, from the start or continued, and the rows that it adds."""
 
-    def __init__(self, folder: Path | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks, open_graph,
-                 record: Callable[[], None] = lambda: None, answered: Answered | None = None):  # fmt: skip
-        """record: called before the first row is written. answered: called once, with the answers of the first cell
-        that is verified as right."""
-        self.folder, self.env, self.watcher, self.checks, self.record = folder, env, watcher, checks, record
-        self.open_graph, self.answered = open_graph, answered
+    def __init__(self, sink: Sink | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks,
+                 open_graph=None, record: Callable[[], None] = lambda: None, answered: Answered | None = None,
+                 opened: Opened | None = None):  # fmt: skip
+        """sink: None if cells are only verified. record: called before the first row is written. answered: called once,
+        with the answers of the first cell that is verified as right. opened: a graph that need not be opened again."""
+        self.sink, self.env, self.watcher, self.checks, self.record = sink, env, watcher, checks, record
+        self.open_graph, self.answered, self.opened = open_graph, answered, opened
         self.finished, self.given_up = finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
         last = {row["key"]: row for row in prior}
         self.weighed = {key for key, row in last.items() if row.get("energy")}
         self.outdated = 0
-        self.writer = Writer(folder) if folder is not None else None
         self.new: list[dict] = []
         self.lacking: str | None = None
-        self.data: dict = {}  # what implementations get of the current graph, by workload
         self.lost: dict[tuple, Outcome] = {}  # what ran out of time or memory, by `Task.alike`
 
     @property
     def name(self) -> str | None:
         """The name of the run in its rows; None when nothing is written."""
-        return None if self.folder is None else self.folder.name
+        return None if self.sink is None else self.sink.name
 
     @property
     def timing(self) -> bool:
         """False when cells are only verified and nothing is written."""
-        return self.writer is not None
+        return self.sink is not None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What implementations get of the current graph, by query set."""
+        return self.opened.data
 
     def graph(self, solved: Problem, name: str, cells: list[Cell]) -> None:
         """Run all cells of one problem on one graph."""
-        self.data.clear()
-        outcome = guarded(lambda: (self.open_graph or solved.open)(name))
+        outcome = self._open(solved, name)
         if outcome.status != "ok":
             status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
             self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
@@ -97,7 +126,7 @@ class Sitting:
                 task = Task(cell, cell_key(cell, None, self.env))
                 self._give_up(task, replace(outcome, status=status), None)
             return
-        graph: Input = outcome.value
+        graph = self.opened.graph
         tasks = self._tasks(cells, graph)
         if not tasks:
             return
@@ -113,7 +142,7 @@ class Sitting:
             self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
             if not self.timing:
                 rows = [verified_row(t, self.name, graph, checkers[t.cell.queries.name]) for t in tasks if not t.over]
-                self._append([row | {"planned": None} for row in rows])
+                self.append([row | {"planned": None} for row in rows])
                 return
             edges = self._edges(graph, tasks)
             passes.freeze(first=True)
@@ -122,6 +151,16 @@ class Sitting:
             self._trials(graph, checkers, tasks, edges)
             self._energy(graph, checkers, tasks)
             self.watcher.timed(graph)
+
+    def _open(self, solved: Problem, name: str) -> Outcome:
+        """Open a graph in the form that a problem takes, unless it is the one that is open."""
+        if self.opened is not None and (self.opened.problem, self.opened.graph.name) == (solved.name, name):
+            return Outcome("ok")
+        self.opened = None  # its memory is needed
+        outcome = guarded(lambda: (self.open_graph or solved.open)(name))
+        if outcome.status == "ok":
+            self.opened = Opened(solved.name, outcome.value)
+        return outcome
 
     @contextmanager
     def _own_processes(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]):
@@ -178,11 +217,13 @@ class Sitting:
 
         Raises InputError when a file of queries is wrong.
         """
-        checkers: dict[str, Workload] = {}
+        kept, checkers = self.opened.checkers, {}
 
         def made(spec) -> Workload:
-            self.data[spec.name] = solved.data(graph, spec)
-            return solved.workload(spec, graph, self.data[spec.name], self.checks)
+            if spec.name not in kept:
+                self.data[spec.name] = solved.data(graph, spec)
+                kept[spec.name] = solved.workload(spec, graph, self.data[spec.name], self.checks)
+            return kept[spec.name]
 
         for spec in dict.fromkeys(task.cell.queries for task in tasks):
             outcome = guarded(lambda spec=spec: made(spec))
@@ -267,7 +308,7 @@ class Sitting:
                     self._give_up(task, Outcome("wrong", reason), graph)
                 else:
                     checker = checkers[task.cell.queries.name]
-                    self._append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
+                    self.append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
 
     def _energy(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
         """Measure the energy of cells of a GPU of which it was asked, once all cells were timed. What could not be
@@ -282,7 +323,7 @@ class Sitting:
             self.watcher.step(task.cell, "measuring its energy")
             found = outcome.value if outcome.status == "ok" else {"reason": outcome.reason}
             row = verified_row(task, self.name, graph, checkers[name])
-            self._append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
+            self.append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
 
     def _attempts_at_once(self, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU
@@ -343,9 +384,8 @@ class Sitting:
             task.process.close()
         if outcome.status == "skipped" and graph is not None:
             self.lacking = self.lacking or outcome.reason
-        if outcome.trace and self.folder is not None:
-            with open(self.folder / "errors.txt", "a", encoding="utf-8") as log:
-                log.write(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
+        if outcome.trace and self.sink is not None:
+            self.sink.explain(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
         reason = outcome.reason
         if outcome.status == "timeout":
             reason += f" ({task.cell.time_limit:g} s)"
@@ -355,7 +395,7 @@ class Sitting:
         row |= {"status": outcome.status, "reason": reason}
         if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:
             row["counters"] = task.verdict.errors
-        self._append([row])
+        self.append([row])
         if graph is not None:
             self.watcher.trouble(task.cell, outcome.status, reason)
 
@@ -363,10 +403,11 @@ class Sitting:
         for task in tasks:
             self._give_up(task, outcome, graph)
 
-    def _append(self, rows: list[dict]) -> None:
-        if self.writer is not None:
+    def append(self, rows: list[dict]) -> None:
+        """Add the rows of one trial, or the one row of a cell without times."""
+        if self.sink is not None:
             if not self.new:
                 self.record()
-            self.writer.append(rows)
+            self.sink.append(rows)
         self.new += rows
         self.watcher.rows(rows)

@@ -25,17 +25,18 @@ from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_n
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
+ERRORS = "errors.txt"  #: the file of a run with the tracebacks of cells that failed
 
 
 class Writer:
     """Appends trials to the rows of a run, each in one write of whole lines to a file opened for appending.
 
+    name  of the run
     sums  whether rows get checksums; a run that was started without them continues without them
     """
 
     def __init__(self, folder: Path):
-        self.sums = has_sums(folder)
-        self.path = folder / ROWS
+        self.name, self.sums, self.path = folder.name, has_sums(folder), folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._lock = threading.Lock()
         self._synced = monotonic()
@@ -58,6 +59,11 @@ class Writer:
             if monotonic() - self._synced > FSYNC_SECONDS:
                 os.fsync(self._file)
                 self._synced = monotonic()
+
+    def explain(self, text: str) -> None:
+        """Append a traceback to `errors.txt` of the run."""
+        with open(self.path.with_name(ERRORS), "a", encoding="utf-8") as log:
+            log.write(text)
 
     def sync(self) -> None:
         """Wait for a current write and flush everything to the disk."""
