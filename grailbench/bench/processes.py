@@ -34,14 +34,15 @@ from grailbench.words import gib
 
 LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
-# Interrupts are ignored from the start of Python on: the run handles them and then ends this process.
-_START = f"""import signal, sys
+#: a program for `python -c` with a socket and the id of the parent, which does some `work`. Interrupts are ignored from
+#: the start of Python on: the run handles them and then ends this process.
+START = f"""import signal, sys
 for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
 from grailbench.bench.parent import end_with
 end_with(int(sys.argv[2]), threads=False)
-from grailbench.bench import processes
-processes._serve(int(sys.argv[1]))
+{{work}}
 """
+_START = START.format(work="from grailbench.bench import processes\nprocesses._serve(int(sys.argv[1]))")
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _clean_commits(folder: Path) -> dict[str, list[str]]:
     """The commits of each code version in the sittings of a run. Raises InputError unless all commits were clean."""
     environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
-    for sitting in (*environment.get("earlier", []), environment):
+    for sitting in (*environment.get("earlier", []), environment, *(environment.get("workers") or {}).values()):
         if not sitting.get("commit") or sitting.get("dirty") is not False:
             which = f"commit {sitting['commit'][:12]} with changes" if sitting.get("commit") else "no commit"
             raise InputError(

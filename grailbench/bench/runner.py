@@ -17,6 +17,7 @@ from grailbench.bench.plan import Plan
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
 from grailbench.bench.sitting import Answered, Sitting, Watcher
+from grailbench.bench.spread import SchedulerGone, Spread, Workers
 from grailbench.bench.tasks import implementation_of, on_gpu, steps
 from grailbench.bench.writer import Writer, new_run, only_writer, repair
 from grailbench.contract import Checks, Input, problem
@@ -25,6 +26,7 @@ from grailbench.guard import prompt_interrupts
 from grailbench.runs import cells as measured
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
+from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import FORMAT, SOUND
 from grailbench.words import count
 
@@ -41,13 +43,21 @@ class Interrupted(GrailbenchError):
 class Finished:
     """A finished run: its plan, with look-alikes in place, and all current rows.
 
-    lacking  what the machine lacks for a skipped cell, if anything
+    environment  as in its file, if it has one
+    lacking      what the machine lacks for a skipped cell, if anything
     """
 
     folder: Path | None
     plan: Plan
     rows: list[dict]
+    environment: dict
     lacking: str | None = None
+
+    @property
+    def by_machine(self) -> list[list[dict]]:
+        """The rows that may be compared: those of each machine, the one with most rows first."""
+        found = by_machine(self.environment, self.rows)
+        return [rows for _, rows in found.values()]
 
     @property
     def statuses(self) -> Counter:
@@ -76,18 +86,22 @@ def run(
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
     answered: Answered | None = None,
+    workers: Workers | None = None,
 ) -> Finished:
     """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
     to add. `open_graph` replaces the opening of graphs by the problem. `answered` is called once, with the workload and
-    the answers of the first cell that is verified as right; a cell that has all its trials makes no pass.
+    the answers of the first cell that is verified as right; a cell that has all its trials makes no pass. With
+    `workers`, cells are run there, and neither `open_graph` nor `answered` is used.
 
     Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
     a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
-    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed.
+    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed; SchedulerGone,
+    with all finished trials on disk, when the scheduler of the workers went away.
     """
-    _require(plan)
+    if workers is None:
+        _require(plan)
     if device.simulating() and any(map(on_gpu, plan.cells)):
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
     if (target := resume or out) is not None and provenance.is_recorded(Path(target)):
@@ -95,31 +109,38 @@ def run(
         raise InputError("a run is not measured among the recorded ones", path=target, remedy=remedy)
     folder = resume if resume is not None else new_run(plan.name, plan.digest, out)
     with only_writer(folder):
-        return _run(plan, watcher, folder, fetch, checks, open_graph, answered)
+        return _run(plan, watcher, folder, fetch, checks, open_graph, answered, workers)
 
 
 def _run(
-    plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph, answered: Answered | None
-) -> Finished:
+    plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph, answered: Answered | None,
+    workers: Workers | None,
+) -> Finished:  # fmt: skip
     known = (folder / results.PLAN).exists()
     same = require_same(folder, plan) if known else False
     prior, damage = repair(folder)
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
-    env, record = _prepare_record(folder, plan, same)
+    env, record = _prepare_record(folder, plan, same, workers is not None)
     if not known:
         record()
     writer = Writer(folder)
-    sitting = Sitting(writer, env, prior, watcher, checks, open_graph, record, answered)
+    others = [*env.get("workers", {}).values(), *(env.get("earlier", []) if workers is not None else [])]
+    sitting = Sitting(writer, env, prior, watcher, checks, open_graph, record, answered, others=others)
     try:
         with prompt_interrupts(_before_exit(writer, folder)):
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
-            if load := machine.busy(env):
-                watcher.note(f"{load}: other work disturbs the times")
-            _run_graphs(sitting, provided)
+            if workers is not None:
+                Spread(workers, sitting).run(provided)
+            else:
+                if load := machine.busy(env):
+                    watcher.note(f"{load}: other work disturbs the times")
+                _run_graphs(sitting, provided)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
+    except SchedulerGone as error:
+        raise SchedulerGone(f"{error}; finished trials are kept in {folder} ({_go_on(folder)})") from None
     finally:
         gc.unfreeze()
         writer.close()
@@ -127,7 +148,7 @@ def _run(
         watcher.note("already complete: this run has every trial of its plan")
     if sitting.outdated:
         watcher.note(f"{sitting.outdated} cells had rows of other code or another machine and were taken anew")
-    return Finished(folder, provided, results.current(prior + sitting.new), sitting.lacking)
+    return Finished(folder, provided, results.current(prior + sitting.new), env, sitting.lacking)
 
 
 def verify(
@@ -155,7 +176,7 @@ def verify(
     sitting = Sitting(None, env, [], watcher, checks, open_graph, answered=answered)
     watcher.began(None, provided, len(provided.cells))
     _run_graphs(sitting, provided)
-    return Finished(None, provided, sitting.new, sitting.lacking)
+    return Finished(None, provided, sitting.new, env, sitting.lacking)
 
 
 def _require(plan: Plan) -> None:
@@ -198,7 +219,11 @@ def spoken(folder: Path) -> str:
 
 def interrupted(folder: Path) -> str:
     """The message for the user after an interrupt."""
-    return f"interrupted: finished trials are kept in {folder}\ngo on with: grailbench run --resume={spoken(folder)}"
+    return f"interrupted: finished trials are kept in {folder}\n{_go_on(folder)}"
+
+
+def _go_on(folder: Path) -> str:
+    return f"go on with: grailbench run --resume={spoken(folder)}"
 
 
 def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
@@ -209,18 +234,24 @@ def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
     return save_and_print
 
 
-def _prepare_record(folder: Path, plan: Plan, same: bool) -> tuple[dict, Callable[[], None]]:
+def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple[dict, Callable[[], None]]:
     """The environment, with those of earlier sittings that differ, and a function that writes it and the plan.
 
-    The plan is not written if the run has the `same` one.
+    The plan is not written if the run has the `same` one. A `client` measures nothing itself: its environment says so
+    (`runs.machines`), and gets those of its workers.
     """
     env = machine.environment()
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
+    if client:
+        env |= {"client": True, "workers": {}}
     path = folder / results.ENVIRONMENT
     if path.exists():
         before = results.read_environment(folder)
         env["earlier"] = before.pop("earlier", [])
-        if [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]:
+        if (known := before.pop("workers", None)) is not None:
+            env["workers"] = known
+        other = [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]
+        if (other or client) and not before.get("client"):
             env["earlier"].append(before)
     stored = {
         "format": FORMAT if results.has_sums(folder) else 1,

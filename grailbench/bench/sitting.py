@@ -8,7 +8,7 @@ says so or the graph is large (`LARGE`), in the cell's own process (`processes`)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -87,12 +87,14 @@ class Sitting:
 
     def __init__(self, sink: Sink | None, env: dict, prior: list[dict], watcher: Watcher, checks: Checks,
                  open_graph=None, record: Callable[[], None] = lambda: None, answered: Answered | None = None,
-                 opened: Opened | None = None):  # fmt: skip
+                 opened: Opened | None = None, others: Iterable[Mapping] = ()):  # fmt: skip
         """sink: None if cells are only verified. record: called before the first row is written. answered: called once,
-        with the answers of the first cell that is verified as right. opened: a graph that need not be opened again."""
+        with the answers of the first cell that is verified as right. opened: a graph that need not be opened again.
+        others: environments of the run besides `env`; a cell that is complete in one of them stands."""
         self.sink, self.env, self.watcher, self.checks, self.record = sink, env, watcher, checks, record
         self.open_graph, self.answered, self.opened = open_graph, answered, opened
-        self.finished, self.given_up = finished(prior), given_up(prior)
+        self.others = [other for other in others if other.get("code") == env["code"]]
+        self.prior, self.finished, self.given_up = prior, finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
         last = {row["key"]: row for row in prior}
         self.weighed = {key for key, row in last.items() if row.get("energy")}
@@ -118,7 +120,7 @@ class Sitting:
 
     def graph(self, solved: Problem, name: str, cells: list[Cell]) -> None:
         """Run all cells of one problem on one graph."""
-        outcome = self._open(solved, name)
+        outcome = self.open(solved, name)
         if outcome.status != "ok":
             status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
             self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
@@ -152,7 +154,7 @@ class Sitting:
             self._energy(graph, checkers, tasks)
             self.watcher.timed(graph)
 
-    def _open(self, solved: Problem, name: str) -> Outcome:
+    def open(self, solved: Problem, name: str) -> Outcome:
         """Open a graph in the form that a problem takes, unless it is the one that is open."""
         if self.opened is not None and (self.opened.problem, self.opened.graph.name) == (solved.name, name):
             return Outcome("ok")
@@ -190,18 +192,30 @@ class Sitting:
         for planned in cells:
             cell = self._bounded(planned) if graph.edges >= LARGE else planned
             key = cell_key(cell, graph.sha256, self.env)
-            self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
-            done = frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
-            over = len(done) == cell.trials and (key in self.weighed or not measures_energy(cell))
-            if over or key in self.given_up:
+            if self.is_over(cell, graph.sha256):
                 self.watcher.step(cell, "done before", steps(cell))
             else:
+                self.outdated += cell_of(cell.columns()) in self.before and key not in self.keys
+                done = self._done(cell, key)
                 tasks.append(Task(cell, key, done))
                 if cell.warmup < planned.warmup:
                     self.watcher.step(cell, "without a warm-up", planned.warmup - cell.warmup)
                 if done:
                     self.watcher.step(cell, "done before", len(done))
         return tasks
+
+    def is_over(self, cell: Cell, sha256: str) -> bool:
+        """Whether a cell on the graph with this checksum needs no more passes: it is complete, here or in one of the
+        other environments, or it was given up here and would be again."""
+        key, *others = (cell_key(cell, sha256, env) for env in (self.env, *self.others))
+        return key in self.given_up or any(self._complete(cell, each) for each in (key, *others))
+
+    def _complete(self, cell: Cell, key: str) -> bool:
+        return len(self._done(cell, key)) == cell.trials and (key in self.weighed or not measures_energy(cell))
+
+    def _done(self, cell: Cell, key: str) -> frozenset[int]:
+        """The numbers of the finished trials of a cell."""
+        return frozenset(self.finished.get(key, set()) & set(range(cell.trials)))
 
     def _bounded(self, cell: Cell) -> Cell:
         """The cell of a large graph, in a process of its own, which loads its kernels first and is warm when it was

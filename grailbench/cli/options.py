@@ -109,6 +109,12 @@ timing = _bundle(
         "--energy/--no-energy", default=None, help="Measure the energy of a GPU too, once a cell, after its trials."
     ),
 )
+#: where cells are run, if not in this process
+workers = _bundle(
+    click.option("--workers", type=click.IntRange(1), metavar="N", help="Start N worker processes, which share out the "
+                 "cores and GPUs of this machine."),
+    click.option("--scheduler", metavar="ADDRESS", help="Take the workers of a scheduler of dask, as tcp://HOST:8786."),
+)  # fmt: skip
 #: how to check answers and get graphs
 checks = _bundle(
     click.option("--simulate", is_flag=True, help="Run GPU kernels in numba's simulator: checks answers, records no "
@@ -134,6 +140,10 @@ comparison = _bundle(
     click.option("--require-all", is_flag=True,
                  help="A cell or counter that only one of the runs has is a regression."),
 )  # fmt: skip
+#: of what a run on unlike workers is shown
+machine = click.option(
+    "--machine", metavar="NAME", help="Of a run on unlike workers: what this machine measured. The error names them."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import complete, options
 from grailbench.report.captions import CAPTIONS
 
 FORMATS = ("svg", "png", "both")
@@ -27,8 +27,9 @@ PHASES = ("label", "query", "ready")
 @click.option("--phase", type=click.Choice(PHASES), default="query", show_default=True, help="Of the speed-up.")
 @click.option("--profile", metavar="FILE", type=click.Path(path_type=Path), help="CSV of Nsight Compute, for "
               "computation-8. [default: ncu.csv in the run's folder]")  # fmt: skip
+@options.machine
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
-def command(run, names, out, form, reference, phase, profile, as_json):
+def command(run, names, out, form, reference, phase, profile, machine, as_json):
     """Draw a run's figures as SVG and PNG, each with its data as CSV.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
@@ -48,7 +49,7 @@ def command(run, names, out, form, reference, phase, profile, as_json):
     from grailbench.cli.views import put_json
     from grailbench.report import plots
 
-    for path in plots.write(run, names, out, form, reference, phase, profile):
+    for path in plots.write(run, names, out, form, reference, phase, profile, machine):
         if as_json:
             put_json([{"path": str(path)}])
         else:

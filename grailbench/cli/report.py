@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import complete, options
 
 
 @click.command("report")
@@ -34,13 +34,14 @@ from grailbench.cli import complete
     help="Add each time as a multiple of the least its counters allow. [default: this machine's 'grailbench limits']",
 )  # fmt: skip
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
+@options.machine
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
 @click.option(
     "--into", "pages", multiple=True, metavar="PAGE", type=click.Path(path_type=Path),
     help="Renew the marked tables and sentences of this Markdown page, from the runs that it names; may repeat.",
 )  # fmt: skip
 @click.option("--check", is_flag=True, help="Of --into: write nothing, fail when a page is not what its runs say.")
-def command(run, tables, form, out, details, page, reference, ceilings, with_counters, as_json, pages, check):
+def command(run, tables, form, out, details, page, reference, ceilings, with_counters, machine, as_json, pages, check):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
@@ -104,7 +105,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     if pages:
         _renew(pages, check, click.get_current_context())
         return
-    report = document.of_run(run, tables)
+    report = document.of_run(run, tables, machine)
     folder, added = report.run.folder, []
     if ceilings is not None:
         ceilings_here = floors.ceilings_for(folder, ceilings or None)

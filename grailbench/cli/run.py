@@ -12,6 +12,7 @@ from grailbench.cli import complete, options
 @options.matrix
 @options.timing
 @options.checks
+@options.workers
 @click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
 @click.option("--resume", type=complete.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
               help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
@@ -19,13 +20,18 @@ from grailbench.cli import complete, options
               help="Write the answers there, as lines `u v 0|1` that --queries reads; .gz is packed, - is the standard "
                    "output. For one graph and one query set.")  # fmt: skip
 @options.as_json
-def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
+def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, simulate, workers, scheduler,
+            **flags):  # fmt: skip
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
     Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
     prepare and solve (phases `prepare`, `solve`). Rows are on disk
     as soon as a trial ends: after Ctrl-C or a crash, --resume goes on. With --simulate cells are only verified.
     --answers writes those of the first cell that is verified as right; all cells that are right have the same.
+
+    With --workers or --scheduler (extra `dask`) each cell is run by a worker that has its cores and GPUs for itself:
+    'grailbench cluster --check' shows what workers have. A cell whose worker is lost is tried once more. --resume goes
+    on here with what workers began, and the other way round.
 
     \b
     Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
@@ -38,12 +44,16 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
       grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
       grailbench run --dataset kegg --impl gpu --simulate --count 100
       grailbench run --dataset kegg --impl sequential --queries balanced --answers answers.txt.gz
+      grailbench run --config quickstart --workers 2
+      grailbench run --config speed --scheduler tcp://node1:8786
       grailbench run --resume
     """
     from rich.console import Console
 
     from grailbench.bench import runner
     from grailbench.bench.resume import plan_of
+    from grailbench.bench.spread import Workers
+    from grailbench.cli import cluster
     from grailbench.cli.views import note
     from grailbench.cli.views import run as console
     from grailbench.cli.views.answers import Answers
@@ -53,6 +63,9 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
+    afar = workers is not None or scheduler is not None
+    if afar and (simulate or answers):
+        raise click.UsageError("--workers and --scheduler go without --simulate and --answers")
     if answers == "-" and as_json:
         raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
     plan, folder = plan_of(options.fields(flags), resume, out)
@@ -63,7 +76,9 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
         if simulate:
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:
-            done = runner.run(plan, screen, out=out, resume=folder, **checking)
+            with cluster.client(workers, scheduler) as client:
+                team = None if client is None else Workers(client)
+                done = runner.run(plan, screen, out=out, resume=folder, workers=team, **checking)
     apart = answers == "-"  # the standard output has the answers alone
     to = Console(stderr=True, highlight=False) if apart else None
     if not as_json and simulate:
@@ -71,7 +86,8 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
         click.echo("simulated: answers were checked, no time was taken and nothing was stored", err=apart)
     elif not as_json:
         put(console.summary_tables(done.plan, done.rows), to)
-        put(console.answered(done.rows), to)
+        for rows in done.by_machine:
+            put(console.answered(rows), to)
         click.echo(f"rows: {paths.shown(done.folder)}", err=apart)
         click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}", err=apart)
         put(next_steps(runner.spoken(done.folder)), to)

@@ -6,7 +6,7 @@ import os
 import platform
 import socket
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,13 +63,13 @@ class Facts:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
-def here(worker: str = "") -> Facts:
+def here() -> Facts:
     """The facts of this process."""
     commit, dirty = commit_state()
     seen = visible_gpus()
     known = gpus()
     return Facts(
-        worker=worker,
+        worker="",
         host=socket.gethostname(),
         machine=_machine(),
         cores=tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity")
@@ -108,28 +108,29 @@ def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Fac
 
     Raises MachineLacks naming a worker that has no grailbench, or one of another version that cannot tell.
     """
-    told = client.scheduler_info(n_workers=-1)["workers"]
-    chosen = [address for address in told if workers is None or address in set(workers)]
-    if not chosen:
-        return []
-    found = []
-    for address, one in _asked(client, chosen).items():
+    wanted = None if workers is None else set(workers)
+    chosen = [address for address in client.nthreads() if wanted is None or address in wanted]
+    found = _asked(client, chosen) if chosen else {}
+    for address, one in found.items():
         if not isinstance(one, Facts):
             raise MachineLacks(
                 f"the worker {address} cannot run this grailbench {__version__}: {type(one).__name__}: {one} "
                 "(install the same version and commit there)"
             )
-        known = told[address]
-        found.append(Facts(**{**vars(one), "worker": address, "resources": dict(known.get("resources") or {}),
-                              "threads": known["nthreads"]}))  # fmt: skip
-    return sorted(found, key=lambda each: (each.host, each.machine, each.worker))
+    return sorted(found.values(), key=lambda each: (each.host, each.machine, each.worker))
+
+
+def _there(dask_worker) -> Facts:
+    """The facts of the worker in which this runs; dask gives it itself."""
+    resources = dict(dask_worker.state.total_resources)
+    return replace(here(), worker=dask_worker.address, resources=resources, threads=dask_worker.state.nthreads)
 
 
 def _asked(client: Client, workers: list[str]) -> dict[str, Any]:
     """What each worker answers: its `Facts`, or the error. One that cannot even read the question spoils the answers
     of all, so then each is asked alone."""
     try:
-        return client.run(here, workers=workers, on_error="return")
+        return client.run(_there, workers=workers, on_error="return")
     except Exception as error:
         if len(workers) == 1:
             return {workers[0]: error}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from grailbench import paths
 from grailbench.datasets import cache
-from grailbench.datasets.locate import look_up
+from grailbench.datasets.locate import look_up, stored_here
+from grailbench.datasets.registry import registry
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.generate import generated_name
 from grailbench.graph.store import read_meta, sha256_file
@@ -27,6 +28,12 @@ def digest_here(name: str) -> str | None:
     if place is None or not place.here:
         return None
     return sha256_file(place.path) if place.dataset is not None else read_meta(place.path)["sha256"]
+
+
+def stored() -> list[str]:
+    """The names of the graphs whose files are in the cache here, sorted."""
+    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
+    return sorted({*real, *stored_here()})
 
 
 def digests(client: Client, names: Iterable[str], workers: list[str]) -> dict[str, dict[str, str | None]]:

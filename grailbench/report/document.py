@@ -21,7 +21,7 @@ from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell, Run, load
+from grailbench.runs.cells import Cell, Run, load, of_machine
 from grailbench.runs.environment import busy
 from grailbench.runs.rows import STATUSES
 from grailbench.words import count, machine
@@ -150,12 +150,13 @@ class Report:
         return [f"{drifted} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
 
 
-def of_run(run: str | None, names: Iterable[str] = ()) -> Report:
-    """The report on a run (a folder, a name or its beginning; None: the latest).
+def of_run(run: str | None, names: Iterable[str] = (), machine: str | None = None) -> Report:
+    """The report on a run (a folder, a name or its beginning; None: the latest), or on what one machine measured of it.
 
-    Raises InputError if there is no such run, and the errors of `make`.
+    Raises InputError if there is no such run, or if workers on unlike machines measured it and none is chosen, and the
+    errors of `make`.
     """
-    return make(load(run), names)
+    return make(of_machine(load(run), machine), names)
 
 
 def check_measured(report: Report) -> None:

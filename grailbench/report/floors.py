@@ -19,9 +19,9 @@ from grailbench.errors import InputError, MachineLacks
 from grailbench.limits.ceilings import Ceilings
 from grailbench.limits.ceilings import load as measured_here
 from grailbench.report.table import Table
-from grailbench.runs.cells import ON_DEVICE, Cell
+from grailbench.runs.cells import ON_DEVICE, Cell, read
 from grailbench.runs.environment import environment, fingerprint
-from grailbench.runs.folder import read_environment, read_json
+from grailbench.runs.folder import read_json
 from grailbench.words import ms
 
 PHASES = ("label", "query")
@@ -114,7 +114,7 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
         if "cpu" not in document or "machine" not in document:
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
-    if read_environment(run).get("fingerprint") != fingerprint(environment()):
+    if read(run).fingerprint != fingerprint(environment()):
         raise InputError(
             f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
         )

@@ -59,7 +59,7 @@ from grailbench.report.recorded import apart
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
-from grailbench.runs.cells import Cell, joined, read
+from grailbench.runs.cells import Cell, joined, of_machine, read
 from grailbench.runs.folder import find_run, read_json
 from grailbench.words import BLANK, did_you_mean
 
@@ -195,7 +195,7 @@ class Page:
         """The table of the report on the run that the block names, or on its runs together."""
         folders = tuple(map(self._folder, _names(block)))
         if folders not in self._tables:
-            runs = [read(folder) for folder in folders]
+            runs = [of_machine(read(folder)) for folder in folders]
             self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, apart(runs)
         known, said = self._tables[folders]
         if block.table not in known:

@@ -24,17 +24,19 @@ def write(
     reference: str | None = None,
     phase: str = "query",
     profile: str | Path | None = None,
+    machine: str | None = None,
 ) -> list[Path]:
     """Draw figures of a run (None: the latest) into a folder, each file atomically; returns the paths.
 
     names    which of `captions.CAPTIONS`, all by default; further pages of a long figure are NAME-2 and so on
     out      the folder, by default `figures` in the run's folder
     profile  the CSV of Nsight Compute for figure 8, by default `ncu.csv` in the run's folder
+    machine  of a run on unlike workers, that whose measurements are drawn
 
     Raises InputError for an unknown name or reference and for a recorded run without `out`, NothingMeasured if the run
     has no sound time or a figure of `names` has no data.
     """
-    report, names = document.of_run(run), list(names)
+    report, names = document.of_run(run, machine=machine), list(names)
     document.check_measured(report)
     found = report.run
     drawn = of_report(report, reference, phase, stalls.of_run(found.folder, profile))

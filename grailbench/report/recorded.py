@@ -12,7 +12,7 @@ from grailbench.bench.plan import shipped_configs
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table
 from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell, Run, read
+from grailbench.runs.cells import Cell, Run, of_machine, read
 from grailbench.runs.rows import SOUND
 
 _UNKNOWN = "recorded from code that no commit has"
@@ -30,8 +30,8 @@ class Recorded(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path) -> Recorded:
-        """The run in a folder. Raises InputError if the folder is not a run."""
-        run = read(folder)
+        """The run in a folder. Raises InputError if the folder is not a run, or one of unlike machines."""
+        run = of_machine(read(folder))
         return cls(folder, run.environment, run.cells)
 
 

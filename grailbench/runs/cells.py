@@ -9,7 +9,7 @@ import os
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -19,7 +19,7 @@ import numpy as np
 
 from grailbench import words
 from grailbench.contract import USUAL
-from grailbench.runs import axes, folder
+from grailbench.runs import axes, folder, machines
 from grailbench.runs.folder import Damage
 from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
 from grailbench.runs.statistics import Stats
@@ -266,12 +266,16 @@ def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as it was read: its folder, its environment, its current rows, and what was left out at the end."""
+    """A run as it was read: its folder, its environment, its current rows, and what was left out at the end.
+
+    environment  that in which the rows were measured (`machines.measuring`); `stored` is as its file has it
+    """
 
     folder: Path
     environment: Mapping[str, Any] = field(default_factory=dict)
     rows: list[dict] = field(default_factory=list)
     damage: Damage = Damage()
+    stored: Mapping[str, Any] | None = None
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -352,7 +356,21 @@ def read(where: Path) -> Run:
     An incomplete trial at the end is left out. The files are not changed.
     """
     rows, damage = folder.read_rows(where)
-    return Run(where, folder.read_environment(where), folder.current(rows), damage)
+    rows, stored = folder.current(rows), folder.read_environment(where)
+    return Run(where, machines.measuring(stored, rows), rows, damage, stored)
+
+
+def of_machine(run: Run, machine: str | None = None) -> Run:
+    """The run, or what one machine measured of it: only such cells may be one ratio.
+
+    Raises InputError, which names the machines, if workers on unlike machines measured it and none is chosen, or if no
+    machine is named so.
+    """
+    stored = run.environment if run.stored is None else run.stored
+    if not stored.get("workers") and machine is None:
+        return run
+    environment, rows = machines.one(stored, run.rows, machine)
+    return replace(run, environment=machines.measuring(environment, rows), rows=rows)
 
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:

@@ -63,8 +63,9 @@ def environment() -> dict:
 
 
 def busy(env: Mapping) -> str | None:
-    """'load average 3.1 on 2 cores' if the machine had other work when the run started, else None."""
-    loads, cores = env.get("load_average"), env.get("cores")
+    """'load average 3.1 on 2 cores' if the machine had other work when the run started, else None. The load is that of
+    the whole machine, also where a worker is pinned to a part of its cores."""
+    loads, cores = env.get("load_average"), env.get("cores_logical" if env.get("pinned") else "cores")
     load = loads[0] if isinstance(loads, list) and loads else None
     known = isinstance(load, int | float) and isinstance(cores, int) and cores > 0
     return f"load average {load:.1f} on {cores} cores" if known and load > BUSY * cores else None

@@ -86,6 +86,9 @@ class _Environment(BaseModel):
     load_average: list[FiniteFloat] | None = None
     command: list[str] | None = None
     earlier: list[_Environment] = []
+    client: bool | None = None
+    pinned: list[_Count] | None = None
+    workers: dict[str, _Environment] | None = None
 
 
 def read_environment(folder: Path) -> dict:

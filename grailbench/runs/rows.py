@@ -31,6 +31,7 @@ FIELDS = (
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
     "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE, "energy",
 )  # fmt: skip
+WORKER = "worker"  #: a field of rows that were measured on a worker: a key of `workers` in the environment of their run
 #: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
 SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
@@ -145,6 +146,7 @@ def _shown(value) -> str:
 #: a check of the value of each field
 _CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | dict.fromkeys(_NUMBERS, _not_negative)
 _CHECKS |= {
+    WORKER: _text,
     "status": lambda value: value in STATUSES and value != "incomplete",
     "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
     "energy": lambda value: isinstance(value, dict) and all(_number(v) or _text(v) for v in value.values()),

@@ -220,9 +220,10 @@ def _counters(report: Report) -> list[Block]:
 
 
 def _environment(environment: Mapping) -> Iterator[Block]:
-    yield "facts", _facts({key: value for key, value in environment.items() if key != "earlier"})
+    yield "facts", _facts({key: value for key, value in environment.items() if key not in ("earlier", "workers")})
     for sitting in environment.get("earlier") or []:
-        yield "heading", f"An earlier sitting, {sitting.get('at', 'at an unknown time')}"
+        where = "On another worker" if "pinned" in sitting else "An earlier sitting"
+        yield "heading", f"{where}, {sitting.get('at', 'at an unknown time')}"
         yield "facts", _facts(sitting)
 
 

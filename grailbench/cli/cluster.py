@@ -1,0 +1,72 @@
+"""`grailbench cluster`: what the workers of dask have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from grailbench.cli import complete, options
+
+
+@contextmanager
+def client(workers: int | None, scheduler: str | None) -> Iterator:
+    """A client of dask for --workers or --scheduler; None if neither is given."""
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers starts some here, --scheduler takes those that run: leave one out")
+    if workers is None and scheduler is None:
+        yield None
+        return
+    from grailbench.cluster import connection
+
+    with connection.connected(scheduler) if scheduler is not None else connection.started(workers) as found:
+        yield found
+
+
+@click.command("cluster")
+@click.option("--check", is_flag=True, help="Fail if a worker does not fit.")
+@options.workers
+@click.option("--dataset", "datasets", type=complete.GRAPH, multiple=True, metavar="NAME",
+              help="Also whether this graph is there, by its sha256; may repeat.")  # fmt: skip
+@options.as_json
+def command(check, workers, scheduler, datasets, as_json):
+    """Show what workers of dask have: host, cores, memory, GPUs, versions, graphs.
+
+    With --scheduler, the workers that run there; else N workers are started on this machine (--workers, by default 1)
+    and ended again. 'grailbench run' takes workers that have this version and commit of grailbench and declare their
+    cores, and GPUs if they have some:
+
+    \b
+      dask scheduler
+      dask worker tcp://HOST:8786 --nthreads 1 --resources "cores=8 gpu=1"
+
+    Of the cores that its process may use, each worker gets as many as it declares for itself.
+
+    \b
+    Exit codes: 2 usage or bad input, 4 when no scheduler answers, dask is missing or, with --check, a worker does
+    not fit.
+
+    \b
+    Examples:
+      grailbench cluster --check --workers 2
+      grailbench cluster --check --scheduler tcp://node1:8786 --dataset kegg
+      grailbench cluster --scheduler tcp://node1:8786 --json
+    """
+    from grailbench.cli.views import cluster as view
+    from grailbench.cli.views import put_json
+    from grailbench.cluster.check import records
+    from grailbench.errors import MachineLacks
+    from grailbench.screen import put
+
+    with client(1 if scheduler is None and workers is None else workers, scheduler) as found:
+        known = records(found, datasets)
+    if as_json:
+        put_json(known)
+    elif known:
+        put([view.table(known)])
+    faults = [fault for each in known for fault in each["faults"]] or ([] if known else ["there are no workers"])
+    if faults and check:
+        raise MachineLacks("; ".join(faults))
+    for fault in faults:
+        click.echo(f"does not fit: {fault}", err=True)

@@ -1,0 +1,86 @@
+"""Which machine measured a row, in runs whose cells were run on workers.
+
+Such a row has `worker`, a key of `workers` in the environment of its run: the environment there. The rows of a local
+run have none, and are of the run's own environment or of an earlier one. The environment of a sitting that gave its
+cells to workers says `client`: it measured nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from grailbench import words
+from grailbench.errors import InputError
+
+_SHOWN = 8  #: digits of a fingerprint that name a machine
+
+
+def sittings(environment: Mapping) -> list[Mapping]:
+    """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`."""
+    workers = environment.get("workers") or {}
+    local = [each for each in (*environment.get("earlier", ()), environment) if not each.get("client")]
+    return [*local, *workers.values()]
+
+
+def by_machine(environment: Mapping, rows: Iterable[Mapping]) -> dict[str | None, tuple[Mapping, list[Mapping]]]:
+    """The rows by the fingerprint of the machine that measured them, with its environment; those with most rows first.
+
+    Rows of local sittings are taken to be of one machine, that of the last. Raises InputError for a row of a worker
+    that the environment does not have.
+    """
+    workers = environment.get("workers") or {}
+    local = next((each for each in (environment, *reversed(environment.get("earlier", ()))) if not each.get("client")),
+                 environment)  # fmt: skip
+    found: dict[str | None, tuple[Mapping, list[Mapping]]] = {}
+    for row in rows:
+        key = row.get("worker")
+        if key is not None and key not in workers:
+            raise InputError(f"a row is of worker {key!r}, and the run's environment has none of that name")
+        its = local if key is None else workers[key]
+        found.setdefault(its.get("fingerprint"), (its, []))[1].append(row)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1][1])))
+
+
+def measuring(environment: Mapping, rows: Iterable[Mapping]) -> Mapping:
+    """The environment in which the rows of a run were measured, with others that measured some as `earlier` ones. That
+    of a run without workers is its own."""
+    workers = environment.get("workers")
+    rows = list(rows)
+    if not workers or not rows:
+        return environment
+    machines = by_machine(environment, rows)
+    (first, _), *others = machines.values()
+    earlier = [each for each, _ in others]
+    if any(row.get("worker") is None for row in rows):
+        earlier += [each for each in environment.get("earlier", ()) if not each.get("client")
+                    and each.get("fingerprint") not in machines]  # fmt: skip
+    own = {"command": environment.get("command"), **{name: value for name, value in first.items() if name != "earlier"}}
+    return {**own, "workers": workers, "earlier": earlier}
+
+
+def named(fingerprint: str | None) -> str:
+    """The name of a machine for people and options: the first digits of its fingerprint."""
+    return "unknown" if fingerprint is None else fingerprint[:_SHOWN]
+
+
+def one(environment: Mapping, rows: Iterable[Mapping], machine: str | None) -> tuple[Mapping, list[Mapping]]:
+    """The rows of one machine and the environment there. `machine` names it, or is None if there is but one.
+
+    Raises InputError, which names the machines, if it must be chosen, or none is named so.
+    """
+    rows = list(rows)
+    found = by_machine(environment, rows)
+    if machine is None and len(found) < 2:
+        return environment, rows
+    fits = [each for name, each in found.items() if machine and named(name).startswith(machine[:_SHOWN])]
+    if len(fits) == 1:
+        (its, chosen), own = fits[0], {name: environment.get(name) for name in ("command", "workers")}
+        return {**its, **own, "earlier": []}, chosen
+    listed = "; ".join(f"{named(name)}: {words.machine(its, whole=False)}, {len({row['key'] for row in own})} cells"
+                       for name, (its, own) in found.items())  # fmt: skip
+    what = (
+        "its cells were measured on unlike machines, whose times are no ratio"
+        if machine is None
+        else (f"no machine of the run is named {machine!r}")
+    )
+    raise InputError(what, remedy=f"--machine chooses one: {listed}")
