@@ -173,12 +173,15 @@ class Spread:
     def run(self, plan: Plan) -> None:
         """Run all cells that need passes. Raises SchedulerGone when scheduler or workers went away for good."""
         self._refuse(self.workers.addresses() - self.chairs.keys(), self.workers.faults)
+        self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.chairs), self.watcher.note)
+        for job in self._jobs(plan):
+            self.pending.append(job)
+            self.left[job.group] = self.left.get(job.group, 0) + 1
+        if not self.pending:
+            return
         try:
             with self._listening():
                 self._prepare(plan)
-                for job in self._jobs(plan):
-                    self.pending.append(job)
-                    self.left[job.group] = self.left.get(job.group, 0) + 1
                 while self.pending or any(chair.at for chair in self.chairs.values()):
                     self._assign()
                     self._hear()
@@ -189,9 +192,7 @@ class Spread:
     # -------------------------------------------------------------- before the first cell
 
     def _prepare(self, plan: Plan) -> None:
-        """Send graphs to workers, and learn the environments of these."""
-        addresses = list(self.chairs)
-        self.hashes = graphs.provide(self.client, plan.by_dataset(), addresses, self.watcher.note)
+        """Learn the environments of workers."""
         for chair in self.chairs.values():
             self._submit(chair, None)
         ends = monotonic() + REJOIN_SECONDS
@@ -276,14 +277,16 @@ class Spread:
             self.watcher.step(job.cell, f"on {chair.seat.worker}", 0)
         errand.future = self.client.submit(
             remote.measure, self.token, chair.seat, self.topic, name,
-            None if job is None else pickle.dumps(self._order(job)), key=f"grailbench-{name}",
+            None if job is None else pickle.dumps(self._order(job, chair)), key=f"grailbench-{name}",
             workers=[chair.seat.worker], allow_other_workers=False, resources=dict(chair.seat.claims), pure=False,
         )  # fmt: skip
         errand.future.add_done_callback(lambda future: self.events.put((name, None, "done", None)))
 
-    def _order(self, job: Job) -> remote.Order:
+    def _order(self, job: Job, chair: Chair) -> remote.Order:
         known = {cell_of(cell.columns()) for cell in job.cells}
         prior = [row for row in self.rows if cell_of(row) in known] if job.timing else []
+        key = cell_key(job.cell, self.hashes.get(job.graph), chair.env)
+        self.sitting.outdated += bool(prior) and key not in {row["key"] for row in prior}
         stood = [{name: env.get(name) for name in ("code", "fingerprint")} for env in self.sitting.others]
         classes = dict.fromkeys(Named.of(implementation_of(cell)) for cell in job.cells)
         checks = replace(self.sitting.checks, jobs=1)
@@ -351,7 +354,8 @@ class Spread:
             return
         else:
             self.sitting.finished[last["key"]].add(last["trial"])
-        self.hashes.setdefault(last["dataset"], last["graph_sha256"])
+        if last["graph_sha256"] is not None:
+            self.hashes.setdefault(last["dataset"], last["graph_sha256"])
         self.sitting.append(rows)
 
     def _know(self, chair: Chair, env: dict) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -60,6 +60,7 @@ def started(workers: int) -> Iterator[Client]:
     if there are fewer cores than workers, MachineLacks if dask is missing or the workers do not come.
     """
     require_dask()
+    import dask
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
     cores, gpus = usable_cores(), len(visible_gpus())
@@ -78,8 +79,10 @@ def started(workers: int) -> Iterator[Client]:
         }
         for number in range(workers)
     }
-    local = {"host": "127.0.0.1", "dashboard": False}
-    with _quiet(), ExitStack() as ending:
+    local = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    # A nanny would set numbers of threads in the environment of this process and of all that it starts.
+    threads = {"distributed.nanny.pre-spawn-environ": {}}
+    with _quiet(), _same_environment(), dask.config.set(threads), ExitStack() as ending:
         try:
             cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": local}, silence_logs=False)
             ending.callback(_close, cluster)
@@ -93,6 +96,8 @@ def started(workers: int) -> Iterator[Client]:
 
 def _require_scheduler(address: str) -> None:
     """Raises the errors of `connected` if no scheduler answers at an address. A client of dask would go on asking."""
+    import asyncio
+
     from distributed.comm import get_address_host_port
     from distributed.core import connect
 
@@ -121,6 +126,17 @@ def _close(closing) -> None:
     """Close a client or a cluster; what is left of one whose other side is gone is of no use."""
     with suppress(Exception):
         closing.close(timeout=CONNECT_SECONDS)
+
+
+@contextmanager
+def _same_environment() -> Iterator[None]:
+    """Takes out of the environment of this process what nannies add to it."""
+    before = set(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - before:
+            del os.environ[name]
 
 
 @contextmanager

@@ -1,0 +1,387 @@
+"""Runs on workers of dask: a real scheduler and two worker processes, and what can go wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from commands import PATIENCE, call
+from stored import ENVIRONMENT, store, trials, unguided
+from watchers import Notes
+
+from grailbench.bench import runner
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.spread import Spread, Workers
+from grailbench.cluster import connection, facts, graphs, seats
+from grailbench.contract import Checks
+from grailbench.errors import InputError, MachineLacks
+from grailbench.runs import folder as results
+from grailbench.runs.cells import load, of_machine
+from grailbench.runs.folder import read_rows
+
+pytestmark = pytest.mark.processes
+TOYS = Path(__file__).with_name("toys.py")
+RUN = ("run", "--dataset", "diamond", "--count", "50", "--warmup", "0", "--no-fetch")
+VARYING = {"run", "ms", "rate", "at", "key", "worker", "trial"}  #: what differs between two runs of one plan
+
+
+@pytest.fixture(scope="module")
+def client(diamond):
+    """A client of two workers, each with one core."""
+    if connection.usable_cores() < 2:
+        pytest.skip("two workers need two cores")
+    with connection.started(2) as found:
+        yield found
+
+
+@pytest.fixture
+def address(client):
+    """The address of their scheduler; both workers are there again."""
+    client.wait_for_workers(2, timeout=PATIENCE)
+    return client.scheduler.address
+
+
+@pytest.fixture
+def measured(toys, diamond, client, address, tmp_path):
+    """Runs toys on the diamond on the workers; returns what came of it and the watcher."""
+
+    def measure(*impls, checks=Checks(), **block):  # noqa: B008 - frozen
+        block = {"datasets": [diamond], "implementations": [f"toy:{i}" for i in impls], "count": 50, "trials": 3,
+                 "warmup": 0} | block  # fmt: skip
+        plan, notes = make_plan(Config.model_validate({"experiment": [block]})), Notes()
+        workers = Workers(client)
+        return runner.run(plan, notes, fetch=False, out=tmp_path / "run", checks=checks, workers=workers), notes
+
+    return measure
+
+
+def times(rows):
+    return [row for row in rows if row["phase"] == "query" and not row["under"]]
+
+
+def taken(folder):
+    """How often each trial of each cell was taken."""
+    return Counter((row["impl"], row["dim"], row["trial"]) for row in times(read_rows(folder)[0]))
+
+
+def whole_trials(folder):
+    try:
+        return len(times(read_rows(folder)[0]))
+    except InputError:
+        return 0
+
+
+def same(rows):
+    """The rows without what differs between two runs, in an order that does not depend on who was first."""
+    return sorted(json.dumps({k: v for k, v in row.items() if k not in VARYING}, sort_keys=True) for row in rows)
+
+
+# ------------------------------------------------------------------ runs
+
+
+def test_workers_give_the_rows_of_a_local_run(toys, address, tmp_path, capsys):
+    flags = (*RUN, "--impl", "toy:right", "--impl", "toy:wrong", "--impl", "toy:crash", "--impl", "toy:lacks",
+             "--dim", "2", "--dim", "3", "--trials", "2")  # fmt: skip
+    local, afar = tmp_path / "local", tmp_path / "afar"
+    assert call(capsys, *flags, "--out", local)[0] == 1
+    assert call(capsys, *flags, "--out", afar, "--scheduler", address)[0] == 1
+    (here, _), (there, _) = read_rows(local), read_rows(afar)
+    assert same(here) == same(there)
+    assert "worker" not in {name for row in here for name in row}
+    known = results.read_environment(afar)["workers"]
+    assert {row["worker"] for row in there} <= known.keys()
+    assert sorted((env["cores"], tuple(env["pinned"])) for env in known.values()) == [(1, (0,)), (1, (1,))]
+    assert "by zero" in (afar / "errors.txt").read_text()
+    one, other = (results.read_json(folder / results.PLAN) for folder in (local, afar))
+    assert {**one, "run": ""} == {**other, "run": ""}
+    assert load(afar).machine.startswith(load(local).machine.split(",")[0])
+    code, out, err = call(capsys, "compare", local, afar)
+    assert "counters compared, all equal" in out
+    assert "no times" in out  # one core is another machine than all
+    assert call(capsys, "report", afar, "--out", tmp_path / "report")[0] == 0
+
+
+def test_a_worker_that_is_lost_in_a_cell_costs_no_finished_trial(measured, session_cache):
+    done, notes = measured("lost-once", "right", trials=5, dim=[2])
+    assert (session_cache / "lost-1-0").exists()
+    done.check()
+    assert taken(done.folder) == {(f"toy:{name}", 2, trial): 1 for name in ("lost-once", "right") for trial in range(5)}
+    assert any("TRIED AGAIN" in note and "was lost" in note for note in notes.notes)
+
+
+def test_a_cell_that_loses_two_workers_fails_and_the_others_go_on(measured, session_cache):
+    done, _ = measured("lost-twice", "right", trials=5)
+    assert (session_cache / "lost-2-1").exists()
+    assert done.statuses == {"failed": 1, "ok": 1}
+    (failed,) = (row for row in done.rows if row["status"] == "failed")
+    assert failed["reason"].startswith("tried 2 times: ")
+    assert failed["reason"].count("was lost") == 2
+    assert failed["graph_sha256"] == times(done.rows)[0]["graph_sha256"]
+    assert set(taken(done.folder).values()) == {1}
+
+
+def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
+    (session_cache / "lost-1-0").unlink(missing_ok=True)
+    take, order = Spread.take, Spread._order
+
+    def twice(self, *message):
+        take(self, *message)
+        if message[2] == "rows":
+            take(self, *message)
+
+    def forgetful(self, job, chair):
+        return replace(order(self, job, chair), prior=())  # so that the task takes all its trials anew
+
+    monkeypatch.setattr(Spread, "take", twice)
+    monkeypatch.setattr(Spread, "_order", forgetful)
+    done, _ = measured("lost-once", "crash", trials=4, dim=[2])
+    assert (session_cache / "lost-1-0").exists()
+    assert taken(done.folder) == {("toy:lost-once", 2, trial): 1 for trial in range(4)}
+    assert len([row for row in done.rows if row["status"] == "failed"]) == 1
+
+
+def test_cells_whose_answers_differ_are_compared_on_one_worker(measured):
+    part = Checks(sample=10, closure_limit=1)
+    done, _ = measured("right", "wrong", trials=1, checks=part, count=61)
+    (wrong,) = (row for row in done.rows if row["status"] == "wrong")
+    assert wrong["impl"] == "toy:wrong"
+    assert "1 of 61 answers are wrong" in wrong["reason"]
+    assert "worker" in wrong
+    assert {row["impl"] for row in times(done.rows)} == {"toy:right", "toy:wrong"}  # each was right in its sample
+    assert done.statuses == {"sampled": 1, "wrong": 1}
+
+
+@contextmanager
+def elsewhere(cache, cores=1):
+    """The address of a scheduler with one worker, in a process of its own with a cache of its own; and that process."""
+    code = "import sys, time\nfrom grailbench.cluster import connection\nif __name__ == '__main__':\n"
+    code += f"    with connection.started({cores}) as c:\n        print(c.scheduler.address, flush=True)\n"
+    code += "        time.sleep(900)\n"
+    script = cache.with_name("elsewhere.py")
+    script.write_text(code)
+    env = {**os.environ, "GRAILBENCH_CACHE": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen([sys.executable, str(script)], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        yield child.stdout.readline().strip(), child
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def test_a_graph_is_sent_and_a_scheduler_that_goes_away_loses_nothing(toys, address, diamond, tmp_path, capsys):
+    folder = tmp_path / "run"
+    flags = (*RUN, "--impl", "toy:slow", "--dim", "2", "--trials", "40")
+
+    def end_when_begun(child):
+        while whole_trials(folder) < 3 and child.poll() is None:
+            time.sleep(0.02)
+        child.kill()
+
+    with elsewhere(tmp_path / "cache") as (there, child):
+        killer = threading.Thread(target=end_when_begun, args=(child,))
+        killer.start()
+        code, _, err = call(capsys, *flags, "--out", folder, "--scheduler", there)
+        killer.join()
+    assert f"sending {diamond} to tcp://" in err
+    assert code == 4
+    assert "went away" in err
+    assert f"go on with: grailbench run --resume={folder}" in err
+    assert "Traceback" not in err
+    before = whole_trials(folder)
+    assert 3 <= before < 40
+    assert call(capsys, "run", f"--resume={folder}", "--no-fetch", "--scheduler", address)[0] == 0
+    assert set(taken(folder)) == {("toy:slow", 2, trial) for trial in range(40)}
+    kept = read_rows(folder)[0]
+    assert call(capsys, "run", f"--resume={folder}", "--no-fetch")[0] == 0  # nothing is left to do here
+    assert read_rows(folder)[0] == kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_client_and_resume_finishes(number, address, toys, tmp_path, capsys):
+    folder = tmp_path / "run"
+    flags = (*RUN, "--impl", "toy:slow", "--dim", "2", "--dim", "3", "--trials", "40")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with open(tmp_path / "err", "w") as err:
+        child = subprocess.Popen([sys.executable, str(TOYS), *flags, "--out", str(folder), "--workers", "2"],
+                                 env=env, stderr=err, stdout=subprocess.DEVNULL)  # fmt: skip
+    try:
+        while whole_trials(folder) < 3:
+            assert child.poll() is None, (tmp_path / "err").read_text()
+            time.sleep(0.02)
+        family = psutil.Process(child.pid).children(recursive=True)
+        assert len(family) >= 4  # two workers, each with the process that runs cells
+        child.send_signal(number)
+        assert child.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
+        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
+    finally:
+        child.kill()
+        child.wait()
+    said = (tmp_path / "err").read_text()
+    assert "Traceback" not in said
+    assert (f"--resume={folder}" in said) == (number == signal.SIGINT)
+    kept = times(read_rows(folder)[0])
+    assert 3 <= len(kept) < 80
+    if number == signal.SIGKILL:
+        assert call(capsys, "run", f"--resume={folder}", "--no-fetch", "--scheduler", address)[0] == 0
+        assert taken(folder) == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
+        assert times(read_rows(folder)[0])[: len(kept)] == kept
+
+
+def test_workers_go_on_with_a_local_run_and_the_other_way_round(toys, address, tmp_path, capsys):
+    folder = tmp_path / "run"
+    assert call(capsys, *RUN, "--impl", "toy:right", "--trials", "2", "--out", folder)[0] == 0
+    local, again = read_rows(folder)[0], ("run", f"--resume={folder}", "--no-fetch")
+    code, _, err = call(capsys, *again, "--scheduler", address)
+    assert (code, "already complete" in err, read_rows(folder)[0]) == (0, True, local)
+    assert call(capsys, *again, "--trials", "3", "--scheduler", address)[0] == 0  # one core is another machine
+    run = load(folder)
+    assert [row["trial"] for row in times(run.rows)] == [0, 1, 2]
+    assert {row["worker"] for row in run.rows} <= results.read_environment(folder)["workers"].keys()
+    assert not run.mixed
+    afar = read_rows(folder)[0]
+    assert afar[: len(local)] == local
+    code, _, err = call(capsys, *again)
+    assert (code, "already complete" in err, read_rows(folder)[0]) == (0, True, afar)
+
+
+# ------------------------------------------------------------------ refused
+
+
+def test_a_worker_of_another_version_is_refused(toys, address, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "run"
+    flags = (*RUN, "--impl", "toy:right", "--trials", "1", "--out", out, "--scheduler", address)
+    with monkeypatch.context() as other:
+        other.setattr(facts, "code_version", lambda: "0.0.1+0123456789ab")
+        code, _, err = call(capsys, *flags)
+        assert code == 4
+        assert "workers with another grailbench are refused" in err
+        assert "0.0.1+0123456789ab" in err
+        assert not out.exists()
+        code, _, err = call(capsys, "cluster", "--check", "--scheduler", address)
+        assert code == 4
+        assert "has another grailbench" in err
+    monkeypatch.setattr(facts, "commit_state", lambda: ("f" * 40, False))
+    code, _, err = call(capsys, *flags)
+    assert (code, "commit ffffffffffff" in err) == (4, True)
+
+
+def test_cluster_check_says_what_workers_have(address, diamond, capsys):
+    code, out, _ = call(capsys, "cluster", "--check", "--scheduler", address, "--dataset", diamond, "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [each["pinned"] for each in records] == [[0], [1]]
+    assert all(each["graphs"] == {diamond: "there"} and each["faults"] == [] for each in records)
+    assert all(each["packages"]["numba"] and each["memory"] > 0 and each["stored"] >= 1 for each in records)
+    code, out, _ = call(capsys, "cluster", "--scheduler", address)
+    assert (code, out.count("tcp://127.0.0.1")) == (0, 2)
+
+
+def test_another_graph_of_that_name_on_a_worker_is_refused(client, address, diamond, monkeypatch):
+    monkeypatch.setattr(graphs, "digest_here", lambda name: "0" * 64)
+    with pytest.raises(MachineLacks, match=f"has another {diamond}"):
+        graphs.provide(client, [diamond], list(client.nthreads()))
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "said"),
+    [
+        (("--scheduler", "tcp://127.0.0.1:1"), 4, "no scheduler answers"),
+        (("--scheduler", "nonsense"), 2, "tcp://HOST:8786"),
+        (("--workers", "1000"), 2, "no two share one"),
+        (("--workers", "1", "--scheduler", "tcp://127.0.0.1:1"), 2, "leave one out"),
+        (("--workers", "1", "--simulate"), 2, "--simulate"),
+    ],
+)
+def test_wrong_workers_are_one_line(toys, diamond, capsys, flags, code, said):
+    found, _, err = call(capsys, *RUN, "--impl", "toy:right", *flags)
+    assert (found, said in err) == (code, True), err
+
+
+def test_without_dask_one_line_says_what_to_install(monkeypatch, capsys, diamond):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, err = call(capsys, *RUN, "--workers", "1")
+    assert (code, "pip install 'grailbench[dask]'" in err) == (4, True)
+
+
+# ------------------------------------------------------------------ seats and machines
+
+
+def worker(name, declared=(), gpus=(), machine="m"):
+    """A worker whose process may use four cores and some GPUs, and that declares resources."""
+    return facts.Facts(name, "host", machine, (0, 1, 2, 3), tuple(gpus), (), 1 << 30, "1", "1+a", None, None, "3", {},
+                       dict(declared), 1)  # fmt: skip
+
+
+def test_workers_of_one_machine_share_no_core_and_no_gpu():
+    found, faults = seats.share_out(
+        [
+            worker("a", {"cores": 2, "gpu": 1}, gpus="01"),
+            worker("b", {"cores": 1, "gpu": 1}, gpus="10"),
+            worker("c", {"cores": 2}),
+            worker("d", {"cores": 4}, machine="other"),
+            worker("e", {"cores": 1, "gpu": 2}, gpus="0", machine="third"),
+            worker("f", machine="fourth"),
+        ]
+    )
+    assert [(seat.worker, seat.cores, seat.gpus) for seat in found] == [
+        ("a", (0, 1), ("0",)), ("b", (2,), ("1",)), ("d", (0, 1, 2, 3), ()),
+    ]  # fmt: skip
+    assert ["2 cores, and 1 are left" in faults[0], "2 GPUs, and 1 are left" in faults[1]] == [True, True]
+    assert "declares no cores" in faults[2]
+    again, _ = seats.share_out([worker("g", {"cores": 1})], found)
+    assert again[0].cores == (3,)
+
+
+@pytest.fixture
+def unlike(tmp_path):
+    """The folder of a run whose cells two unlike workers measured."""
+    workers = {"aaaa": {**ENVIRONMENT, "fingerprint": "1111111122222222", "cpu": "Small"},
+               "bbbb": {**ENVIRONMENT, "fingerprint": "3333333344444444", "cpu": "Large"}}  # fmt: skip
+    rows = [*unguided(query=40.0, worker="aaaa"), *trials(query=20.0, worker="aaaa", dim=1),
+            *trials(query=8.0, worker="bbbb")]  # fmt: skip
+    return store(tmp_path / "run", rows, {**ENVIRONMENT, "client": True, "workers": workers})
+
+
+def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
+    for command in (("report", unlike), ("plot", unlike)):
+        code, out, err = call(capsys, *command, "--out", tmp_path / "out")
+        assert (code, out) == (2, "")
+        assert "11111111: Small" in err
+        assert "33333333: Large" in err
+    code, out, _ = call(capsys, "report", unlike, "--machine", "1111", "--out", tmp_path / "out")
+    assert code == 0
+    assert "Measured on: Small" in out
+    assert "times as fast as dfs" in out
+    with open(tmp_path / "out" / "cells.csv", newline="") as cells:
+        assert {(line["impl"], line["dim"]) for line in csv.DictReader(cells)} == {("dfs", ""), ("sequential", "1.0")}
+    code, out, _ = call(capsys, "compare", unlike, unlike)
+    assert "no times: a run was measured on more than one machine" in out
+
+
+def test_a_run_says_who_is_fastest_on_each_machine_by_itself(unlike):
+    run = load(unlike)
+    done = runner.Finished(unlike, None, run.rows, dict(run.stored))
+    assert [{row["worker"] for row in rows} for rows in done.by_machine] == [{"aaaa"}, {"bbbb"}]
+    assert run.mixed
+    assert [of_machine(run, name).mixed for name in ("1111", "3333")] == [False, False]
+    with pytest.raises(InputError, match="no machine of the run is named 'x'"):
+        of_machine(run, "x")
+
+
+def test_a_row_of_an_unknown_worker_is_refused(tmp_path):
+    folder = store(tmp_path / "run", trials(worker="cccc"), {**ENVIRONMENT, "workers": {"aaaa": ENVIRONMENT}})
+    with pytest.raises(InputError, match="'cccc'"):
+        load(folder)
