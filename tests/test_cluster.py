@@ -209,35 +209,52 @@ def test_a_graph_is_sent_and_a_scheduler_that_goes_away_loses_nothing(toys, addr
     assert read_rows(folder)[0] == kept
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_workers_end_with_their_client_and_resume_finishes(number, address, toys, tmp_path, capsys):
-    folder = tmp_path / "run"
-    flags = (*RUN, "--impl", "toy:slow", "--dim", "2", "--dim", "3", "--trials", "40")
+@contextmanager
+def begun(tmp_path, *where):
+    """A client, in a process of its own, whose run in tmp_path/run has three trials."""
+    flags = (*RUN, "--impl", "toy:slow", "--dim", "2", "--dim", "3", "--trials", "40", "--out", str(tmp_path / "run"))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with open(tmp_path / "err", "w") as err:
-        child = subprocess.Popen([sys.executable, str(TOYS), *flags, "--out", str(folder), "--workers", "2"],
-                                 env=env, stderr=err, stdout=subprocess.DEVNULL)  # fmt: skip
+        child = subprocess.Popen([sys.executable, str(TOYS), *flags, *where], env=env, stderr=err,
+                                 stdout=subprocess.DEVNULL)  # fmt: skip
     try:
-        while whole_trials(folder) < 3:
+        while whole_trials(tmp_path / "run") < 3:
             assert child.poll() is None, (tmp_path / "err").read_text()
             time.sleep(0.02)
-        family = psutil.Process(child.pid).children(recursive=True)
-        assert len(family) >= 4  # two workers, each with the process that runs cells
-        child.send_signal(number)
-        assert child.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
-        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
+        yield child
     finally:
         child.kill()
         child.wait()
-    said = (tmp_path / "err").read_text()
-    assert "Traceback" not in said
-    assert (f"--resume={folder}" in said) == (number == signal.SIGINT)
+
+
+def test_workers_end_with_their_client_and_resume_finishes(address, toys, tmp_path, capsys):
+    folder = tmp_path / "run"
+    with begun(tmp_path, "--workers", "2") as child:
+        family = psutil.Process(child.pid).children(recursive=True)
+        assert len(family) >= 4  # two workers, each with the process that runs cells
+        child.kill()
+        child.wait(PATIENCE)
+        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
     kept = times(read_rows(folder)[0])
     assert 3 <= len(kept) < 80
-    if number == signal.SIGKILL:
-        assert call(capsys, "run", f"--resume={folder}", "--no-fetch", "--scheduler", address)[0] == 0
-        assert taken(folder) == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
-        assert times(read_rows(folder)[0])[: len(kept)] == kept
+    assert call(capsys, "run", f"--resume={folder}", "--no-fetch", "--scheduler", address)[0] == 0
+    assert taken(folder) == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
+    assert times(read_rows(folder)[0])[: len(kept)] == kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_workers_do_for_a_client_that_went_away_ends(number, client, address, toys, tmp_path):
+    with begun(tmp_path, "--scheduler", address) as child:
+        workers = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+        running = [process for worker in workers for process in worker.children()]
+        assert len(running) == 2
+        child.send_signal(number)
+        assert child.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
+        assert psutil.wait_procs(running, timeout=PATIENCE)[1] == []
+        assert all(worker.is_running() for worker in workers)
+    said = (tmp_path / "err").read_text()
+    assert "Traceback" not in said
+    assert (f"--resume={tmp_path / 'run'}" in said) == (number == signal.SIGINT)
 
 
 def test_workers_go_on_with_a_local_run_and_the_other_way_round(toys, address, tmp_path, capsys):
