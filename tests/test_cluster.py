@@ -390,7 +390,7 @@ def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
 
 def test_a_run_says_who_is_fastest_on_each_machine_by_itself(unlike):
     run = load(unlike)
-    done = runner.Finished(unlike, None, run.rows, dict(run.stored))
+    done = runner.Finished(unlike, None, run.rows, environment=dict(run.stored))
     assert [{row["worker"] for row in rows} for rows in done.by_machine] == [{"aaaa"}, {"bbbb"}]
     assert run.mixed
     assert [of_machine(run, name).mixed for name in ("1111", "3333")] == [False, False]

@@ -8,7 +8,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grailbench import device, paths
@@ -43,15 +43,15 @@ class Interrupted(GrailbenchError):
 class Finished:
     """A finished run: its plan, with look-alikes in place, and all current rows.
 
-    environment  as in its file, if it has one
     lacking      what the machine lacks for a skipped cell, if anything
+    environment  as in its file, if it has one
     """
 
     folder: Path | None
     plan: Plan
     rows: list[dict]
-    environment: dict
     lacking: str | None = None
+    environment: dict = field(default_factory=dict)
 
     @property
     def by_machine(self) -> list[list[dict]]:
@@ -148,7 +148,7 @@ def _run(
         watcher.note("already complete: this run has every trial of its plan")
     if sitting.outdated:
         watcher.note(f"{sitting.outdated} cells had rows of other code or another machine and were taken anew")
-    return Finished(folder, provided, results.current(prior + sitting.new), env, sitting.lacking)
+    return Finished(folder, provided, results.current(prior + sitting.new), sitting.lacking, env)
 
 
 def verify(
@@ -176,7 +176,7 @@ def verify(
     sitting = Sitting(None, env, [], watcher, checks, open_graph, answered=answered)
     watcher.began(None, provided, len(provided.cells))
     _run_graphs(sitting, provided)
-    return Finished(None, provided, sitting.new, env, sitting.lacking)
+    return Finished(None, provided, sitting.new, sitting.lacking, env)
 
 
 def _require(plan: Plan) -> None:
