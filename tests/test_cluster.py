@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import dask
 import psutil
 import pytest
 from commands import PATIENCE, call
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.bench import runner
+from grailbench.bench import remote, runner
 from grailbench.bench.plan import Config, make_plan
 from grailbench.bench.spread import Spread, Workers
 from grailbench.cluster import connection, facts, graphs, seats
@@ -306,6 +307,17 @@ def test_cluster_check_says_what_workers_have(address, diamond, capsys):
     assert (code, out.count("tcp://127.0.0.1")) == (0, 2)
 
 
+def test_a_cell_that_no_worker_can_run_is_skipped_with_the_reason(address, diamond, tmp_path, capsys):
+    folder = tmp_path / "run"
+    both = ("--impl", "gpu", "--impl", "peer:networkx", "--memory-limit", "1000")
+    code, _, err = call(capsys, *RUN, *both, "--trials", "1", "--out", folder, "--scheduler", address)
+    assert code == 4
+    assert {row["impl"]: (row["status"], row["reason"]) for row in read_rows(folder)[0]} == {
+        "gpu": ("skipped", "it needs 1 GPU, and no free worker declares so many"),
+        "peer:networkx": ("skipped", "no worker declares the 1000 GiB of memory that it may take"),
+    }
+
+
 def test_another_graph_of_that_name_on_a_worker_is_refused(client, address, diamond, monkeypatch):
     monkeypatch.setattr(graphs, "digest_here", lambda name: "0" * 64)
     with pytest.raises(MachineLacks, match=f"has another {diamond}"):
@@ -360,6 +372,20 @@ def test_workers_of_one_machine_share_no_core_and_no_gpu():
     assert "declares no cores" in faults[2]
     again, _ = seats.share_out([worker("g", {"cores": 1})], found)
     assert again[0].cores == (3,)
+
+
+def test_a_cell_sees_the_gpus_of_its_seat_alone_and_no_threads_that_dask_set(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    seat = seats.Seat("a", "host", "m", (0,), ("1", "3"))
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1}}):
+        found = remote._environment_for(seat)
+        assert found["CUDA_VISIBLE_DEVICES"] == "1,3"
+        assert "OMP_NUM_THREADS" not in found
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+        monkeypatch.setenv("OMP_NUM_THREADS", "7")
+        found = remote._environment_for(replace(seat, gpus=()))
+        assert (found["CUDA_VISIBLE_DEVICES"], found["OMP_NUM_THREADS"]) == ("", "7")
 
 
 @pytest.fixture
