@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 2  #: how often a cell is tried whose worker is lost
 POLL_SECONDS = 0.5  #: how often it is looked whether workers came or went
+COMING_SECONDS = 3.0  #: how long it is waited for the first worker of a scheduler
 REJOIN_SECONDS = 30.0  #: how long it is waited for a worker that fits, once one was lost
 _GRAPH = ("kind", "vertices", "edges", "roots", "graph_sha256")  # fields of rows that tell of their graph
 
@@ -119,6 +120,8 @@ class Workers:
     def __init__(self, client: Client):
         """Raises MachineLacks if there are none, or one has another version of grailbench."""
         self.client, self.mine = client, facts.here()
+        with suppress(OSError):  # time is up
+            client.wait_for_workers(1, timeout=COMING_SECONDS)
         found = facts.of_workers(client)
         if not found:
             raise MachineLacks(f"the scheduler at {client.scheduler.address} has no workers (start some: {HOW})")
@@ -126,6 +129,7 @@ class Workers:
         self.seats, self.faults = share_out(found)
         if not self.seats:
             raise MachineLacks("; ".join(self.faults[:2]))
+        self.unused = {each.worker for each in found} - {seat.worker for seat in self.seats}
 
     def addresses(self) -> set[str]:
         """The addresses of all workers that the scheduler has now. Raises SchedulerGone when it does not answer."""
@@ -172,7 +176,7 @@ class Spread:
 
     def run(self, plan: Plan) -> None:
         """Run all cells that need passes. Raises SchedulerGone when scheduler or workers went away for good."""
-        self._refuse(self.workers.addresses() - self.chairs.keys(), self.workers.faults)
+        self._refuse(self.workers.unused, self.workers.faults)
         self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.chairs), self.watcher.note)
         for job in self._jobs(plan):
             self.pending.append(job)
@@ -477,8 +481,8 @@ class Spread:
                 with suppress(Exception):
                     chair.at.future.cancel()
         with suppress(Exception):
-            if self.client.status == "running":
-                self.client.run(remote.end, self.token, workers=list(self.chairs), on_error="ignore")
+            if here := list(self.workers.addresses() & self.chairs.keys()):
+                self.client.run(remote.end, self.token, workers=here, on_error="ignore")
 
 
 def _single(row: dict) -> tuple:

@@ -104,13 +104,17 @@ def visible_gpus() -> tuple[str, ...]:
 
 
 def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Facts]:
-    """The facts of all workers of a client, or of those at these addresses, by host and address.
+    """The facts of all workers of a client, or of those at these addresses, by host and address. One that is lost just
+    then is left out.
 
     Raises MachineLacks naming a worker that has no grailbench, or one of another version that cannot tell.
     """
     wanted = None if workers is None else set(workers)
     chosen = [address for address in client.nthreads() if wanted is None or address in wanted]
-    found = _asked(client, chosen) if chosen else {}
+    asked = _asked(client, chosen) if chosen else {}
+    found = {
+        address: one for address, one in asked.items() if not isinstance(one, OSError)
+    }  # as of a closed connection
     for address, one in found.items():
         if not isinstance(one, Facts):
             raise MachineLacks(

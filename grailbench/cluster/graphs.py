@@ -50,23 +50,31 @@ def provide(client: Client, names: Iterable[str], workers: list[str], note=lambd
     """Sees to it that each worker has the graphs that this machine has, and returns their sha256 by name.
 
     A graph that a worker lacks is sent to it, once for all workers that share a folder, unless the worker can generate
-    it. Graphs that are not here are left out: whoever opens them says so. Raises MachineLacks naming a worker that has
-    another graph of that name.
+    it. Graphs that are not here are left out: whoever opens them says so. So is a worker that is lost meanwhile. Raises
+    MachineLacks naming a worker that has another graph of that name.
     """
     known = {name: digest for name in names if (digest := digest_here(name)) is not None}
-    for name, digest in known.items():
-        for worker in workers:
-            there = digests(client, [name], [worker])[worker][name]
-            if there is None and generated_name(name) is None:
-                note(f"sending {name} to {worker}")
-                send(client, name, worker)
-                there = digests(client, [name], [worker])[worker][name]
-            if there not in (None, digest):
-                raise MachineLacks(
-                    f"the worker {worker} has another {name}: its sha256 is {there}, here it is {digest} "
-                    f"(take {name} out of the cache there, and it is sent)"
-                )
+    for worker in workers:
+        try:
+            for name, digest in known.items():
+                _give(client, name, digest, worker, note)
+        except OSError as error:
+            note(f"no graph was sent to {worker}: {error}")
     return known
+
+
+def _give(client: Client, name: str, digest: str, worker: str, note) -> None:
+    """Send a graph to a worker that lacks it. Raises MachineLacks if it has another, OSError if it is lost."""
+    there = digests(client, [name], [worker])[worker][name]
+    if there is None and generated_name(name) is None:
+        note(f"sending {name} to {worker}")
+        send(client, name, worker)
+        there = digests(client, [name], [worker])[worker][name]
+    if there not in (None, digest):
+        raise MachineLacks(
+            f"the worker {worker} has another {name}: its sha256 is {there}, here it is {digest} "
+            f"(take {name} out of the cache there, and it is sent)"
+        )
 
 
 def send(client: Client, name: str, worker: str) -> None:
