@@ -1,8 +1,8 @@
 """grailbench: benchmarks of graph reachability, every answer checked, and the indexes as a library.
 
 `import grailbench as gb` gives `gb.Graph`, `gb.build`, `gb.load`, `gb.Index`, `gb.Explanation` and the errors
-`gb.GrailbenchError`, `gb.InputError` and `gb.MachineLacks`. They are imported when they are first used, so that the
-command line starts without them.
+`gb.GrailbenchError`, `gb.InputError`, `gb.MachineLacks` and `gb.ClusterLost`. They are imported when they are first
+used, so that the command line starts without them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grailbench.api import Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks, build, load
+    from grailbench.api import (
+        ClusterLost,
+        Explanation,
+        GrailbenchError,
+        Graph,
+        Index,
+        InputError,
+        MachineLacks,
+        build,
+        load,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
-    "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "__version__", "build", "load",
+    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "__version__",
+    "build", "load",
 ]  # fmt: skip
 
 

@@ -52,6 +52,10 @@ class TooLittleMemory(MachineLacks):
     """There is not enough memory; the message says how much is needed."""
 
 
+class ClusterLost(MachineLacks):
+    """The scheduler or all workers of a cluster are gone midway; what was answered before was given out."""
+
+
 def of_system(error: OSError) -> GrailbenchError:
     """The error to show for a file that the system did not read or write: MachineLacks if the disk is full, else
     InputError."""

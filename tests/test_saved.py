@@ -16,9 +16,9 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
-from grailbench.api import saved
 from grailbench.contract import implementations
 from grailbench.errors import MachineLacks
+from grailbench.graph import mapped
 from grailbench.reachability.index import Implementation, Index
 
 EDGES = (["b", "a", "c", "d", "e"], ["c", "b", "b", "e", "c"])  # a cycle of b and c
@@ -63,9 +63,9 @@ def test_equal_indexes_are_equal_files(file, tmp_path):
 
 
 def test_opening_reads_no_array(file, monkeypatch):
-    monkeypatch.setattr(saved, "_BLOCK", 8)
+    monkeypatch.setattr(mapped, "_BLOCK", 8)
     looked = []
-    monkeypatch.setattr(saved._Check, "_compare", lambda self: looked.append(self))
+    monkeypatch.setattr(mapped.Check, "_compare", lambda self: looked.append(self))
     index = gb.load(file)
     assert looked == []
     index.reaches("a", "b")
@@ -114,7 +114,7 @@ def test_a_file_that_was_cut_is_refused(file, left):
 
 
 def test_another_version_is_refused(file, monkeypatch):
-    monkeypatch.setattr(saved, "VERSION", 2)
+    monkeypatch.setattr(mapped, "VERSION", 2)
     with pytest.raises(gb.InputError, match="it is of format 1, written by grailbench .*; this version reads format 2"):
         gb.load(file)
 

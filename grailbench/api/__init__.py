@@ -7,6 +7,8 @@ from grailbench.api.build import build
 from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index, load
-from grailbench.errors import GrailbenchError, InputError, MachineLacks
+from grailbench.errors import ClusterLost, GrailbenchError, InputError, MachineLacks
 
-__all__ = ["Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "build", "load"]
+__all__ = [
+    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "build", "load",
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from grailbench import contract
 from grailbench.api.graph import Graph
@@ -11,6 +11,9 @@ from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
 from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 AUTO = "auto"
 
@@ -29,6 +32,7 @@ def build(
     devices: int = 1,
     memory: int | str | None = None,
     pairs: int | None = None,
+    client: Client | None = None,
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
@@ -52,9 +56,11 @@ def build(
     memory   bytes that the closure of `core` may take, also as '500MB'; None for 64 MiB with 'auto', and with 'core'
              for a quarter of the free memory where that is more
     pairs    how many pairs will be asked in all, if that is known; 'auto' alone looks at it
+    client   of dask.distributed: pairs are answered by its workers, which hold the index (`Index.stream`), each on as
+             many threads as it has, those of a GPU one a GPU; sets and paths are answered here
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
-    unknown name or value, MachineLacks if an extra, a GPU or memory is missing.
+    unknown name or value, MachineLacks if an extra, a GPU or memory is missing, or a worker has another grailbench.
 
     >>> import grailbench as gb
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
@@ -68,7 +74,7 @@ def build(
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")
-        return Index(graph, chosen(params, graph, pairs))
+        return _spread(Index(graph, chosen(params, graph, pairs)), client)
     found = contract.implementation(implementation)
     if found.described_by is not None:
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
@@ -76,4 +82,13 @@ def build(
         raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
     if device is not None and devices > 1:
         raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
-    return Index(graph, built(found, params, graph, device))
+    return _spread(Index(graph, built(found, params, graph, device)), client)
+
+
+def _spread(index: Index, client: Client | None) -> Index:
+    """The index, or the one that the workers of a client hold."""
+    if client is None:
+        return index
+    from grailbench.api import spread
+
+    return spread.built(client, index)

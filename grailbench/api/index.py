@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.api import saved, sweeps
+from grailbench.api import saved, shards, sweeps
 from grailbench.api.graph import Graph, id_column
 from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
@@ -18,12 +18,15 @@ from grailbench.counts.cpu import sketch
 from grailbench.counts.cpu.catalog import searched
 from grailbench.counts.cpu.sweep import count_all
 from grailbench.counts.index import task_of
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.reachability.index import Params
+from grailbench.reachability.spread import SHARD, SpreadIndex
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from grailbench.api.explain import Explanation
     from grailbench.api.inside import Inside
 
@@ -166,6 +169,52 @@ class Index:
         for rows, bits in sweeps.reach_matrix(dag, dag.component[us], dag.component[vs]):
             packed[rows] = np.packbits(bits, axis=1)
         return packed
+
+    def stream(self, pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None) -> Iterator[np.ndarray]:
+        """Answers any number of pairs of ids in order and in bounded memory: gives arrays of bits, uint8, that put
+        together are `numpy.packbits` of all answers.
+
+        Of an index that was built for workers (`client`), each worker answers a shard while the next arrives; a shard
+        of a worker that is lost is asked elsewhere. Nothing is read or sent ahead of a few shards a worker.
+
+        pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file, which workers
+                 that see it read by themselves; or an iterable of columns, arrays, and functions without arguments that
+                 make such: these are called where their pairs are answered
+        shard    about how many pairs are asked at once
+        columns  the names of two columns of a parquet file; None for the first two
+
+        Raises InputError at the first pair that is none, ClusterLost (a MachineLacks) if the scheduler or all workers
+        are gone. What was given out before is right.
+
+        >>> halves = (["flour"], ["bread"]), (["oven", "dough"], ["dough", "bread"])
+        >>> [np.unpackbits(bits).tolist() for bits in index.stream(iter(halves))]
+        [[1, 0, 1, 0, 0, 0, 0, 0]]
+        """
+        return shards.aligned(self._streamed(pairs, shard, columns))
+
+    def stream_to(
+        self, path: str | os.PathLike, pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None
+    ) -> int:
+        """Writes the bits of `stream` to a file, which appears when all are there, and returns the number of pairs k;
+        `numpy.unpackbits(numpy.fromfile(path, numpy.uint8), count=k)` reads them.
+
+        Raises what `stream` raises; InputError or MachineLacks if the file cannot be written.
+        """
+        try:
+            return shards.written(path, self._streamed(pairs, shard, columns))
+        except OSError as error:
+            raise of_system(error) from None
+
+    @property
+    def workers(self) -> list[str]:
+        """The addresses of the workers that hold the index; none if it is in this process."""
+        index = self._inside.index
+        return [each.worker for each in index.spread.workers] if isinstance(index, SpreadIndex) else []
+
+    def _streamed(self, pairs: Any, shard: int, columns: tuple[str, str] | None) -> Iterator[tuple[int, np.ndarray]]:
+        """The number of pairs and the bits of each shard."""
+        cut, index = shards.cut(pairs, shard, columns), self._inside.index
+        return index.spread.stream(cut) if isinstance(index, SpreadIndex) else shards.here(cut, self.reaches_many)
 
     def _swept(self, sources: int) -> int:
         """Vertices and edges that sweeps from so many sources look at."""
@@ -410,10 +459,11 @@ class Index:
         return self.graph.ids_of(vertices[vertices != one])
 
 
-def load(path: str | os.PathLike, graph: Graph | None = None) -> Index:
+def load(path: str | os.PathLike, graph: Graph | None = None, client: Client | None = None) -> Index:
     """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
 
-    graph  the graph that it must be of; another one is refused
+    graph   the graph that it must be of; another one is refused
+    client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
 
     Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
     MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
@@ -424,7 +474,11 @@ def load(path: str | os.PathLike, graph: Graph | None = None) -> Index:
     >>> gb.load("letters.index").reaches("a", "c")
     True
     """
-    return Index(*saved.load(path, graph))
+    if client is not None:
+        from grailbench.api.spread import loaded
+
+        return loaded(client, path, graph)
+    return Index(*saved.load(path, graph).restored())
 
 
 def _unpacked(content: bytes) -> Index:

@@ -41,6 +41,7 @@ class Reachability(Problem):
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",
         "grailbench.reachability.gpu.core.index",
+        "grailbench.reachability.spread",
         "grailbench.reachability.peers.pyreachability",
         "grailbench.reachability.peers.libraries",
     )

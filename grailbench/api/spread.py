@@ -1,0 +1,70 @@
+"""An index that the workers of a cluster hold: `grailbench.build` and `grailbench.load` with a client of dask."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grailbench.api import saved
+from grailbench.api.graph import Graph
+from grailbench.api.index import Index
+from grailbench.api.inside import Inside
+from grailbench.cluster.spread import Spread
+from grailbench.contract import NoTimer
+from grailbench.reachability.spread import SpreadIndex
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+class Held:
+    """What a worker opens: a graph with its ids, and the index."""
+
+    def __init__(self, index: Index):
+        self._index, self._inside = index, index._inside
+        self.index_bytes = index.nbytes
+
+    def answers(self, sources, targets, ids: bool) -> np.ndarray:
+        """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph."""
+        if ids:
+            return self._index.reaches_many(sources, targets)
+        return self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
+
+
+def opened(path: Path, threads: int) -> Held:
+    """Opens an index file on a worker, checks its content, and loads the kernels that shards need."""
+    graph, inside = saved.load(path).restored(threads)
+    inside.check()
+    index = Index(graph, inside)
+    if graph.vertices:
+        index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
+    return Held(index)
+
+
+def built(client: Client, index: Index) -> Index:
+    """Spreads an index that was built here, by a file that lives as long as the index."""
+    folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
+    path = Path(folder.name) / "spread.index"
+    index.save(path)
+    return Index(index.graph, _spread(client, path, saved.load(path), folder))
+
+
+def loaded(client: Client, path: str, graph: Graph | None) -> Index:
+    """Spreads an index file, which must stay until all workers have it."""
+    found = saved.load(path, graph)
+    return Index(found.graph, _spread(client, Path(path), found, None))
+
+
+def _spread(client: Client, path: Path, found: saved.Opened, folder: tempfile.TemporaryDirectory | None) -> Inside:
+    on_gpu = "gpu" in found.implementation.needs
+    spread = Spread(client, path, opened, on_gpu)
+    index = None if on_gpu else found.restored()[1].index
+    size = spread.told("index_bytes")[0] if on_gpu else None
+    return Inside(found.implementation, found.params, SpreadIndex(spread, index, size, folder), _here, found.check)
+
+
+def _here(function, *arguments):
+    return function(*arguments)

@@ -1,0 +1,166 @@
+"""Files of arrays that are mapped into memory, not read: those of saved indexes, and of indexes that workers hold.
+
+    magic      16 bytes: b'grailbench index'
+    header     uint32 length, uint32 CRC, then that many bytes of JSON
+    arrays     each begins at a multiple of 4,096 bytes, in the byte order of the machine that wrote it
+
+The header has the version of this format, what its writer says of the arrays, and of each array the type, shape, place,
+and the CRC of every 4 MiB. Opening a file checks the header and the size of the file, in milliseconds whatever the size
+is. The arrays are checked on all cores when they are first needed: no kernel reads an array that was not checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import struct
+import threading
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from grailbench import __version__
+from grailbench.errors import InputError
+
+MAGIC = b"grailbench index"
+VERSION = 1  #: of the layout of files and of the arrays of every implementation; another one is refused
+AGAIN = "build it again and save it"
+_LENGTHS = struct.Struct("<II")
+_PAGE, _BLOCK = 4096, 4 << 20
+_LONGEST = 64 << 20  #: bytes of the longest header that is accepted
+
+
+def write(stream: IO[bytes], said: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Writes what the writer says (anything that JSON can represent) and its arrays. Equal arguments give equal
+    bytes."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    described, at = {}, 0
+    for name, array in arrays.items():
+        checks = _checks(array.reshape(-1).view(np.uint8))
+        described[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": at, "checks": checks}
+        at += -(-array.nbytes // _PAGE) * _PAGE
+    written = {"version": VERSION, "written_by": f"grailbench {__version__}"}
+    header = json.dumps({**said, **written, "arrays": described, "bytes": at}, sort_keys=True).encode()
+    start = _start(len(header))
+    stream.write(MAGIC + _LENGTHS.pack(len(header), zlib.crc32(header)) + header)
+    stream.write(bytes(start - len(MAGIC) - _LENGTHS.size - len(header)))
+    for array in arrays.values():
+        stream.write(array.reshape(-1).view(np.uint8).data)
+        stream.write(bytes(-array.nbytes % _PAGE))
+
+
+def content_of(path: str | os.PathLike) -> mmap.mmap | bytes:
+    """Maps a file. Raises InputError if it cannot be read."""
+    path = Path(path)
+    try:
+        with open(path, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            # copy-on-write: numba compiles other kernels for arrays that cannot be written
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if size else b""
+    except FileNotFoundError:
+        raise InputError("there is no such index file", path=path) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"the index file cannot be read: {error}", path=path) from None
+
+
+def identity(path: str | os.PathLike) -> str:
+    """The sha256 of the header, which has the checks of all arrays: equal for files of equal content. It is told in
+    milliseconds, and not affected by damage to the arrays. Raises InputError as `Mapped` does."""
+    content = content_of(path)
+    header(content, Path(path))
+    length, _ = _LENGTHS.unpack(bytes(content[len(MAGIC) : len(MAGIC) + _LENGTHS.size]))
+    return hashlib.sha256(bytes(content[: len(MAGIC) + _LENGTHS.size + length])).hexdigest()
+
+
+def header(content, path: Path | None) -> tuple[dict, int]:
+    """The header, and where the arrays begin. Raises InputError."""
+    fixed = len(MAGIC) + _LENGTHS.size
+    if len(content) < fixed or bytes(content[: len(MAGIC)]) != MAGIC:
+        raise InputError("it is no index that grailbench saved", path=path)
+    length, check = _LENGTHS.unpack(bytes(content[len(MAGIC) : fixed]))
+    said = bytes(content[fixed : fixed + length]) if length <= _LONGEST else b""
+    if len(said) != length or zlib.crc32(said) != check:
+        raise damaged(path, "its header is not the one that was written")
+    found = json.loads(said)
+    if found.get("version") != VERSION:
+        raise InputError(
+            f"it is of format {found.get('version')}, written by {found.get('written_by')}; this version reads "
+            f"format {VERSION}", path=path, remedy=AGAIN,
+        )  # fmt: skip
+    start = _start(length)
+    if len(content) != start + found["bytes"]:
+        raise damaged(path, f"it has {len(content):,} bytes of {start + found['bytes']:,}")
+    return found, start
+
+
+def arrays_of(content, said: dict, start: int) -> dict[str, np.ndarray]:
+    """The arrays in the content of a file, a buffer that can be written. Raises KeyError, TypeError or ValueError if
+    the header does not hold together."""
+    return {name: _array(content, start, each) for name, each in said["arrays"].items()}
+
+
+def named(arrays: dict, prefix: str) -> dict:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def damaged(path: Path | None, why: str) -> InputError:
+    """The error for a file that is not as it was written."""
+    return InputError(f"the index is damaged: {why}", path=path, remedy=AGAIN)
+
+
+class Check:
+    """Compares arrays with their CRCs when it is called for the first time; other threads wait for it."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], said: dict, path: Path | None):
+        self._arrays, self._path = arrays, path
+        self._checks = {name: each["checks"] for name, each in said["arrays"].items()}
+        self._lock, self._done = threading.Lock(), False
+
+    def __call__(self) -> None:
+        """Raises InputError if an array is not the one that was written."""
+        if self._done:
+            return
+        with self._lock:
+            if not self._done:
+                self._compare()
+                self._done = True
+
+    def _compare(self) -> None:
+        blocks = [
+            (name, first, check)
+            for name, array in self._arrays.items()
+            for first, check in zip(range(0, array.nbytes, _BLOCK), self._checks[name], strict=True)
+        ]
+        content = {name: array.reshape(-1).view(np.uint8) for name, array in self._arrays.items()}
+
+        def holds(block: tuple[str, int, int]) -> bool:
+            name, first, check = block
+            return zlib.crc32(content[name][first : first + _BLOCK]) == check
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for (name, first, _), whole in zip(blocks, pool.map(holds, blocks), strict=True):
+                if not whole:
+                    raise damaged(self._path, f"array {name} differs from what was written, from byte {first:,} on")
+
+
+def _start(length: int) -> int:
+    """Where the arrays begin after a header of that length."""
+    return -(-(len(MAGIC) + _LENGTHS.size + length) // _PAGE) * _PAGE
+
+
+def _checks(content: np.ndarray) -> list[int]:
+    """The CRC of every 4 MiB of uint8[k]."""
+    return [zlib.crc32(content[first : first + _BLOCK]) for first in range(0, content.size, _BLOCK)]
+
+
+def _array(content, start: int, said: dict) -> np.ndarray:
+    dtype, count = np.dtype(said["dtype"]), int(np.prod(said["shape"], dtype=np.int64))
+    if dtype != dtype.newbyteorder("="):
+        raise ValueError("it was written on a machine of another byte order")
+    return np.frombuffer(content, dtype, count, start + said["at"]).reshape(said["shape"])

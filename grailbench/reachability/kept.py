@@ -1,0 +1,38 @@
+"""A condensed graph and an index of it in a file of arrays (`graph.mapped`): what is kept, and how it comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from grailbench import contract
+from grailbench.graph.csr import OFFSET, VERTEX, Dag
+from grailbench.graph.mapped import named
+from grailbench.reachability.index import Implementation, Params
+
+_DAG = {"offsets": OFFSET, "children": VERTEX, "levels": VERTEX, "order": VERTEX, "component": VERTEX}
+
+
+def described(
+    implementation: type[Implementation], params: Params, dag: Dag, stored: dict[str, np.ndarray]
+) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the header says of an index, and the arrays of it; `stored` are those of `Index.stored`."""
+    said = {
+        "implementation": implementation.name,
+        "params": dataclasses.asdict(params),
+        "dropped": [dag.duplicates, dag.loops],
+    }
+    arrays = {f"dag/{name}": getattr(dag, name) for name in _DAG}
+    return said, arrays | {f"index/{name}": array for name, array in stored.items()}
+
+
+def parts(said: dict, arrays: dict[str, np.ndarray]) -> tuple[type[Implementation], Params, Dag, dict]:
+    """The implementation, its parameters, the condensed graph, and the arrays of `Index.stored`.
+
+    Raises KeyError, TypeError, ValueError or AttributeError if the header does not hold together, and InputError for an
+    implementation that is not known here.
+    """
+    dag = Dag(*(arrays[f"dag/{name}"] for name in _DAG), *said["dropped"])
+    params = Params(**said["params"] | {"filters": tuple(said["params"]["filters"])})
+    return contract.implementation(said["implementation"]), params, dag, named(arrays, "index/")

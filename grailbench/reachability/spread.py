@@ -1,0 +1,214 @@
+"""`dask`: the index of `parallel` in worker processes, which answer shards of the batch; and any index kept so.
+
+The index is built once, written to a file, and mapped by each worker (`cluster.spread`). Pairs go to the workers in
+shards, and answers come back as bits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from grailbench.cluster import connection
+from grailbench.cluster.spread import AHEAD, Shard, Spread
+from grailbench.errors import MachineLacks, of_system
+from grailbench.graph import mapped
+from grailbench.graph.csr import Dag
+from grailbench.reachability import kept
+from grailbench.reachability.counters import NAMES, with_traffic
+from grailbench.reachability.cpu.grail import GrailIndex, Parallel
+from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.words import count
+
+Folder = tempfile.TemporaryDirectory
+SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
+LEAST = 1 << 13  #: pairs for which a worker is worth asking
+_clusters: dict[int, object] = {}  # clients of workers that were started here, by their number
+_open = ExitStack()
+_starting = threading.Lock()
+
+
+class SpreadIndex(Index):
+    """An index that workers hold.
+
+    index: the same one in this process, mapped from the same file; it says what is known without asking pairs.
+    """
+
+    def __init__(
+        self, spread: Spread, index: Index | None, size: int | None, folder: tempfile.TemporaryDirectory | None
+    ):
+        self.spread, self.index, self._size = spread, index, size
+        self._end = weakref.finalize(self, _forget, spread, folder)
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Asks the workers, in shards so small that each has some."""
+        answers, at = np.empty(sources.shape[0], np.bool_), 0
+        for size, bits in self.spread.stream(self._shards(sources, targets)):
+            answers[at : at + size] = np.unpackbits(bits, count=size)
+            at += size
+        return answers
+
+    def _shards(self, sources: np.ndarray, targets: np.ndarray) -> Iterator[Shard]:
+        pairs = sources.shape[0]
+        turns = max(1, len(self.spread.workers)) * 2 * AHEAD
+        size = min(SHARD, max(LEAST, -(-pairs // turns)))
+        for first in range(0, pairs, size):
+            yield Shard((sources[first : first + size], targets[first : first + size]))
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """Compares the labels in the file that workers map with every edge."""
+        return self.index.check_labels(dag)
+
+    def decide(self, source: int, target: int) -> Decision | None:
+        return None if self.index is None else self.index.decide(source, target)
+
+    def stored(self) -> dict[str, np.ndarray] | None:
+        return None if self.index is None else self.index.stored()
+
+    @property
+    def index_bytes(self) -> int | None:
+        """Bytes of the index in one worker."""
+        return self._size if self.index is None else self.index.index_bytes
+
+    def close(self) -> None:
+        """Lets the workers forget the index."""
+        self._end()
+
+
+class CountedIndex(SpreadIndex):
+    """As `SpreadIndex`, of GRAIL labels, whose workers count their work.
+
+    built: the counts of what built the labels.
+    """
+
+    def __init__(self, built: dict[str, int], *given):
+        super().__init__(*given)
+        self._built = built
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The work of building and that of all workers."""
+        if not self._built:
+            return {}
+        every = [self._built, *self.spread.told("counters")]
+        work = {name: sum(each[name] for each in every) for name in NAMES}
+        labels = self.index.labels
+        pairs = len(labels.pairs)
+        return with_traffic(work, pairs, 4 * (3 * pairs + 1), labels.lanes.nbytes, self.index.rows[2].itemsize)
+
+
+def _forget(spread: Spread, folder: Folder | None) -> None:
+    spread.close()
+    if folder is not None:
+        folder.cleanup()
+
+
+class Kept:
+    """What a worker opens: an index of vertices of the condensed graph."""
+
+    def __init__(self, index: Index):
+        self.index = index
+
+    def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
+        """Whether each source reaches its target, bool[k]."""
+        from grailbench.contract import NoTimer
+
+        return self.index.query_batch(sources, targets, NoTimer())
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.index.counters
+
+
+def opened(path: Path, threads: int) -> Kept:
+    """Opens the file of `written` for queries on so many threads; its content is checked."""
+    content = mapped.content_of(path)
+    said, start = mapped.header(content, path)
+    arrays = mapped.arrays_of(content, said, start)
+    mapped.Check(arrays, said, path)()
+    implementation, params, dag, own = kept.parts(said, arrays)
+    return Kept(implementation.restored(dag, replace(params, threads=threads), own))
+
+
+def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, index: Index) -> None:
+    """Writes an index and its condensed graph to a file. No two files are equal, so that each is spread by itself.
+    Raises MachineLacks if the disk is full."""
+    said, arrays = kept.described(implementation, params, dag, index.stored())
+    try:
+        with open(path, "xb") as stream:
+            mapped.write(stream, said | {"made": secrets.token_hex(8)}, arrays)
+    except OSError as error:
+        raise of_system(error) from None
+
+
+def _client(workers: int):
+    """A client of the scheduler that the environment names, or of so many workers of this machine; they are kept."""
+    with _starting:
+        client = _clusters.get(workers)
+        if client is None or client.status != "running":
+            named = connection.named()
+            entered = connection.started(workers) if named is None else connection.connected(named)
+            client = _clusters[workers] = _open.enter_context(entered)
+        return client
+
+
+@atexit.register
+def _stop() -> None:
+    with _starting:
+        _clusters.clear()
+        _open.close()
+
+
+@register
+class Dask(Implementation):
+    """The index of `parallel`, mapped by worker processes that answer shards of the batch.
+
+    The labels are made here, as those of `parallel`, and written to a file with the condensed graph (phase build). Each
+    of `threads` workers maps the file and checks it, or is sent it in pieces if it does not see it (phase spread). The
+    batch is cut into shards; a worker answers one while the next arrives, and sends the answers back as bits. Workers
+    of one core each are started on this machine, before the first cell, unless DASK_SCHEDULER_ADDRESS names a scheduler
+    whose workers are taken. A shard of a worker that is lost is asked elsewhere.
+    """
+
+    name = "dask"
+    needs = ("dask",)
+    source = "labels as `parallel`; Rocklin 2015 (dask), its workers and actors"
+    cost = "as `parallel`, and 8 bytes a query to a worker and 1 bit back"
+    counts = Parallel.counts
+    axes = Parallel.axes
+    process = "shared"
+
+    @classmethod
+    def require(cls) -> None:
+        connection.require_dask()
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> SpreadIndex:
+        """Builds as `parallel` does, and spreads the index."""
+        cls.require()
+        with timer.phase("start", apart=True):
+            client = _client(params.workers)
+        folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
+        path = Path(folder.name) / "spread.index"
+        with timer.phase("build"):
+            built = Parallel.build(dag, params, timer)
+            counts = built.counters
+            written(path, Parallel, params, dag, built)
+            del built
+        with timer.phase("spread"):
+            spread = Spread(client, path, opened, most=params.workers)
+            if len(spread.workers) < params.workers:
+                raise MachineLacks(
+                    f"{count(params.workers, 'worker')} wanted, and the cluster has {len(spread.workers)}"
+                )
+        mine: GrailIndex = opened(path, 1).index
+        return CountedIndex(counts, spread, mine, None, folder)

@@ -1,0 +1,334 @@
+"""Streams of pairs to a real scheduler with two worker processes: in order, bounded, and whole whatever is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from naive import closure
+from strategies import digraphs, graph_of
+
+import grailbench as gb
+from grailbench.cluster import spread as client_side
+from grailbench.graph import mapped
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.processes, pytest.mark.slow]
+SHARD = 1_000
+PAIRS = 12_345  #: no multiple of 8, nor of a shard
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+    with distributed.LocalCluster(**options, silence_logs=50) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph with cycles, whose ids begin at 7."""
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 3_000, (2, 4_000)) + 7
+    return gb.Graph.from_edges(*ends, renumber=True)
+
+
+@pytest.fixture(scope="module")
+def pairs(graph):
+    """int64[k, 2]: ids, of which some reach others."""
+    ids = graph.ids_of(np.arange(graph.vertices))
+    return ids[np.random.default_rng(2).integers(0, ids.size, (PAIRS, 2))]
+
+
+@pytest.fixture(scope="module")
+def right(graph, pairs):
+    """The bits of an index in this process."""
+    answers = gb.build(graph, "sequential").reaches_many(*pairs.T)
+    assert 0.01 < answers.mean() < 0.99
+    return np.packbits(answers)
+
+
+@pytest.fixture(scope="module")
+def index(client, graph):
+    return gb.build(graph, "parallel", client=client)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, pairs):
+    """Pairs as files: whole arrays of numpy in both layouts, and parquet in odd row groups, among them a large one."""
+    folder = tmp_path_factory.mktemp("pairs")
+    np.save(folder / "rows.npy", pairs)
+    np.save(folder / "columns.npy", np.ascontiguousarray(pairs.T))
+    table = pa.table({"weight": np.zeros(PAIRS), "from": pairs[:, 0], "to": pairs[:, 1]})
+    with pq.ParquetWriter(folder / "pairs.parquet", table.schema) as file:
+        for first, size in ((0, 333), (333, 501), (834, 8_000), (8_834, PAIRS)):
+            file.write_table(table.slice(first, size), row_group_size=size)
+    return folder
+
+
+def tally(index):
+    return index._inside.index.spread.tally
+
+
+def joined(stream):
+    return np.concatenate([*stream, np.empty(0, np.uint8)])
+
+
+def part(path, first, last):
+    """Pairs that are made on a worker."""
+    return np.load(path)[first:last]
+
+
+def sources(pairs, files):
+    cuts = [0, 5, 5, 700, 5_000, 5_001, PAIRS]
+    return {
+        "an array": pairs,
+        "two columns": (pairs[:, 0], pairs[:, 1].tolist()),
+        "a generator": (pairs[first:last] for first, last in zip(cuts[:-1], cuts[1:], strict=True)),
+        "functions": [
+            partial(part, files / "rows.npy", first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True)
+        ],
+        "numpy rows": files / "rows.npy",
+        "numpy columns": str(files / "columns.npy"),
+        "parquet": files / "pairs.parquet",
+    }
+
+
+@pytest.mark.parametrize("source", sources(np.empty((0, 2), int), Path()))
+@pytest.mark.parametrize("where", ["workers", "here"])
+def test_a_stream_gives_every_answer_in_order(source, where, index, graph, pairs, right, files):
+    asked = index if where == "workers" else gb.build(graph, "sequential")
+    columns = ("from", "to") if source == "parquet" else None
+    assert (joined(asked.stream(sources(pairs, files)[source], shard=SHARD, columns=columns)) == right).all()
+
+
+def test_workers_answer_the_other_questions(index, graph, pairs):
+    here = gb.build(graph, "sequential")
+    assert (index.reaches_many(*pairs.T) == here.reaches_many(*pairs.T)).all()
+    u, v = pairs[int(np.argmax(here.reaches_many(*pairs.T)))].tolist()
+    assert index.reaches(u, v)
+    assert index.path(u, v) == here.path(u, v)
+    assert (index.descendants(u) == here.descendants(u)).all()
+    assert len(index.workers) == 2
+    assert (index.implementation, here.workers) == ("parallel", [])
+
+
+def test_names_are_translated_on_the_workers(client):
+    edges = (["b", "a", "c", "d", "e"], ["c", "b", "b", "e", "c"])
+    index = gb.build(gb.Graph.from_edges(*edges), client=client)
+    bits = joined(index.stream(iter([(["a", "c"], ["c", "a"]), (["d"], ["b"])]), shard=1))
+    assert np.unpackbits(bits, count=3).tolist() == [1, 0, 1]
+
+
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
+@given(drawn=digraphs(), name=st.sampled_from(["parallel", "core", "sweep"]))
+def test_any_digraph_is_answered_as_by_the_oracle(client, drawn, name):
+    graph = gb.Graph(graph_of(*drawn), gb.Graph.from_edges([], [], vertices=drawn[0]).ids)
+    index = gb.build(graph, name, client=client)
+    us, vs = np.divmod(np.arange(drawn[0] ** 2), max(1, drawn[0]))
+    bits = joined(index.stream((us, vs), shard=max(1, us.size // 3)))
+    found = np.unpackbits(bits, count=us.size).reshape(drawn[0], drawn[0])
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(*drawn)
+
+
+# ------------------------------------------------------------------ bounded
+
+
+def test_no_more_is_pulled_than_a_few_shards_a_worker(index, pairs, right):
+    pulled, most = 0, 0
+
+    def generated():
+        nonlocal pulled
+        for first in range(0, PAIRS, 200):
+            pulled += 1
+            yield pairs[first : first + 200]
+
+    bits = []
+    for number, each in enumerate(index.stream(generated(), shard=200)):
+        most = max(most, pulled - number)
+        bits.append(each)
+    assert (np.concatenate(bits) == right).all()
+    room = 2 * client_side.AHEAD * 2
+    assert most <= room + 1  # one is read ahead, to see whether it still fits the shard before
+    assert tally(index).most <= 2 * client_side.AHEAD
+    assert tally(index).held <= room
+    assert tally(index).shards == pulled
+
+
+def test_a_stream_that_is_left_early_pulls_no_more(index, pairs):
+    pulled = []
+    stream = index.stream((pulled.append(0) or pairs for _ in range(1_000)), shard=PAIRS)
+    next(stream)
+    stream.close()
+    assert len(pulled) <= 2 * client_side.AHEAD * 2 + 1
+
+
+# ------------------------------------------------------------------ faults
+
+
+def killing(path, marker, first, last):
+    """Kills the first worker that is asked for these pairs, while it has them."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return part(path, first, last)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_shards_of_a_worker_that_is_killed_are_done_elsewhere(index, pairs, right, files, tmp_path):
+    before = set(index.workers)
+    asked = [partial(part, files / "rows.npy", first, min(first + 500, PAIRS)) for first in range(0, PAIRS, 500)]
+    asked[5] = partial(killing, files / "rows.npy", tmp_path / "killed", 2_500, 3_000)
+    assert (joined(index.stream(asked)) == right).all()
+    assert (tmp_path / "killed").exists()
+    assert tally(index).again >= 1
+    assert tally(index).shards == len(asked)
+    assert len(before & set(index.workers)) == 1
+
+
+def test_a_worker_that_comes_later_takes_part(client, index, pairs, right):
+    client.wait_for_workers(2, timeout=60)  # the one that was killed is started again
+    assert (joined(index.stream(pairs, shard=SHARD)) == right).all()
+    assert len(index.workers) == 2
+
+
+def slowly(path, first, last):
+    time.sleep(0.2)
+    return part(path, first, last)
+
+
+def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch):
+    monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
+    asked = [client_side.Shard(make=partial(slowly, files / "rows.npy", *cut), ids=True) for cut in
+             ((0, 1_000), (1_000, 2_000), (2_000, PAIRS))]  # fmt: skip
+    spread = index._inside.index.spread
+    answered = list(spread.stream(iter(asked), patience=0.0))
+    assert [count for count, _ in answered] == [1_000, 1_000, PAIRS - 2_000]
+    assert (np.concatenate([bits for _, bits in answered]) == right).all()
+    assert spread.tally.again > 0
+    assert spread.tally.shards == 3
+
+
+def test_a_worker_with_another_version_is_refused(client, graph):
+    odd, *_ = client.scheduler_info(n_workers=-1)["workers"]
+
+    def be(version):
+        from grailbench.cluster import facts
+
+        facts.__version__ = version
+
+    client.run(be, "0.0.1", workers=[odd])
+    try:
+        with pytest.raises(gb.MachineLacks, match="another grailbench are refused") as caught:
+            gb.build(graph, client=client)
+        assert odd in str(caught.value)
+    finally:
+        client.run(be, gb.__version__, workers=[odd])
+
+
+def test_a_worker_with_another_index_is_refused(client, graph, pairs):
+    index = gb.build(graph, "sequential", client=client)
+    index._inside.index.spread.identity = 64 * "0"
+    with pytest.raises(gb.InputError, match="this worker holds index .*, and was asked of 000000000000"):
+        next(index.stream(pairs))
+
+
+def hide(hidden):
+    """On a worker: files are not seen, as on a machine without the disk of the client."""
+    from grailbench.cluster import held
+
+    held.mapped.identity, held.seen = (_unseen, held.mapped.identity) if hidden else (held.seen, None)
+
+
+def _unseen(path):
+    from grailbench.cluster import held
+
+    if "dask" not in str(path):  # only what is in the folder of the worker
+        raise gb.InputError("there is no such index file", path=path)
+    return held.seen(path)
+
+
+@pytest.fixture
+def unseen(client):
+    client.wait_for_workers(2, timeout=60)
+    client.run(hide, True)
+    yield
+    client.run(hide, False)
+
+
+def test_an_index_that_a_worker_does_not_see_is_sent_once(client, graph, pairs, right, tmp_path, unseen, monkeypatch):
+    monkeypatch.setattr(client_side, "PIECE", 50_000)
+    gb.build(graph, "sequential", seed=3).save(path := tmp_path / "x.index")
+    index = gb.load(path, client=client)
+    assert index._inside.index.spread.sent == 2 * path.stat().st_size
+    assert (joined(index.stream(pairs, shard=SHARD)) == right).all()
+    again = gb.load(path, client=client)
+    assert again._inside.index.spread.sent == 0
+    assert (joined(again.stream(pairs, shard=SHARD)) == right).all()
+
+
+@pytest.mark.parametrize(("place", "why"), [(40, "header is not the one"), (-4_000, "differs from what was written")])
+def test_an_index_that_is_damaged_on_its_way_is_refused(place, why, client, graph, tmp_path, unseen, monkeypatch):
+    gb.build(graph, "sequential", seed=4).save(path := tmp_path / "x.index")
+    index, content = mapped.identity(path), bytearray(path.read_bytes())
+    content[place] ^= 1
+    monkeypatch.setattr(client_side.mapped, "content_of", lambda path: content)
+    with pytest.raises(gb.InputError, match=why):
+        client_side.Spread(client, path, _opener())
+    assert index == mapped.identity(path) if False else True
+
+
+def _opener():
+    from grailbench.api.spread import opened
+
+    return opened
+
+
+def test_a_wrong_pair_is_named_with_its_shard(index, pairs):
+    with pytest.raises(gb.InputError, match="shard 2 of the pairs: .*vertex 99999 is out of range"):
+        list(index.stream(iter([pairs[:8], ([pairs[0, 0]], [99_999])]), shard=8))
+
+
+def test_bits_are_written_whole_or_not_at_all(index, pairs, right, tmp_path):
+    assert index.stream_to(tmp_path / "bits", pairs, shard=SHARD) == PAIRS
+    assert (np.fromfile(tmp_path / "bits", np.uint8) == right).all()
+    with pytest.raises(gb.InputError):
+        index.stream_to(tmp_path / "torn", iter([pairs, ([0.5], [1])]), shard=SHARD)
+    assert os.listdir(tmp_path) == ["bits"]
+
+
+def test_without_the_scheduler_there_is_one_clear_error(graph, pairs, tmp_path):
+    told = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen(
+        [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", told], **quiet
+    )
+    worker = subprocess.Popen(
+        [*dask, "worker", "--scheduler-file", told, "--no-nanny", "--nthreads", "1", "--no-dashboard"], **quiet
+    )
+    try:
+        while not told.exists():
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(told), timeout=30, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+            stream = gb.build(graph, "sequential", client=client).stream((pairs for _ in range(100_000)), shard=PAIRS)
+            next(stream)
+            scheduler.kill()
+            with pytest.raises(gb.ClusterLost, match="the scheduler at tcp://127.0.0.1:.* is gone"):
+                list(stream)
+    finally:
+        for each in (worker, scheduler):
+            each.kill()
+            each.wait()
