@@ -229,6 +229,7 @@ def test_a_worker_with_another_version_is_refused(client, graph):
         facts.__version__ = version
 
     client.run(be, "0.0.1", workers=[odd])
+    client_side._known.clear()
     try:
         with pytest.raises(gb.MachineLacks, match="another grailbench are refused") as caught:
             gb.build(graph, client=client)

@@ -29,12 +29,14 @@ FEW_PAIRS = 200  #: of an implementation that takes one pair at a time
 OURS = [name for name in implementations() if not name.startswith("peer:")]
 
 peers = [pytest.param(name, marks=pytest.mark.slow) for name in implementations() if name not in OURS]
-every = pytest.mark.parametrize("name", OURS + peers)
-ours = pytest.mark.parametrize("name", OURS)
+mine = [pytest.param(name, marks=[pytest.mark.slow, pytest.mark.processes] if name == "dask" else []) for name in OURS]
+every = pytest.mark.parametrize("name", mine + peers)
+ours = pytest.mark.parametrize("name", mine)
 
 
 def params_of(name):
-    return st.builds(Params, **{axis: AXES[axis] for axis in (*implementations()[name].axes, "seed")})
+    axes = AXES | {"threads": st.sampled_from([1, 2])} if name == "dask" else AXES  # each is a worker with a core
+    return st.builds(Params, **{axis: axes[axis] for axis in (*implementations()[name].axes, "seed")})
 
 
 def build(name, dag, params):

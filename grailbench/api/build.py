@@ -1,10 +1,12 @@
-"""Building an index by the name of its implementation: `grailbench.build`."""
+"""Building an index by the name of its implementation, and opening one that was saved: `grailbench.build`, `.load`."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 from grailbench import contract
+from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
@@ -83,6 +85,28 @@ def build(
     if device is not None and devices > 1:
         raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
     return _spread(Index(graph, built(found, params, graph, device)), client)
+
+
+def load(path: str | os.PathLike, graph: Graph | None = None, client: Client | None = None) -> Index:
+    """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
+
+    graph   the graph that it must be of; another one is refused
+    client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
+
+    Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
+    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
+
+    >>> import grailbench as gb
+    >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
+    >>> gb.build(graph).save("letters.index")
+    >>> gb.load("letters.index").reaches("a", "c")
+    True
+    """
+    if client is not None:
+        from grailbench.api import spread
+
+        return spread.loaded(client, path, graph)
+    return Index(*saved.load(path, graph).restored())
 
 
 def _spread(index: Index, client: Client | None) -> Index:

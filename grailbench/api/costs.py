@@ -22,9 +22,8 @@ from time import perf_counter
 import click
 import numpy as np
 
-from grailbench.api.build import build
+from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
-from grailbench.api.index import load
 from grailbench.contract import NoTimer
 from grailbench.errors import CheckFailed, GrailbenchError, MachineLacks
 from grailbench.screen import Grid, put

@@ -25,8 +25,6 @@ from grailbench.reachability.index import Params
 from grailbench.reachability.spread import SHARD, SpreadIndex
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from grailbench.api.explain import Explanation
     from grailbench.api.inside import Inside
 
@@ -457,28 +455,6 @@ class Index:
 
     def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
         return self.graph.ids_of(vertices[vertices != one])
-
-
-def load(path: str | os.PathLike, graph: Graph | None = None, client: Client | None = None) -> Index:
-    """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
-
-    graph   the graph that it must be of; another one is refused
-    client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
-
-    Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
-    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
-
-    >>> import grailbench as gb
-    >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
-    >>> gb.build(graph).save("letters.index")
-    >>> gb.load("letters.index").reaches("a", "c")
-    True
-    """
-    if client is not None:
-        from grailbench.api.spread import loaded
-
-        return loaded(client, path, graph)
-    return Index(*saved.load(path, graph).restored())
 
 
 def _unpacked(content: bytes) -> Index:

@@ -31,6 +31,13 @@ def require_dask() -> None:
         raise MachineLacks(f"workers need dask ({error}): pip install 'grailbench[dask]'") from None
 
 
+def named() -> str | None:
+    """The address of the scheduler that the environment or a configuration of dask names, as DASK_SCHEDULER_ADDRESS."""
+    import dask
+
+    return dask.config.get("scheduler-address", None)
+
+
 @contextmanager
 def connected(scheduler: str) -> Iterator[Client]:
     """A client of the scheduler at an address, such as 'tcp://10.0.0.1:8786', closed at the end of the block.

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
 
 AHEAD = 2  #: shards that a worker has at once: one that it answers, the others arrive meanwhile
 PIECE = 16 << 20  #: bytes of an index that are sent at once
+SENDING = 4  #: workers that an index is sent to at once
 PATIENCE_SECONDS = 300.0  #: after this a shard is asked of another worker too, and the first answer counts
 GRACE_SECONDS = 10.0  #: how long a stream without any worker waits for one
 LOOK_SECONDS = 1.0  #: how often it is seen which workers live
+#: facts of workers that were found to have this grailbench, by client and address
+_known: weakref.WeakKeyDictionary[Client, dict[str, Facts]] = weakref.WeakKeyDictionary()
 _log = logging.getLogger(__name__)
 
 
@@ -102,9 +106,7 @@ class Spread:
         self._workers: dict[str, _Worker] = {}
         self._left_out: dict[str, float] = {}  # address -> when it may be tried again
         self.sent = 0  #: bytes of the index that were sent to workers
-        facts = self._scheduler(lambda: of_workers(client))
-        require_same(facts)
-        self._take(facts)
+        self._take(self._same(None))
         if not self._workers:
             raise ClusterLost("the cluster has no worker to hold the index")
 
@@ -118,6 +120,18 @@ class Spread:
         self._workers.clear()
 
     # ------------------------------------------------------------------ the index on workers
+
+    def _same(self, addresses: list[str] | None) -> list[Facts]:
+        """The facts of workers, of all by default. Raises MachineLacks if one has another grailbench; each is asked
+        once."""
+        known = _known.setdefault(self._client, {})
+        live = self._scheduler(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
+        wanted = [each for each in live if addresses is None or each in addresses]
+        if unknown := [each for each in wanted if each not in known]:
+            found = self._scheduler(lambda: of_workers(self._client, unknown))
+            require_same(found)
+            known.update({each.worker: each for each in found})
+        return sorted((known[each] for each in wanted), key=lambda each: (each.host, each.machine, each.worker))
 
     def _take(self, found: Iterable[Facts]) -> None:
         """Has workers hold the index: each, or the first of those that share their first GPU."""
@@ -136,24 +150,29 @@ class Spread:
             )
             for facts in chosen
         }  # fmt: skip
-        self._scheduler(lambda: [each.result(timeout=60) for each in held.values()])
-        for facts in chosen:
-            self._open(_Worker(facts, held[facts.worker]))
+        self._scheduler(lambda: [each.result(timeout=GRACE_SECONDS * 6) for each in held.values()])
+        few = asyncio.Semaphore(SENDING)
+        opening = [self._start(self._open(_Worker(facts, held[facts.worker]), few)) for facts in chosen]
+        for each in opening:
+            each.result()
 
-    def _open(self, worker: _Worker) -> None:
+    async def _open(self, worker: _Worker, few: asyncio.Semaphore) -> None:
         """Has a worker find the file or takes it there, and map it."""
-        ask = lambda *work: self._start(self._call(worker, *work)).result()  # noqa: E731
         try:
-            if not ask("find", str(self._path)):
-                content = np.frombuffer(mapped.content_of(self._path), np.uint8)
-                for at in range(0, content.size, PIECE):
-                    piece = content[at : at + PIECE]
-                    ask("put", at, piece, int(content.size))
-                    self.sent += piece.nbytes
-            ask("open", self._opener)
-        except WorkerLost:
-            raise ClusterLost(f"worker {worker.facts.worker} was lost while it took the index") from None
+            if not await self._call(worker, "find", str(self._path)):
+                async with few:
+                    await self._send(worker)
+            await self._call(worker, "open", self._opener)
+        except WorkerLost as error:
+            raise ClusterLost(f"a worker was lost while it took the index ({error})") from None
         self._workers[worker.facts.worker] = worker
+
+    async def _send(self, worker: _Worker) -> None:
+        content = np.frombuffer(mapped.content_of(self._path), np.uint8)
+        for at in range(0, content.size, PIECE):
+            piece = content[at : at + PIECE]
+            await self._call(worker, "put", at, piece, int(content.size))
+            self.sent += piece.nbytes
 
     # ------------------------------------------------------------------ shards
 
@@ -235,9 +254,7 @@ class Spread:
         """Has workers that came later hold the index; one that cannot is left out, with a warning."""
         for address in addresses:
             try:
-                facts = of_workers(self._client, [address])
-                require_same(facts)
-                self._take(facts)
+                self._take(self._same([address]))
             except (GrailbenchError, OSError) as error:
                 if self._client.status != "running":
                     raise

@@ -7,6 +7,7 @@ shards, and answers come back as bits.
 from __future__ import annotations
 
 import atexit
+import os
 import secrets
 import tempfile
 import threading
@@ -156,6 +157,8 @@ def _client(workers: int):
         client = _clusters.get(workers)
         if client is None or client.status != "running":
             named = connection.named()
+            if named is None and workers > (cores := len(os.sched_getaffinity(0))):
+                raise MachineLacks(f"{count(workers, 'worker')} of one core each: this machine has {cores}")
             entered = connection.started(workers) if named is None else connection.connected(named)
             client = _clusters[workers] = _open.enter_context(entered)
         return client
