@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, measured, pays, published, ranking, rivals
+from grailbench.report import answer, measured, pays, published, ranking, rivals, workers
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, save
@@ -88,6 +88,11 @@ class Report:
         """From how many pairs an index pays, if the run has `sweep`."""
         return pays.tables(self.cells) if self.whole else []
 
+    @cached_property
+    def workers(self) -> list[Table]:
+        """What workers of a cluster add, if the run has `dask`."""
+        return workers.tables(self.cells) if self.whole else []
+
     @property
     def every_table(self) -> list[Filled]:
         """The published tables, then those of other graphs."""
@@ -100,6 +105,7 @@ class Report:
             *self.rivals,
             *map(ranking.table, self.rankings),
             *self.pays,
+            *self.workers,
             *([measured.table(self.cells)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),
             *([computation.claims_table(self.claims)] if self.claims else []),

@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 
 ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
-_UNFILTERED = ("sequential", "parallel", "gpu", "gpu-32", "gpu-path")  # they have only the filters in their axis
+_UNFILTERED = (
+    "sequential",
+    "parallel",
+    "dask",
+    "gpu",
+    "gpu-32",
+    "gpu-path",
+)  # only the filters of their axis
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
 _PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
 _RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size

@@ -63,6 +63,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
         ]),
         Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
         Section("pays", "From how many pairs an index pays", _tables(report.pays)),
+        Section("workers", "What workers add", _tables(report.workers)),
         *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
         *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
         Section("cells", "All cells", [

@@ -1,0 +1,45 @@
+"""What workers of a cluster add, as reports say it."""
+
+import pytest
+from stored import trials
+
+from grailbench.report import document, workers
+from grailbench.runs.cells import cells
+
+NONE = {"dim": 2, "search": "dfs", "filters": "none", "order": None}
+
+
+def timed(impl, threads, query, **fields):
+    return trials(count=1, impl=impl, label=1.0, query=query, threads=threads, **NONE, **fields)
+
+
+def found(rows):
+    return {(one.cell.dataset, one.cell.threads): one for one in workers.shares(cells(rows))}
+
+
+def test_efficiency_is_the_rate_over_that_of_one_worker_times_the_workers():
+    rows = [*timed("dask", 1, 10.0), *timed("dask", 2, 6.25), *timed("dask", 4, 10.0), *timed("parallel", 2, 5.0)]
+    shares = found(rows)
+    assert [shares["kegg", count].efficiency for count in (1, 2, 4)] == pytest.approx([1.0, 0.8, 0.25])
+    assert shares["kegg", 2].of_threads == pytest.approx(0.8)
+    assert shares["kegg", 4].of_threads is None
+    (table,) = workers.tables(cells(rows))
+    assert [line[2:] for line in table.lines] == [
+        ["1", "100,000", "10.0", "1.00", "–"], ["2", "100,000", "16.0", "0.800", "0.800"],
+        ["4", "100,000", "10.0", "0.250", "–"],
+    ]  # fmt: skip
+    assert table.data["efficiency"].tolist() == pytest.approx([1.0, 0.8, 0.25])
+
+
+def test_only_cells_that_differ_in_workers_alone_are_compared():
+    rows = [*timed("dask", 1, 10.0, dataset="human"), *timed("dask", 2, 5.0)]
+    assert found(rows)["kegg", 2].efficiency is None
+    assert workers.tables(cells(timed("parallel", 2, 5.0))) == []
+
+
+def test_a_report_has_the_table(monkeypatch):
+    from types import SimpleNamespace
+
+    run = SimpleNamespace(of=lambda problem: cells(timed("dask", 2, 5.0)))
+    report = document.Report(run, [], whole=True)
+    assert [table.name for table in report.workers] == ["workers"]
