@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
+from grailbench.api.spread import opened
+from grailbench.cluster import facts
 from grailbench.cluster import spread as client_side
-from grailbench.graph import mapped
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
@@ -282,18 +284,32 @@ def test_an_index_that_a_worker_does_not_see_is_sent_once(client, graph, pairs, 
 @pytest.mark.parametrize(("place", "why"), [(40, "header is not the one"), (-4_000, "differs from what was written")])
 def test_an_index_that_is_damaged_on_its_way_is_refused(place, why, client, graph, tmp_path, unseen, monkeypatch):
     gb.build(graph, "sequential", seed=4).save(path := tmp_path / "x.index")
-    index, content = mapped.identity(path), bytearray(path.read_bytes())
+    content = bytearray(path.read_bytes())
     content[place] ^= 1
     monkeypatch.setattr(client_side.mapped, "content_of", lambda path: content)
     with pytest.raises(gb.InputError, match=why):
-        client_side.Spread(client, path, _opener())
-    assert index == mapped.identity(path) if False else True
+        client_side.Spread(client, path, opened)
 
 
-def _opener():
-    from grailbench.api.spread import opened
+@pytest.mark.parametrize(("gpus", "holders"), [(("0", "0"), 1), (("0", "1"), 2), (("0,1", "0,1"), 2), (("", "0"), 1)])
+def test_each_gpu_of_a_machine_has_one_worker(gpus, holders, client, graph, tmp_path):
+    gb.build(graph, "sequential").save(path := tmp_path / "x.index")
+    found = facts.of_workers(client)
+    client_side._known[client] = {
+        each.worker: replace(each, gpus=tuple(filter(None, named.split(","))))
+        for each, named in zip(found, gpus, strict=True)
+    }
+    try:
+        spread = client_side.Spread(client, path, opened, needs_gpu=True)
+        assert len({each.gpu for each in spread._workers.values()}) == len(spread.workers) == holders
+    finally:
+        client_side._known.clear()
 
-    return opened
+
+def test_an_index_that_needs_a_gpu_is_refused_without_any(client, graph, tmp_path):
+    gb.build(graph, "sequential").save(path := tmp_path / "x.index")
+    with pytest.raises(gb.MachineLacks, match="no worker with a GPU"):
+        client_side.Spread(client, path, opened, needs_gpu=True)
 
 
 def test_a_wrong_pair_is_named_with_its_shard(index, pairs):

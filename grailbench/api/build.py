@@ -58,8 +58,8 @@ def build(
     memory   bytes that the closure of `core` may take, also as '500MB'; None for 64 MiB with 'auto', and with 'core'
              for a quarter of the free memory where that is more
     pairs    how many pairs will be asked in all, if that is known; 'auto' alone looks at it
-    client   of dask.distributed: pairs are answered by its workers, which hold the index (`Index.stream`), each on as
-             many threads as it has, those of a GPU one a GPU; sets and paths are answered here
+    client   of dask.distributed: batches of pairs are answered by its workers, which hold the index (`Index.stream`),
+             each on as many threads as it has, or one a GPU; single pairs, sets and paths are answered here
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing, or a worker has another grailbench.

@@ -62,10 +62,16 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
 
 
 def restored(
-    implementation: type[Implementation], params: Params, dag: Dag, arrays: dict, check: Callable[[], None]
+    implementation: type[Implementation],
+    params: Params,
+    dag: Dag,
+    arrays: dict,
+    check: Callable[[], None],
+    device: int | None = None,
 ) -> Inside:
-    """Makes an index again from stored arrays. Raises MachineLacks if the machine lacks the GPU that it needs."""
-    run = _where(implementation, None)
+    """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
+    machine lacks that."""
+    run = _where(implementation, device)
     if "gpu" in implementation.needs:
         check()  # its arrays are read now
     return Inside(implementation, params, run(implementation.restored, dag, params, arrays), run, check)

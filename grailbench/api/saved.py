@@ -53,10 +53,11 @@ class Opened:
     stored: dict[str, np.ndarray]
     check: Callable[[], None]
 
-    def restored(self, threads: int | None = None) -> tuple[Graph, Inside]:
-        """The graph and the index, for queries on so many threads; None for those it was built with."""
+    def restored(self, threads: int | None = None, device: int | None = None) -> tuple[Graph, Inside]:
+        """The graph and the index, for queries on so many threads, None for those it was built with, and on the GPU of
+        that number if it needs one, None for the first."""
         params = self.params if threads is None else replace(self.params, threads=threads)
-        return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check)
+        return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check, device)
 
 
 def load(path: str | os.PathLike, graph: Graph | None = None) -> Opened:

@@ -34,9 +34,10 @@ class Held:
         return self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
 
 
-def opened(path: Path, threads: int) -> Held:
-    """Opens an index file on a worker, checks its content, and loads the kernels that shards need."""
-    graph, inside = saved.load(path).restored(threads)
+def opened(path: Path, threads: int, device: int | None = None) -> Held:
+    """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
+    need."""
+    graph, inside = saved.load(path).restored(threads, device)
     inside.check()
     index = Index(graph, inside)
     if graph.vertices:

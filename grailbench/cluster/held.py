@@ -16,7 +16,7 @@ from grailbench.errors import InputError, MachineLacks, of_system
 from grailbench.faults import freeing
 from grailbench.graph import mapped
 
-_open: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # what is mapped here, by identity and opener
+_open: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # what is mapped here, by identity, opener, GPU
 
 
 class Answering(Protocol):
@@ -27,7 +27,8 @@ class Answering(Protocol):
         Raises InputError if one is no vertex."""
 
 
-Opener = Callable[[Path, int], Answering]  #: opens a file, for queries on so many threads
+#: opens a file, for queries on so many threads, on the GPU of that number if the index needs one
+Opener = Callable[[Path, int, int | None], Answering]
 
 
 class Held:
@@ -87,12 +88,12 @@ class Held:
                 raise of_system(error) from None
             raise
 
-    def open(self, opener: Opener) -> None:
+    def open(self, opener: Opener, device: int | None) -> None:
         """Maps the file and checks its content, unless this process has it open already."""
-        key = (self._identity, opener)
+        key = (self._identity, opener, device)
         self._index = _open.get(key)
         if self._index is None:
-            self._index = _open[key] = freeing(opener, self._path, self._threads)
+            self._index = _open[key] = freeing(opener, self._path, self._threads, device)
 
     def tell(self, what: str) -> Any:
         """An attribute of the index."""

@@ -60,12 +60,17 @@ class Shard:
 
 @dataclass(eq=False)
 class _Worker:
-    """One worker that holds the index."""
+    """One worker that holds the index.
+
+    held   the future of its actor
+    gpu    the GPU that is its own, as in `Facts.gpus`; None for an index that needs none
+    sees   what it was asked to look at -> whether it sees that
+    """
 
     facts: Facts
-    held: Any  # the future of its actor
-    sees: dict = field(default_factory=dict)  # what it was asked to look at -> whether it sees that
-    flying: int = 0
+    held: Any
+    gpu: str | None = None
+    sees: dict = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -90,7 +95,7 @@ class Spread:
     path    the file, which stays as it is
     opener  opens it on a worker; a function of a module
     needs_gpu
-            whether one worker a GPU holds it, in place of all workers
+            whether workers with a GPU of their own hold it, in place of all
     most    workers that hold it at most; None for all
 
     Raises InputError for a faulty file, MachineLacks if a worker has another grailbench, lacks what the index needs, or
@@ -98,7 +103,11 @@ class Spread:
     """
 
     def __init__(self, client: Client, path: Path, opener: Opener, needs_gpu: bool = False, most: int | None = None):
-        if getattr(client, "asynchronous", False):
+        if not hasattr(client, "scheduler_info"):
+            raise InputError(
+                f"client {client!r}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
+            )
+        if client.asynchronous:
             raise InputError("the client of dask is asynchronous", remedy="make it by Client(...) outside of a loop")
         self._client, self._path, self._opener = client, Path(path).resolve(), opener
         self._needs_gpu, self._most = needs_gpu, most
@@ -108,7 +117,8 @@ class Spread:
         self.sent = 0  #: bytes of the index that were sent to workers
         self._take(self._same(None))
         if not self._workers:
-            raise ClusterLost("the cluster has no worker to hold the index")
+            what = "with a GPU, which the index needs" if needs_gpu else "to hold the index"
+            raise ClusterLost(f"the cluster has no worker {what}")
 
     @property
     def workers(self) -> list[Facts]:
@@ -134,25 +144,26 @@ class Spread:
         return sorted((known[each] for each in wanted), key=lambda each: (each.host, each.machine, each.worker))
 
     def _take(self, found: Iterable[Facts]) -> None:
-        """Has workers hold the index: each, or the first of those that share their first GPU."""
-        chosen = []
+        """Has workers hold the index: each, or those that find a GPU of their machine which no other has."""
+        taken = {(each.facts.machine, each.gpu) for each in self._workers.values()}
+        chosen: list[tuple[Facts, str | None]] = []
         for facts in found:
-            gpu = facts.gpus[:1]
-            taken = [each.facts for each in self._workers.values()] + chosen
-            if self._needs_gpu and (not gpu or any((t.machine, t.gpus[:1]) == (facts.machine, gpu) for t in taken)):
+            free = [gpu for gpu in facts.gpus if (facts.machine, gpu) not in taken]
+            if self._needs_gpu and not free:
                 self._left_out[facts.worker] = math.inf
-            elif self._most is None or len(taken) < self._most:
-                chosen.append(facts)
+            elif self._most is None or len(self._workers) + len(chosen) < self._most:
+                chosen.append((facts, free[0] if self._needs_gpu else None))
+                taken.add((facts.machine, chosen[-1][1]))
         held = {
             facts.worker: self._client.submit(
                 Held, self.identity, actor=True, workers=[facts.worker], allow_other_workers=False, pure=False,
                 retries=0,
             )
-            for facts in chosen
+            for facts, _ in chosen
         }  # fmt: skip
         self._scheduler(lambda: [each.result(timeout=GRACE_SECONDS * 6) for each in held.values()])
         few = asyncio.Semaphore(SENDING)
-        opening = [self._start(self._open(_Worker(facts, held[facts.worker]), few)) for facts in chosen]
+        opening = [self._start(self._open(_Worker(facts, held[facts.worker], gpu), few)) for facts, gpu in chosen]
         for each in opening:
             each.result()
 
@@ -162,7 +173,8 @@ class Spread:
             if not await self._call(worker, "find", str(self._path)):
                 async with few:
                     await self._send(worker)
-            await self._call(worker, "open", self._opener)
+            device = None if worker.gpu is None else worker.facts.gpus.index(worker.gpu)
+            await self._call(worker, "open", self._opener, device)
         except WorkerLost as error:
             raise ClusterLost(f"a worker was lost while it took the index ({error})") from None
         self._workers[worker.facts.worker] = worker
@@ -229,6 +241,8 @@ class Spread:
     def _scheduler(self, work: Callable[[], Any]) -> Any:
         """What the scheduler answers. Raises ClusterLost if it is gone."""
         gone = f"the scheduler at {_address(self._client)} is gone, and with it the answers that were not given yet"
+        if self._client.status == "closed":
+            raise ClusterLost("the client of dask is closed")
         if self._client.status != "running":
             raise ClusterLost(gone)
         try:

@@ -27,7 +27,7 @@ from grailbench.graph.csr import Dag
 from grailbench.reachability import kept
 from grailbench.reachability.counters import NAMES, with_traffic
 from grailbench.reachability.cpu.grail import GrailIndex, Parallel
-from grailbench.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
 from grailbench.words import count
 
 Folder = tempfile.TemporaryDirectory
@@ -68,6 +68,10 @@ class SpreadIndex(Index):
     def check_labels(self, dag: Dag) -> str | None:
         """Compares the labels in the file that workers map with every edge."""
         return self.index.check_labels(dag)
+
+    def one_pair(self, component: np.ndarray | None) -> OnePair | None:
+        """Answers in this process, which has the file mapped: asking a worker takes a thousand times as long."""
+        return None if self.index is None else self.index.one_pair(component)
 
     def decide(self, source: int, target: int) -> Decision | None:
         return None if self.index is None else self.index.decide(source, target)
@@ -130,8 +134,8 @@ class Kept:
         return self.index.counters
 
 
-def opened(path: Path, threads: int) -> Kept:
-    """Opens the file of `written` for queries on so many threads; its content is checked."""
+def opened(path: Path, threads: int, device: int | None = None) -> Kept:
+    """Opens the file of `written` for queries on so many threads; its content is checked. It needs no GPU."""
     content = mapped.content_of(path)
     said, start = mapped.header(content, path)
     arrays = mapped.arrays_of(content, said, start)
