@@ -33,7 +33,7 @@ PAIRS = 12_345  #: no multiple of 8, nor of a shard
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options, silence_logs=50) as cluster, distributed.Client(cluster) as client:
         yield client
 

@@ -33,9 +33,8 @@ from grailbench.words import count
 Folder = tempfile.TemporaryDirectory
 SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
 LEAST = 1 << 13  #: pairs for which a worker is worth asking
-_clusters: dict[int, object] = {}  # clients of workers that were started here, by their number
-_open = ExitStack()
-_starting = threading.Lock()
+_clusters: _Clusters | None = None
+_forked: list[_Clusters | None] = []  # kept: to drop one would close what another process uses
 
 
 class SpreadIndex(Index):
@@ -155,24 +154,45 @@ def written(path: Path, implementation: type[Implementation], params: Params, da
         raise of_system(error) from None
 
 
+class _Clusters:
+    """Clients of a process, by the number of their workers. They are kept, as starting workers takes seconds."""
+
+    def __init__(self):
+        self.process, self._clients, self._open = os.getpid(), {}, ExitStack()
+        self._starting = threading.Lock()
+        atexit.register(self.close)  # before the interpreter ends its threads
+
+    def client(self, workers: int):
+        """A client of the scheduler that the environment names, or of so many workers of this machine."""
+        with self._starting:
+            client = self._clients.get(workers)
+            if client is None or client.status != "running":
+                client = self._clients[workers] = self._open.enter_context(_connected(workers))
+            return client
+
+    def close(self) -> None:
+        """Ends the workers that were started here."""
+        if self.process == os.getpid():
+            self._clients.clear()
+            self._open.close()
+
+
+def _connected(workers: int):
+    named = connection.named()
+    if named is not None:
+        return connection.connected(named)
+    if workers > (cores := len(os.sched_getaffinity(0))):
+        raise MachineLacks(f"{count(workers, 'worker')} of one core each: this machine has {cores}")
+    return connection.started(workers)
+
+
 def _client(workers: int):
-    """A client of the scheduler that the environment names, or of so many workers of this machine; they are kept."""
-    with _starting:
-        client = _clusters.get(workers)
-        if client is None or client.status != "running":
-            named = connection.named()
-            if named is None and workers > (cores := len(os.sched_getaffinity(0))):
-                raise MachineLacks(f"{count(workers, 'worker')} of one core each: this machine has {cores}")
-            entered = connection.started(workers) if named is None else connection.connected(named)
-            client = _clusters[workers] = _open.enter_context(entered)
-        return client
-
-
-@atexit.register
-def _stop() -> None:
-    with _starting:
-        _clusters.clear()
-        _open.close()
+    """A client of so many workers."""
+    global _clusters
+    if _clusters is None or _clusters.process != os.getpid():  # those of a process that forked this one are its own
+        _forked.append(_clusters)
+        _clusters = _Clusters()
+    return _clusters.client(workers)
 
 
 @register
