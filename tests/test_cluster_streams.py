@@ -24,6 +24,7 @@ import grailbench as gb
 from grailbench.api.spread import opened
 from grailbench.cluster import facts
 from grailbench.cluster import spread as client_side
+from grailbench.graph import mapped
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
@@ -90,6 +91,11 @@ def joined(stream):
 def part(path, first, last):
     """Pairs that are made on a worker."""
     return np.load(path)[first:last]
+
+
+def slowly(path, first, last):
+    time.sleep(0.2)
+    return part(path, first, last)
 
 
 def sources(pairs, files):
@@ -168,6 +174,22 @@ def test_no_more_is_pulled_than_a_few_shards_a_worker(index, pairs, right):
     assert tally(index).shards == pulled
 
 
+def test_no_more_is_pulled_while_the_first_shard_is_late(index, right, files):
+    cuts = [(first, min(first + 200, PAIRS)) for first in range(0, PAIRS, 200)]
+    pulled = 0
+
+    def generated():
+        nonlocal pulled
+        for number, cut in enumerate(cuts):
+            pulled += 1
+            yield partial(part if number else slowly, files / "rows.npy", *cut)
+
+    stream = index.stream(generated())
+    first = next(stream)
+    assert pulled <= 2 * client_side.AHEAD * 2
+    assert (np.concatenate([first, *stream]) == right).all()
+
+
 def test_a_stream_that_is_left_early_pulls_no_more(index, pairs):
     pulled = []
     stream = index.stream((pulled.append(0) or pairs for _ in range(1_000)), shard=PAIRS)
@@ -205,21 +227,16 @@ def test_a_worker_that_comes_later_takes_part(client, index, pairs, right):
     assert len(index.workers) == 2
 
 
-def slowly(path, first, last):
-    time.sleep(0.2)
-    return part(path, first, last)
-
-
 def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch):
     monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
-    asked = [client_side.Shard(make=partial(slowly, files / "rows.npy", *cut), ids=True) for cut in
-             ((0, 1_000), (1_000, 2_000), (2_000, PAIRS))]  # fmt: skip
+    cuts = [(first, min(first + 2_000, PAIRS)) for first in range(0, PAIRS, 2_000)]
+    asked = (client_side.Shard(make=partial(slowly, files / "rows.npy", *cut), ids=True) for cut in cuts)
     spread = index._inside.index.spread
-    answered = list(spread.stream(iter(asked), patience=0.0))
-    assert [count for count, _ in answered] == [1_000, 1_000, PAIRS - 2_000]
+    answered = list(spread.stream(asked, patience=0.0))
+    assert [count for count, _ in answered] == [last - first for first, last in cuts]
     assert (np.concatenate([bits for _, bits in answered]) == right).all()
     assert spread.tally.again > 0
-    assert spread.tally.shards == 3
+    assert spread.tally.shards == len(cuts)
 
 
 def test_a_worker_with_another_version_is_refused(client, graph):
@@ -281,12 +298,19 @@ def test_an_index_that_a_worker_does_not_see_is_sent_once(client, graph, pairs, 
     assert (joined(again.stream(pairs, shard=SHARD)) == right).all()
 
 
-@pytest.mark.parametrize(("place", "why"), [(40, "header is not the one"), (-4_000, "differs from what was written")])
-def test_an_index_that_is_damaged_on_its_way_is_refused(place, why, client, graph, tmp_path, unseen, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "seed", "why"),
+    [(40, 4, "header is not the one"), (-4_000, 4, "differs from what was written"), (None, 5, "is another index")],
+)
+def test_an_index_that_is_damaged_on_its_way_is_refused(place, seed, why, client, graph, tmp_path, unseen, monkeypatch):
     gb.build(graph, "sequential", seed=4).save(path := tmp_path / "x.index")
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    monkeypatch.setattr(client_side.mapped, "content_of", lambda path: content)
+    gb.build(graph, "sequential", seed=seed).save(tmp_path / "other.index")
+    content = bytearray((tmp_path / "other.index").read_bytes())
+    if place is not None:
+        content[place] ^= 1
+    identity = mapped.identity(path)
+    monkeypatch.setattr(mapped, "identity", lambda path: identity)
+    monkeypatch.setattr(mapped, "content_of", lambda path: content)
     with pytest.raises(gb.InputError, match=why):
         client_side.Spread(client, path, opened)
 

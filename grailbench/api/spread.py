@@ -38,9 +38,8 @@ def opened(path: Path, threads: int, device: int | None = None) -> Held:
     """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
     need."""
     graph, inside = saved.load(path).restored(threads, device)
-    inside.check()
     index = Index(graph, inside)
-    if graph.vertices:
+    if graph.vertices:  # the first question checks all arrays
         index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
     return Held(index)
 

@@ -93,7 +93,11 @@ class Held:
         key = (self._identity, opener, device)
         self._index = _open.get(key)
         if self._index is None:
-            self._index = _open[key] = freeing(opener, self._path, self._threads, device)
+            try:
+                self._index = _open[key] = freeing(opener, self._path, self._threads, device)
+            except InputError:
+                self._copy.unlink(missing_ok=True)  # to be sent again
+                raise
 
     def tell(self, what: str) -> Any:
         """An attribute of the index."""

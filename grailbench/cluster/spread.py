@@ -135,7 +135,7 @@ class Spread:
         """The facts of workers, of all by default. Raises MachineLacks if one has another grailbench; each is asked
         once."""
         known = _known.setdefault(self._client, {})
-        live = self._scheduler(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
+        live = self._scheduler(self._addresses)
         wanted = [each for each in live if addresses is None or each in addresses]
         if unknown := [each for each in wanted if each not in known]:
             found = self._scheduler(lambda: of_workers(self._client, unknown))
@@ -254,9 +254,19 @@ class Spread:
                 raise ClusterLost(gone) from None
             raise
 
+    def _addresses(self) -> list[str]:
+        """The workers that the scheduler knows. Raises OSError as soon as it is gone, where a client would wait for it
+        for half a minute."""
+        told = self._start(self._client.scheduler.ncores(workers=None))
+        while not wait([told], LOOK_SECONDS / 5).done:
+            if self._client.status != "running":
+                told.cancel()
+                raise ConnectionError("the scheduler does not answer")
+        return list(told.result())
+
     def living(self) -> list[_Worker]:
         """The workers that hold the index and live. Those that came since hold it from now on."""
-        told = self._scheduler(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
+        told = self._scheduler(self._addresses)
         for address in [each for each in self._workers if each not in told]:
             del self._workers[address]
         if self._most is None or len(self._workers) < self._most:
