@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ATTEMPTS = 2  #: how often a cell is tried whose worker is lost
-POLL_SECONDS = 0.5  #: how often it is looked whether workers came or went
+POLL_SECONDS = 0.5  #: how long it is waited for what comes from workers
+LOOK_SECONDS = 1.0  #: how often it is looked whether workers came or went
 COMING_SECONDS = 3.0  #: how long it is waited for the first worker of a scheduler
 REJOIN_SECONDS = 30.0  #: how long it is waited for a worker that fits, once one was lost
 _GRAPH = ("kind", "vertices", "edges", "roots", "graph_sha256")  # fields of rows that tell of their graph
@@ -396,7 +397,7 @@ class Spread:
 
     def _look(self) -> None:
         """See which workers came and went."""
-        if monotonic() - self.looked < POLL_SECONDS:
+        if monotonic() - self.looked < LOOK_SECONDS:
             return
         self.looked, now = monotonic(), self.workers.addresses()
         for address in self.chairs.keys() - now:

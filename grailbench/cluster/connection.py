@@ -18,6 +18,15 @@ from grailbench.words import count
 if TYPE_CHECKING:
     from distributed import Client
 
+#: settings of dask for processes that share a machine with what is timed: a nanny sets no numbers of threads, nothing
+#: is profiled, and nothing looks at itself fifty times a second
+_CALM = {
+    "distributed.nanny.pre-spawn-environ": {},
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.profile.interval": "1h",
+    "distributed.admin.tick.interval": "5s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer, and a worker to come
 #: what starts a worker that can be used, for messages
 HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
@@ -87,9 +96,7 @@ def started(workers: int) -> Iterator[Client]:
         for number in range(workers)
     }
     local = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    # A nanny would set numbers of threads in the environment of this process and of all that it starts.
-    threads = {"distributed.nanny.pre-spawn-environ": {}}
-    with _quiet(), _same_environment(), dask.config.set(threads), ExitStack() as ending:
+    with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
         try:
             cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": local}, silence_logs=False)
             ending.callback(_close, cluster)
