@@ -10,11 +10,13 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import call_apart
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -25,6 +27,7 @@ from grailbench.api.spread import opened
 from grailbench.cluster import facts
 from grailbench.cluster import spread as client_side
 from grailbench.graph import mapped
+from grailbench.reachability.spread import SpreadIndex
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
@@ -315,25 +318,47 @@ def test_an_index_that_is_damaged_on_its_way_is_refused(place, seed, why, client
         client_side.Spread(client, path, opened)
 
 
+@pytest.fixture
+def with_gpus(client):
+    """Makes this process believe that the workers have these GPUs."""
+
+    def pretend(*gpus):
+        found = facts.of_workers(client)
+        client_side._known[client] = {
+            each.worker: replace(each, gpus=tuple(filter(None, named.split(","))))
+            for each, named in zip(found, gpus, strict=True)
+        }
+
+    yield pretend
+    client_side._known.clear()
+
+
 @pytest.mark.parametrize(("gpus", "holders"), [(("0", "0"), 1), (("0", "1"), 2), (("0,1", "0,1"), 2), (("", "0"), 1)])
-def test_each_gpu_of_a_machine_has_one_worker(gpus, holders, client, graph, tmp_path):
+def test_each_gpu_of_a_machine_has_one_worker(gpus, holders, client, with_gpus, graph, tmp_path):
     gb.build(graph, "sequential").save(path := tmp_path / "x.index")
-    found = facts.of_workers(client)
-    client_side._known[client] = {
-        each.worker: replace(each, gpus=tuple(filter(None, named.split(","))))
-        for each, named in zip(found, gpus, strict=True)
-    }
-    try:
-        spread = client_side.Spread(client, path, opened, needs_gpu=True)
-        assert len({each.gpu for each in spread._workers.values()}) == len(spread.workers) == holders
-    finally:
-        client_side._known.clear()
+    with_gpus(*gpus)
+    spread = client_side.Spread(client, path, opened, needs_gpu=True)
+    assert len({each.gpu for each in spread._workers.values()}) == len(spread.workers) == holders
 
 
-def test_an_index_that_needs_a_gpu_is_refused_without_any(client, graph, tmp_path):
+def test_an_index_that_needs_a_gpu_is_refused_without_any(client, with_gpus, graph, tmp_path):
     gb.build(graph, "sequential").save(path := tmp_path / "x.index")
+    with_gpus("", "")
     with pytest.raises(gb.MachineLacks, match="no worker with a GPU"):
         client_side.Spread(client, path, opened, needs_gpu=True)
+
+
+@pytest.mark.simulator
+def test_workers_with_a_gpu_each_answer_as_gpu_fused(diamond):
+    words = ["verify", "--dataset", diamond, "--impl", "dask-gpu", "--dim", "2", "--devices", "2", "--count", "50"]
+    code, out, err = call_apart(*words, "--simulate", CUDA_VISIBLE_DEVICES="0,1")
+    assert (code, err.count("FAILED")) == (0, 0), out + err
+
+
+def test_wrong_labels_on_one_gpu_are_told():
+    told = {"fault": [None, "edge 3 -> 4: not contained"]}
+    spread = SimpleNamespace(told=told.get, close=lambda: None)
+    assert SpreadIndex(spread, None, 8, None).check_labels(None) == "edge 3 -> 4: not contained"
 
 
 def test_a_wrong_pair_is_named_with_its_shard(index, pairs):

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from grailbench import faults
 from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
 from grailbench.reachability.core.index import SMALL, Core
 from grailbench.reachability.core.peel import peel
 from grailbench.reachability.cpu.grail import Parallel, Sequential
 from grailbench.reachability.index import Implementation, Index, Params
+from grailbench.reachability.kept import where
 from grailbench.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Inside:
 def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Inside:
     """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
     and the implementation condenses them itself. Raises MachineLacks."""
-    run = _where(implementation, device)
+    run = where(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
     return Inside(implementation, params, run(work, given, params, NoTimer()), run, _whole, raw)
@@ -55,7 +55,7 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
     own = replace(params, memory=params.memory or ROOM)
     index = Core.exact(graph.dag, peel(graph.dag), own)
     if index is not None:
-        return Inside(Core, own, index, _here, _whole)
+        return Inside(Core, own, index, where(Core, None), _whole)
     if pairs is not None and pairs <= FEW:
         return built(Sweep, params, graph, None)
     return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
@@ -71,24 +71,10 @@ def restored(
 ) -> Inside:
     """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
     machine lacks that."""
-    run = _where(implementation, device)
+    run = where(implementation, device)
     if "gpu" in implementation.needs:
         check()  # its arrays are read now
     return Inside(implementation, params, run(implementation.restored, dag, params, arrays), run, check)
-
-
-def _where(implementation: type[Implementation], device: int | None) -> Callable[..., Any]:
-    if "gpu" not in implementation.needs:
-        return _here
-    implementation.require()
-    from grailbench.device.several import DeviceThread
-
-    thread = DeviceThread(device or 0)
-    return lambda *work: faults.freeing(thread.run, *work)
-
-
-def _here(function: Callable, *arguments: Any) -> Any:
-    return function(*arguments)
 
 
 def _whole() -> None:

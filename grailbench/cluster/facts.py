@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grailbench import __version__
+from grailbench.device import simulating
 from grailbench.device.installed import gpus
 from grailbench.errors import MachineLacks
 from grailbench.memory import available
 from grailbench.runs.commit import commit_state
-from grailbench.runs.environment import code_version, packages
+from grailbench.runs.environment import code_version, packages, usable_cores
 from grailbench.words import some
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ def here() -> Facts:
 def visible_gpus() -> tuple[str, ...]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: '0', '1', or ids; () if there is none.
 
-    No CUDA module is imported for it.
+    No CUDA module is imported for it. The simulator has a GPU for each core.
     """
-    found = len(gpus())
+    found = usable_cores() if simulating() else len(gpus())
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is None:
         return tuple(map(str, range(found)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from grailbench import contract
+from grailbench import contract, faults
 from grailbench.graph.csr import OFFSET, VERTEX, Dag
 from grailbench.graph.mapped import named
 from grailbench.reachability.index import Implementation, Params
@@ -36,3 +38,19 @@ def parts(said: dict, arrays: dict[str, np.ndarray]) -> tuple[type[Implementatio
     dag = Dag(*(arrays[f"dag/{name}"] for name in _DAG), *said["dropped"])
     params = Params(**said["params"] | {"filters": tuple(said["params"]["filters"])})
     return contract.implementation(said["implementation"]), params, dag, named(arrays, "index/")
+
+
+def where(implementation: type[Implementation], device: int | None) -> Callable[..., Any]:
+    """What calls a function with arguments where an index lives: here, or on a thread of GPU number `device`, by
+    default the first, if the implementation needs one. Raises MachineLacks if there is none."""
+    if "gpu" not in implementation.needs:
+        return _here
+    implementation.require()
+    from grailbench.device.several import DeviceThread
+
+    thread = DeviceThread(device or 0)
+    return lambda *work: faults.freeing(thread.run, *work)
+
+
+def _here(function: Callable, *arguments: Any) -> Any:
+    return function(*arguments)

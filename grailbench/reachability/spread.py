@@ -1,4 +1,4 @@
-"""`dask`: the index of `parallel` in worker processes, which answer shards of the batch; and any index kept so.
+"""`dask` and `dask-gpu`: the index of `parallel` or `gpu-fused` in worker processes, which answer shards of the batch.
 
 The index is built once, written to a file, and mapped by each worker (`cluster.spread`). Pairs go to the workers in
 shards, and answers come back as bits.
@@ -12,21 +12,24 @@ import secrets
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from grailbench.cluster import connection
 from grailbench.cluster.spread import AHEAD, Shard, Spread
+from grailbench.contract import NoTimer
 from grailbench.errors import MachineLacks, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.reachability import kept
 from grailbench.reachability.counters import NAMES, with_traffic
 from grailbench.reachability.cpu.grail import GrailIndex, Parallel
+from grailbench.reachability.gpu.fused.index import Fused
 from grailbench.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
 from grailbench.words import count
 
@@ -65,8 +68,10 @@ class SpreadIndex(Index):
             yield Shard((sources[first : first + size], targets[first : first + size]))
 
     def check_labels(self, dag: Dag) -> str | None:
-        """Compares the labels in the file that workers map with every edge."""
-        return self.index.check_labels(dag)
+        """Compares the labels with every edge: of the file that workers map, or those on the GPU of each."""
+        if self.index is not None:
+            return self.index.check_labels(dag)
+        return next(filter(None, self.spread.told("fault")), None)
 
     def one_pair(self, component: np.ndarray | None) -> OnePair | None:
         """Answers in this process, which has the file mapped: asking a worker takes a thousand times as long."""
@@ -110,6 +115,14 @@ class CountedIndex(SpreadIndex):
         return with_traffic(work, pairs, 4 * (3 * pairs + 1), labels.lanes.nbytes, self.index.rows[2].itemsize)
 
 
+class IndexOnGpus(SpreadIndex):
+    """As `SpreadIndex`, of labels of `gpu-fused`, which each worker made on its GPU."""
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: labels and hubs are made again on GPUs."""
+        return {}
+
+
 def _forget(spread: Spread, folder: Folder | None) -> None:
     spread.close()
     if folder is not None:
@@ -117,36 +130,47 @@ def _forget(spread: Spread, folder: Folder | None) -> None:
 
 
 class Kept:
-    """What a worker opens: an index of vertices of the condensed graph."""
+    """What a worker opens: an index of vertices of the condensed graph. `run` calls functions where it lives."""
 
-    def __init__(self, index: Index):
-        self.index = index
+    def __init__(self, index: Index, dag: Dag, run: Callable[..., Any]):
+        self.index, self._dag, self._run = index, dag, run
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
         """Whether each source reaches its target, bool[k]."""
-        from grailbench.contract import NoTimer
-
-        return self.index.query_batch(sources, targets, NoTimer())
+        return self._run(self.index.query_batch, sources, targets, NoTimer())
 
     @property
     def counters(self) -> dict[str, int]:
         return self.index.counters
 
+    @property
+    def index_bytes(self) -> int:
+        return self.index.index_bytes
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with the labels, by every edge."""
+        return self._run(self.index.check_labels, self._dag)
+
 
 def opened(path: Path, threads: int, device: int | None = None) -> Kept:
-    """Opens the file of `written` for queries on so many threads; its content is checked. It needs no GPU."""
+    """Opens the file of `written` for queries on so many threads, and on the GPU of that number if the index needs
+    one; its content is checked."""
     content = mapped.content_of(path)
     said, start = mapped.header(content, path)
     arrays = mapped.arrays_of(content, said, start)
     mapped.Check(arrays, said, path)()
     implementation, params, dag, own = kept.parts(said, arrays)
-    return Kept(implementation.restored(dag, replace(params, threads=threads), own))
+    run = kept.where(implementation, device)
+    index = run(implementation.restored, dag, replace(params, threads=threads), own)
+    return Kept(index, dag, run)
 
 
-def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, index: Index) -> None:
-    """Writes an index and its condensed graph to a file. No two files are equal, so that each is spread by itself.
+def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, stored: dict) -> None:
+    """Writes an index, `stored` as of `Index.stored`, and its condensed graph to a file. No two files are equal, so
+    that each is spread by itself.
     Raises MachineLacks if the disk is full."""
-    said, arrays = kept.described(implementation, params, dag, index.stored())
+    said, arrays = kept.described(implementation, params, dag, stored)
     try:
         with open(path, "xb") as stream:
             mapped.write(stream, said | {"made": secrets.token_hex(8)}, arrays)
@@ -229,13 +253,56 @@ class Dask(Implementation):
         with timer.phase("build"):
             built = Parallel.build(dag, params, timer)
             counts = built.counters
-            written(path, Parallel, params, dag, built)
+            written(path, Parallel, params, dag, built.stored())
             del built
         with timer.phase("spread"):
-            spread = Spread(client, path, opened, most=params.workers)
-            if len(spread.workers) < params.workers:
-                raise MachineLacks(
-                    f"{count(params.workers, 'worker')} wanted, and the cluster has {len(spread.workers)}"
-                )
+            spread = _spread(client, path, params.workers)
         mine: GrailIndex = opened(path, 1).index
         return CountedIndex(counts, spread, mine, None, folder)
+
+
+@register
+class DaskGpu(Implementation):
+    """The index of `gpu-fused` on GPUs of several worker processes, which answer shards of the batch.
+
+    The condensed graph is written to a file (phase build). Each of `devices` workers maps it, or is sent it, and makes
+    the labels on a GPU of its own (phase spread). The batch is cut into shards, as by `dask`. Workers are started on
+    this machine, one for each GPU, unless DASK_SCHEDULER_ADDRESS names a scheduler whose workers are taken.
+    """
+
+    name = "dask-gpu"
+    needs = ("dask", "gpu")
+    source = "labels as `gpu-fused`; Rocklin 2015 (dask), its workers and actors"
+    cost = "as `gpu-fused` on each worker, and 8 bytes a query to a worker and 1 bit back"
+    axes = Fused.axes
+    fixed = Fused.fixed
+    process = "shared"
+
+    @classmethod
+    def require(cls) -> None:
+        connection.require_dask()
+        if connection.named() is None:
+            Fused.require()
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> SpreadIndex:
+        """Writes the condensed graph, and has each worker make the labels."""
+        cls.require()
+        with timer.phase("start", apart=True):
+            client = _client(params.devices)
+        folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
+        path = Path(folder.name) / "spread.index"
+        with timer.phase("build"):
+            written(path, Fused, replace(params, devices=1), dag, {})
+        with timer.phase("spread"):
+            spread = _spread(client, path, params.devices, needs_gpu=True)
+        return IndexOnGpus(spread, None, spread.told("index_bytes")[0], folder)
+
+
+def _spread(client, path: Path, workers: int, needs_gpu: bool = False) -> Spread:
+    """The index of a file on so many workers, no fewer."""
+    spread = Spread(client, path, opened, needs_gpu, workers)
+    if len(spread.workers) < workers:
+        what = " with a GPU of its own each" if needs_gpu else ""
+        raise MachineLacks(f"{count(workers, 'worker')}{what} wanted, and the cluster has {len(spread.workers)}")
+    return spread
