@@ -23,7 +23,7 @@ from grailbench.reachability import hubs
 from grailbench.reachability.gpu.fused import small
 from grailbench.reachability.gpu.fused.hubs import Chooser
 from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
-from grailbench.reachability.gpu.fused.records import record_width, salts
+from grailbench.reachability.gpu.fused.layout import record_width, salts
 from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()

@@ -43,8 +43,8 @@ def kahn(n: int, offsets: np.ndarray, children: np.ndarray, team: Team) -> tuple
     levels, order = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
     if team.threads == 1 or children.shape[0] < 2 * _LEAST:
         _count_down(children, levels)
-        found = _take_roots(levels, order, 0, n, 1)
-        found = _walk(offsets, children, levels, order, 1, found, 1, n + 1)[1]
+        found = take_roots(levels, order, 0, n, 1)
+        found = walk(offsets, children, levels, order, 1, found, 1, n + 1)[1]
     else:
         found = _walk_in_threads(n, offsets, children, levels, order, team)
     levels[n], order[0] = 0, n
@@ -118,12 +118,12 @@ def _walk_in_threads(n, offsets, children, levels, order, team):
     room = _Room(n, children.shape[0])
     if team.threads < _MANY or children.shape[0] < _LARGE:
         _count_down(children, levels)
-        found = _take_roots(levels, order, 0, n, 1)
+        found = take_roots(levels, order, 0, n, 1)
     else:
         found = _count_in_threads(n, children, levels, order, room, team)
     at, level = 1, 1
     while at < found:
-        at, found, level = _walk(offsets, children, levels, order, at, found, level, _WIDE)
+        at, found, level = walk(offsets, children, levels, order, at, found, level, _WIDE)
         if at < found:
             at, found, level = _walk_wide(offsets, children, levels, order, at, found, level, room, team)
     return found
@@ -137,7 +137,7 @@ def _count_in_threads(n, children, levels, order, room, team):
     roots = team.each(partial(_count_parents, *blocks, room.shift, n, levels), shares[:-1], shares[1:])
     places = np.cumsum([1, *roots]).tolist()
     cuts = [min(n, share << room.shift) for share in shares]
-    team.each(partial(_take_roots, levels, order), cuts[:-1], cuts[1:], places[:-1])
+    team.each(partial(take_roots, levels, order), cuts[:-1], cuts[1:], places[:-1])
     return places[-1]
 
 
@@ -189,7 +189,7 @@ def _count_down(children, levels):
 
 
 @njit(cache=True, nogil=True)
-def _take_roots(levels, order, first, last, found):
+def take_roots(levels, order, first, last, found):
     """Puts the vertices first to last - 1 that miss no parent into the queue, at `found`; returns its end."""
     for v in range(first, last):
         if levels[v] == 0:
@@ -200,7 +200,7 @@ def _take_roots(levels, order, first, last, found):
 
 
 @njit(cache=True, nogil=True)
-def _walk(offsets, children, levels, order, at, found, level, wide):
+def walk(offsets, children, levels, order, at, found, level, wide):
     """Goes on with the queue, of which `at` vertices are done and the others, up to `found`, are all of one level,
     until `wide` vertices or more are of one level, or none is left. Returns `at`, `found` and `level`."""
     far = offsets.shape[0] + children.shape[0] > _FAR

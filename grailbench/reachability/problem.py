@@ -37,6 +37,7 @@ class Reachability(Problem):
         "grailbench.reachability.cpu.unguided",
         "grailbench.reachability.core.index",
         "grailbench.reachability.sweep.index",
+        "grailbench.reachability.streamed.index",
         "grailbench.reachability.gpu.thesis",
         "grailbench.reachability.gpu.fused.index",
         "grailbench.reachability.gpu.path",

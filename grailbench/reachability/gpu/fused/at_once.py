@@ -24,7 +24,8 @@ from grailbench.graph.csr import Graph
 from grailbench.reachability.gpu.fused import grid, small
 from grailbench.reachability.gpu.fused.batch import Searcher
 from grailbench.reachability.gpu.fused.hubs import Chooser, HubArrays
-from grailbench.reachability.gpu.fused.records import record_width, records_of, salts
+from grailbench.reachability.gpu.fused.layout import record_width, salts
+from grailbench.reachability.gpu.fused.records import records_of
 from grailbench.reachability.gpu.fused.replicas import Replicas
 from grailbench.reachability.gpu.fused.search import Adjacency
 from grailbench.reachability.index import Params, Timer

@@ -20,7 +20,7 @@ def labels(graph: Leveled, dim: int, salts: np.ndarray) -> tuple[list[np.ndarray
     """Returns the columns of the records, int32[n] each: for each pair starts and negated ends, then the level, then
     start and negated end of the subtree of pair 0; and the hubs' words, uint64[2 n]. A thread for each pair.
 
-    salts: as `records.salts` returns them.
+    salts: as `layout.salts` returns them.
     """
     with ThreadPoolExecutor(dim + 1) as threads:
         words = threads.submit(_hub_words, graph)

@@ -14,7 +14,8 @@ from grailbench.device.leveled import DeviceLeveled, Outline, leveled_bytes
 from grailbench.graph.leveled import Leveled
 from grailbench.reachability.gpu.fused import grid, host, small
 from grailbench.reachability.gpu.fused.hubs import Chooser, HubArrays
-from grailbench.reachability.gpu.fused.records import Records, record_width, records_of, salts
+from grailbench.reachability.gpu.fused.layout import record_width, salts
+from grailbench.reachability.gpu.fused.records import Records, records_of
 
 
 class Labeler:

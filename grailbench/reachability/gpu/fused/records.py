@@ -11,17 +11,11 @@ import numpy as np
 
 from grailbench.device.gateway import cuda, of_cpu
 from grailbench.device.mixing import mixed
-from grailbench.graph.hashing import draw, stream
 from grailbench.reachability.gpu.fused import siblings
+from grailbench.reachability.gpu.fused.layout import record_width
 
 NO_KEY = 2**31 - 1  #: greater than all priorities but one, and than all starts and negated ends
 _nth = of_cpu(siblings.nth)
-
-
-def record_width(dim: int) -> int:
-    """Returns the lanes per record of `dim` pairs: 2 dim + 3, rounded up so that records cross few cache lines."""
-    lanes = 2 * dim + 3
-    return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
 
 
 class Records(NamedTuple):
@@ -44,12 +38,6 @@ class Records(NamedTuple):
 def records_of(lanes, dim: int, hubs) -> Records:
     """Returns the records of `dim` label pairs in device arrays; hubs: 8-byte words of any type."""
     return Records(lanes, np.uint64(record_width(dim)), (0,) * dim, hubs.view(np.uint64))
-
-
-def salts(seed: int, pairs) -> np.ndarray:
-    """Returns salts below 2**32, uint64[2 d]: for pair i the salt of parents is at 2 i, of siblings at 2 i + 1."""
-    key = stream(seed, 0x6675736564)
-    return np.array([int(draw(key, 2 * p + i)) >> 32 for p in pairs for i in (0, 1)], np.uint64)
 
 
 @cuda.jit(device=True)

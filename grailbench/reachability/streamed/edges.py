@@ -1,0 +1,169 @@
+"""Stage 1 of `streamed`: the edges, made unique and sorted out of core by DuckDB, as rows of a CSR on disk.
+
+An edge is a key of 64 bits, its source in the upper half. DuckDB sorts the keys within its memory limit and spills to
+the folder; they come back as a stream, from which duplicates are dropped.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError, MachineLacks
+from grailbench.graph.csr import MAX_VERTICES
+from grailbench.reachability.streamed import folder
+
+BATCH = 1 << 18  #: edges that travel at a time
+OFFSETS, PARENTS, CHILDREN = "offsets", "parents", "children"
+_32 = np.uint64(32)
+
+
+def require() -> None:
+    """Raises MachineLacks without DuckDB or pyarrow."""
+    try:
+        import duckdb  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise MachineLacks(
+            f"streamed needs DuckDB and pyarrow, of which {error.name} is missing (pip install 'grailbench[streamed]')"
+        ) from None
+
+
+def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, memory: int, to: Path) -> dict:
+    """Writes to a folder offsets (int64[n + 1]), children (int32[m]) and numbers of parents (int32[n]).
+
+    blocks    columns of sources and targets: integers, [k] each
+    vertices  how many there are; None for one more than the greatest id
+    memory    bytes that the process may use
+
+    Returns vertices, edges, duplicates, loops, and `given`, the number of edges that came. Raises InputError for ids
+    out of range, TooLittleMemory, and OSError for a full disk.
+    """
+    require()
+    seen = _Seen(vertices)
+    with open(to / CHILDREN, "wb", buffering=0) as file:
+        rows = None
+        for keys in _sorted(seen.keys(blocks), seen, memory, to / "spill"):
+            if rows is None:
+                rows = _Rows(seen.vertices, memory)
+            file.write(rows.take(keys))
+    rows = rows or _Rows(seen.vertices, memory)
+    (to / "spill").rmdir() if (to / "spill").is_dir() else None
+    np.cumsum(rows.offsets, out=rows.offsets)
+    rows.offsets.tofile(to / OFFSETS)
+    rows.parents.tofile(to / PARENTS)
+    kept = int(rows.offsets[-1])
+    return {
+        "vertices": seen.vertices, "edges": kept, "given": seen.given, "loops": seen.loops,
+        "duplicates": seen.given - seen.loops - kept,
+    }  # fmt: skip
+
+
+class _Seen:
+    """Counts what comes, and the error by which it ended."""
+
+    def __init__(self, vertices: int | None):
+        self._stated, self._greatest = vertices, -1
+        self.given = self.loops = 0
+        self.error: BaseException | None = None
+
+    @property
+    def vertices(self) -> int:
+        return self._greatest + 1 if self._stated is None else self._stated
+
+    def keys(self, blocks) -> Iterator[np.ndarray]:
+        """The keys of edges between different vertices, uint64[k] at a time."""
+        most = MAX_VERTICES if self._stated is None else self._stated
+        for sources, targets in blocks:
+            for ends, side in ((sources, "source"), (targets, "target")):
+                if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= most):
+                    at = int(np.flatnonzero((ends < 0) | (ends >= most))[0])
+                    raise InputError(
+                        f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices"
+                    )
+                self._greatest = max(self._greatest, int(ends.max())) if ends.size else self._greatest
+            self.given += sources.size
+            between = sources != targets
+            self.loops += sources.size - int(np.count_nonzero(between))
+            keys = (sources.astype(np.uint64) << _32) | targets.astype(np.uint64)
+            yield keys if between.all() else keys[between]
+
+
+def _sorted(keys: Iterator[np.ndarray], seen: _Seen, memory: int, spill: Path) -> Iterator[np.ndarray]:
+    """The keys in ascending order, uint64[k] at a time."""
+    import duckdb
+    import pyarrow as arrow
+
+    schema = arrow.schema([("key", arrow.uint64())])
+
+    def batches():
+        try:
+            for each in keys:
+                for first in range(0, each.size, BATCH):
+                    yield arrow.record_batch([arrow.array(each[first : first + BATCH])], schema=schema)
+        except BaseException as error:  # kept, since DuckDB tells its text only
+            seen.error = error
+            raise
+
+    # what DuckDB takes beyond its limit, for batches and the allocator, was about half of it
+    room = max(folder.LEAST // 2, (memory - folder.FIXED - 12 * max(seen.vertices, 0)) * 5 // 8)
+    settings = {
+        "memory_limit": f"{room // 1000}KB", "temp_directory": str(spill), "threads": str(2 if room > 2**28 else 1),
+        "max_temp_directory_size": "1000TB",
+    }  # fmt: skip
+    with duckdb.connect(":memory:", config=settings) as connection:
+        edges = arrow.RecordBatchReader.from_batches(schema, batches())  # noqa: F841 - DuckDB finds it by its name
+        try:
+            relation = connection.sql("SELECT key FROM edges ORDER BY key")
+            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+            for batch in reader(BATCH):
+                yield batch.column(0).to_numpy()
+        except (duckdb.Error, OSError, arrow.ArrowException) as error:
+            if seen.error is not None:
+                raise seen.error from None
+            raise _explained(error) from None
+
+
+def _explained(error: Exception) -> Exception:
+    """An error of DuckDB as one that is expected."""
+    said = str(error).partition("\n")[0]
+    lower = said.casefold()
+    if "no space left" in lower or "max_temp_directory_size" in lower or getattr(error, "errno", 0) == errno.ENOSPC:
+        return OSError(errno.ENOSPC, said)
+    if "memory" in lower:
+        return MachineLacks(f"DuckDB cannot sort the edges within its memory: {said} (allow more by --memory)")
+    return MachineLacks(f"DuckDB cannot sort the edges: {said}")
+
+
+class _Rows:
+    """Makes rows of sorted keys: out-degrees (at offsets[u + 1]) and numbers of parents."""
+
+    def __init__(self, vertices: int, memory: int):
+        folder.spare(memory, vertices)
+        self.offsets, self.parents = np.zeros(vertices + 1, np.int64), np.zeros(vertices, np.int32)
+        self._children, self._last = np.empty(BATCH, np.int32), np.zeros(1, np.uint64)
+
+    def take(self, keys: np.ndarray) -> np.ndarray:
+        """The targets of those keys that did not come before, int32[k]; it is overwritten by the next call."""
+        if keys.size > self._children.size:
+            self._children = np.empty(keys.size, np.int32)
+        return self._children[: _take(keys, self._last, self.offsets, self.parents, self._children)]
+
+
+@njit(cache=True, nogil=True)
+def _take(keys, last, offsets, parents, children):
+    found, before = 0, last[0]  # no key is 0: that would be a loop
+    for key in keys:
+        if key != before:
+            u, v = np.int64(key >> _32), np.int64(key & np.uint64(0xFFFFFFFF))
+            offsets[u + 1] += 1
+            parents[v] += 1
+            children[found] = v
+            found += 1
+            before = key
+    last[0] = before
+    return found

@@ -1,0 +1,153 @@
+"""`streamed`: labels of graphs larger than memory, built by passes over edges on disk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from grailbench import memory
+from grailbench.graph.csr import Dag
+from grailbench.graph.leveled import by_level
+from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
+from grailbench.reachability.cpu.search import Scratches
+from grailbench.reachability.gpu.fused.check import fault
+from grailbench.reachability.gpu.fused.layout import record_width
+from grailbench.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
+from grailbench.reachability.labels import Labels
+from grailbench.reachability.streamed import edges, search
+from grailbench.reachability.streamed.build import build
+from grailbench.reachability.streamed.folder import Folder
+
+SHARE = 4  #: this part of the free memory is used, unless `Params.memory` says otherwise
+_BLOCK = 1024  #: queries that a thread takes at a time
+_STREAMED = 1 << 20  #: edges of a condensed graph that are handed out at a time
+
+
+class StreamedIndex(Index):
+    """The records of `gpu-fused` by vertex of a `Dag`, which may all be mapped from a file.
+
+    lanes: int32[n * width]; hubs: uint64[2 n]
+    """
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, lanes: np.ndarray, hubs: np.ndarray, params: Params):
+        self.dag, self.params, self.hubs = dag, params, hubs
+        self.records = Labels(lanes, np.uint64(record_width(params.dim)), (0,) * params.dim)
+        self._scratches = Scratches(dag.vertices, 1, 1)
+        self._counts: list[np.ndarray] = []
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Filters and searches, in blocks over the threads."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        firsts = range(0, answers.shape[0], _BLOCK)
+        if self.params.workers > 1 and len(firsts) > 1:
+            with ThreadPoolExecutor(self.params.workers) as threads:
+                list(threads.map(lambda first: self._answer(sources, targets, answers, first), firsts))
+        else:
+            for first in firsts:
+                self._answer(sources, targets, answers, first)
+        return answers
+
+    def _answer(self, sources, targets, answers, first: int) -> None:
+        part, counts = slice(first, first + _BLOCK), zeros() if self.params.count else None
+        rows = self.dag.offsets, self.dag.children
+        with self._scratches.lent() as scratch:
+            search.answer(
+                sources[part], targets[part], answers[part], rows, self.records, self.hubs, scratch.stamps,
+                scratch.stack, scratch.marks, counts,
+            )  # fmt: skip
+        if counts is not None:
+            self._counts.append(counts)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        if not self.params.count:
+            return {}
+        work = named(zeros(), *self._counts)
+        return with_traffic(work, self.params.dim, 4 * int(self.records.width), self.records.lanes.nbytes, 4)
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the records and the hubs' words."""
+        return self.records.lanes.nbytes + self.hubs.nbytes
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns the records and the hubs' words."""
+        return {"labels": self.records.lanes, "hubs": self.hubs}
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """As of `gpu-fused`, in its numbering."""
+        lanes = self.records.lanes.reshape(-1, int(self.records.width))[dag.order]
+        words = self.hubs.reshape(-1, 2)[dag.order].reshape(-1)
+        return fault(lanes, words, self.params.dim, by_level(dag))
+
+
+@register
+class Streamed(Implementation):
+    """The labels of `gpu-fused`, for graphs whose edges do not fit the memory.
+
+    What belongs to a vertex is held, at most 48 bytes; edges pass by. DuckDB sorts them on disk and drops duplicates.
+    Levels are taken one after the other, and each row of edges is read once. The rows are then written in the order of
+    levels, as compressed blocks, and three passes over these make trees, labels and hubs. A query is filtered, and
+    searched depth-first where the labels leave it open, over rows that are mapped from the disk. From a file or a
+    generator, `grailbench build` saves an index of a graph that was never in memory.
+    """
+
+    name = "streamed"
+    source = "grailbench (docs/algorithms.md)"
+    cost = "labels O(d n + m) work, edges read from disk about seven times; 4 (2 d + 3) bytes a vertex, hubs 16 more"
+    counts = NAMES
+    needs = ("streamed",)
+    axes = frozenset({"dim", "threads", "memory"})
+    fixed = {"filters": ",".join(FILTERS)}
+
+    @classmethod
+    def require(cls) -> None:
+        edges.require()
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> StreamedIndex:
+        """Streams the edges of the condensed graph through a temporary folder, which is deleted.
+
+        Raises TooLittleMemory if 48 bytes a vertex are not allowed, and MachineLacks for a full disk.
+        """
+        cls.require()
+        where = Path(tempfile.mkdtemp(prefix="grailbench-streamed-"))
+        try:
+            folder = Folder(where / "build", {"source": "dag"}, False)
+            allowed = allowed_memory(params)
+            given = lambda: _edges_of(dag)  # noqa: E731
+            made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
+            folder.close()
+            assert np.array_equal(made.order, dag.order), "the order is that of Kahn's queue"
+            return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)
+        finally:
+            shutil.rmtree(where, ignore_errors=True)
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> StreamedIndex:
+        """Returns the index whose arrays these are; nothing is copied."""
+        return StreamedIndex(dag, arrays["labels"], arrays["hubs"], params)
+
+
+def allowed_memory(params: Params) -> int:
+    """The bytes that a build may use: `Params.memory`, or a share of what is free."""
+    return params.memory or memory.available() // SHARE
+
+
+def _edges_of(dag: Dag) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The edges of a condensed graph without those of the super-root."""
+    inner, n = int(dag.offsets[-2]), dag.vertices - 1
+    for first in range(0, inner, _STREAMED):
+        end = min(first + _STREAMED, inner)
+        low, high = np.searchsorted(dag.offsets, [first, end - 1], "right") - 1
+        bounds = np.clip(dag.offsets[low : high + 2], first, end)
+        yield np.repeat(np.arange(low, min(high, n) + 1, dtype=np.int32), np.diff(bounds)), dag.children[first:end]
+
+
