@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from grailbench import contract
@@ -17,11 +18,11 @@ from grailbench.reachability.index import FILTERS, Params
 if TYPE_CHECKING:
     from distributed import Client
 
-AUTO = "auto"
+AUTO, STREAMED = "auto", "streamed"
 
 
 def build(
-    graph: Graph,
+    graph: Graph | str | os.PathLike | Iterable | Callable[[], Iterable],
     implementation: str = AUTO,
     *,
     d: int = 2,
@@ -35,6 +36,9 @@ def build(
     memory: int | str | None = None,
     pairs: int | None = None,
     client: Client | None = None,
+    folder: str | os.PathLike | None = None,
+    vertices: int | None = None,
+    resume: bool = False,
 ) -> Index:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
@@ -56,10 +60,19 @@ def build(
     seed     of all that is random; equal arguments give equal labels and answers
     devices  how many GPUs share the queries, from the first on
     memory   bytes that the closure of `core` may take, also as '500MB'; None for 64 MiB with 'auto', and with 'core'
-             for a quarter of the free memory where that is more
+             for a quarter of the free memory where that is more; with 'streamed' bytes that the build may use, None for
+             a quarter of the free memory
     pairs    how many pairs will be asked in all, if that is known; 'auto' alone looks at it
     client   of dask.distributed: batches of pairs are answered by its workers, which hold the index (`Index.stream`),
              each on as many threads as it has, or one a GPU; single pairs, sets and paths are answered here
+    folder, vertices, resume
+             of 'streamed', see below
+
+    With 'streamed' the graph may be one that does not fit the memory: a path of an edge list or Parquet file, a name as
+    'random-n4000000-k150-s1', or blocks of edges that you make, each two columns of numbers from 0 on: an iterable, or
+    a function that returns one. `vertices` is their number, by default one more than the greatest. `folder` keeps what
+    is finished, and at last the index; with `resume` a build that was killed goes on from there. Without it a temporary
+    folder is used. A graph with cycles is refused, unless it is a `Graph`.
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing, or a worker has another grailbench.
@@ -73,6 +86,17 @@ def build(
         names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
     room = parsed(str(memory)) if memory is not None else 0
     params = Params(threads, seed, dim=d, search=search, filters=names, order=order, devices=devices, memory=room)
+    if not isinstance(graph, Graph):
+        if implementation != STREAMED:
+            raise InputError(
+                f"{graph!r:.80} is no Graph, and {implementation!r} builds on one",
+                remedy="Graph.read and Graph.open make one; 'streamed' takes a stream of edges",
+            )
+        from grailbench.api.streamed import built as built_of_stream
+
+        return built_of_stream(graph, params, folder, vertices, resume)[0]
+    if folder is not None or vertices is not None or resume:
+        raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")

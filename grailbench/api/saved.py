@@ -65,6 +65,15 @@ def load(path: str | os.PathLike, graph: Graph | None = None) -> Opened:
     return _opened(mapped.content_of(path), Path(path), graph)
 
 
+def is_saved(path: str | os.PathLike) -> bool:
+    """Whether a file begins as an index file does."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def packed(graph: Graph, inside: Inside) -> bytes:
     """An index as the bytes of its file, for pickle. Raises InputError as `save` does."""
     stream = io.BytesIO()

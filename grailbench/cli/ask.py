@@ -40,6 +40,8 @@ from grailbench.cli import complete, options
 def command(graph, source, target, **flags):  # fmt: skip
     """Ask whether U reaches V in GRAPH, a name or a file, and print `U V 1` or `U V 0`.
 
+    GRAPH may also be an index that --save or `grailbench build` wrote.
+
     Answers are in the ids of the graph's file and in the order of the questions; --pairs reads them back. Every vertex
     reaches itself. The index is built first (see --save). If a file of pairs gives answers and one of them is wrong,
     the exit code is 1.
@@ -51,6 +53,7 @@ def command(graph, source, target, **flags):  # fmt: skip
       echo "17 1500" | grailbench ask kegg-like --pairs - --path --json
       grailbench ask kegg-like 17 1500 --impl sequential --save kegg.index
       grailbench ask kegg-like 1500 17 --index kegg.index
+      grailbench ask kegg.index 1500 17
     """
     from grailbench.cli.views.asked import Question, answer
 

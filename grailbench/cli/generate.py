@@ -25,8 +25,10 @@ from grailbench.cli import complete, options
     help="Write the profile of a graph, a name or a file, instead.",
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
+@click.option("--stream", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Of 'random': write a Parquet file as the edges are made, which may be more than memory holds.")  # fmt: skip
 @options.as_json
-def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, as_json):
+def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, stream, as_json):
     """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store
     them for runs.
 
@@ -44,6 +46,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate kegg-like citeseer-like
       grailbench generate uniprotenc_150-like --no-compare
       grailbench generate random --vertices 250000 --degree 50 --seed 3 --name dense
+      grailbench generate random --vertices 4000000 --degree 150 --stream edges.parquet
       grailbench generate citations --vertices 3800000 --degree 4.6 --window 500000
       grailbench generate erdos-renyi-1000-0.1 scale-free-1000
       grailbench generate commits-small layered-small
@@ -60,6 +63,12 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             put_json(generating.listing())
         else:
             put([view.listing_table()])
+    elif stream:
+        record = generating.streamed(names, seed, vertices, degree, stream)
+        if as_json:
+            put_json([record])
+        else:
+            click.echo(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
     elif measure:
         graph = named(measure, note)
         path = str(generating.profile_file(graph, out))

@@ -10,7 +10,7 @@ from pathlib import Path
 from grailbench.datasets.imported import check_name
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
-from grailbench.graph import generate
+from grailbench.graph import generate, streams
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
@@ -55,6 +55,16 @@ def records(
             yield _record(lambda each=each: generate.made(each, seed), each if compared else None)
         else:
             yield _record(lambda shape=shape: generate.made_shape(shape), None)
+
+
+def streamed(names, seed: int, vertices: int | None, degree: float | None, path: Path) -> dict:
+    """Writes the edges of a uniform random DAG to a Parquet file as they are made; see `streams.write_parquet`.
+
+    Raises InputError unless 'random' is named alone, with vertices and degree.
+    """
+    if tuple(names) != ("random",) or vertices is None or degree is None:
+        raise InputError("--stream is for 'random' alone, with --vertices and --degree")
+    return streams.write_parquet(path, streams.opened(f"random-n{vertices}-k{degree:f}-s{seed}"))
 
 
 def _shape(name: str, seed: int) -> generate.Shape | None:

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from grailbench.api import Graph, Index, build, load
+from grailbench.api.saved import is_saved
 from grailbench.cli.views import note
 from grailbench.cli.views.output import output
 from grailbench.datasets.imported import named
@@ -66,9 +67,9 @@ class Question:
 
 
 def answer(graph: str, question: Question) -> None:
-    """Answers a question on the graph of that name or file, and prints the answers or writes them to a file."""
+    """Answers a question on the graph of that name or file, or on a saved index, and prints the answers or writes them to a file."""
     with output(question.out) as stream:
-        index = _index(Graph.open(named(graph, note)), question)
+        index = _index(graph, question)
         wrong = None
         if question.descendants is not None or question.ancestors is not None:
             records = _set_records(index, question)
@@ -91,7 +92,12 @@ def answer(graph: str, question: Question) -> None:
         raise wrong
 
 
-def _index(graph: Graph, question: Question) -> Index:
+def _index(name: str, question: Question) -> Index:
+    if is_saved(name):
+        if question.index_file or question.save or question.impl != "auto":
+            raise click.UsageError(f"{name} is an index that was saved: leave out --index, --impl and --save")
+        return load(name)
+    graph = Graph.open(named(name, note))
     if question.index_file:
         return load(question.index_file, graph)
     index = build(graph, question.impl, d=question.dim, filters=question.filters, threads=question.threads)

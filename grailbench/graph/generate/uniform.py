@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -59,6 +60,34 @@ def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) ->
         step = _block(n, workers)
         list(pool.map(fill, range(0, n, step)))
     return Graph(n, sources, targets)
+
+
+def random_blocks(
+    vertices: int, degree: float, seed: int = 1, block: int = 1 << 20
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The edges of `random_dag`, in another order, as blocks of sources and targets, int32[k] each.
+
+    A block has about `block` edges, of whole rows. Memory: 32 bytes a vertex, and a block. Raises InputError as
+    `random_dag` does.
+    """
+    n, m = _sizes(vertices, degree)
+    total = n * (n - 1) // 2
+    inverted = m > total - m
+    order = permutation(n, stream(seed, _ORDER))
+    with ThreadPoolExecutor(1) as pool:
+        draws, sizes = _rows_filled(n, total - m if inverted else m, seed, pool, 1)
+    if inverted:
+        sizes = np.arange(n - 1, -1, -1) - sizes
+    ends = np.cumsum(sizes)
+    offsets, key, lo = np.zeros(n, np.int64), stream(seed, _ROWS), 0
+    while lo < n:
+        before = int(ends[lo - 1]) if lo else 0
+        hi = max(lo + 1, int(np.searchsorted(ends, before + block, "right")))
+        offsets[order[lo:hi]] = ends[lo:hi] - sizes[lo:hi] - before
+        sources, targets = np.empty(int(ends[hi - 1]) - before, np.int32), np.empty(int(ends[hi - 1]) - before, np.int32)
+        _fill(n, lo, hi, draws, inverted, order, offsets, sources, targets, key)
+        yield sources, targets
+        lo = hi
 
 
 def random_digraph(vertices: int, degree: float, seed: int = 1) -> Graph:

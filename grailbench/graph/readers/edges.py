@@ -115,7 +115,7 @@ def read_edges(
     vertices  the number of vertices, which replaces that of a header
     renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
     """
-    header = _edge_header(path, text)
+    header = edge_header(path, text)
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
@@ -128,7 +128,7 @@ def read_edges(
     weighed = _columns_of_first(text, 0, columns) >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
     if status != DONE:
-        raise _edge_fault(path, text, state, status, header.first)
+        raise edge_fault(path, text, state, status, header.first)
     if state[VARIED] and not named:
         raise InputError(
             "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
@@ -166,7 +166,7 @@ def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tup
     return usable_weights(text, state, weights, "column 3")
 
 
-def _edge_header(path: Path, text: np.ndarray) -> _Header:
+def edge_header(path: Path, text: np.ndarray) -> _Header:
     header = _Header()
     for line, _, said in lines(text, _HEADER_BYTES):
         if said and said[:1] not in b"#%":
@@ -284,7 +284,7 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     return int(state[LINE])
 
 
-def _edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
+def edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
     remedy = "'source target [weight [time]]', separated by blanks"
     remedy += f"; {_NAMES}" if status == NOT_A_NUMBER else ""
     message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")

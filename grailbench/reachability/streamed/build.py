@@ -25,6 +25,7 @@ def build(
     seed: int,
     given: int = 0,
     block: int = EDGES,
+    first: int = 0,
 ) -> tuple[Dag, dict[str, np.ndarray], dict[str, dict]]:
     """Goes through the stages that are not whole yet.
 
@@ -33,6 +34,7 @@ def build(
     memory    bytes that the process may use
     given     about how many edges come, if that is known: what the disk needs is checked before
     block     edges of a block
+    first     the id of vertex 0, for errors
 
     Returns the `Dag` and the arrays 'labels' and 'hubs' (see `search`), mapped from the folder; and what each stage
     said of itself, with its seconds and the bytes that it moved. Raises InputError for ids out of range and for cycles,
@@ -50,7 +52,7 @@ def build(
     found = stage(0, 20 * given, lambda to: edges.sort(stream(), vertices, memory, to))
     n, m = found["vertices"], found["edges"]
     left = spare(memory, n)
-    stage(1, 12 * n, lambda to: levels.peel(places[0], to, left))
+    stage(1, 12 * n, lambda to: levels.peel(places[0], to, left, first))
     stage(2, 8 * m + 8 * n, lambda to: blocks.write(*places[:2], to, left, block))
     stage(3, 8 * dim * n + 8 * n, lambda to: labels.trees(*places[:3], to, dim, seed))
     stage(4, 4 * labels.record_width(dim) * n + 24 * n, lambda to: labels.label(*places[:4], to, dim))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -69,14 +68,19 @@ class Folder:
             (path / (_BUILD + _PARTIAL)).write_text(json.dumps(identity), "utf-8")
             (path / (_BUILD + _PARTIAL)).rename(known)
 
+    def said(self, name: str) -> dict | None:
+        """What a stage said of itself; None if it is not whole."""
+        path = self.path / name / _SAID
+        return json.loads(path.read_text("utf-8")) if path.exists() else None
+
     def stage(self, name: str, room: int, work: Callable[[Path], dict]) -> dict:
         """What `work` said of a stage: of a whole one, or after calling it with the folder that it must fill.
 
         room: bytes that it needs on disk. Raises MachineLacks if the disk has too little or is full.
         """
         done, partial = self.path / name, self.path / (name + _PARTIAL)
-        if (done / _SAID).exists():
-            return json.loads((done / _SAID).read_text("utf-8"))
+        if (known := self.said(name)) is not None:
+            return known
         shutil.rmtree(partial, ignore_errors=True)
         if (free := shutil.disk_usage(self.path).free) < room:
             raise self._full(name, room, free)
@@ -139,13 +143,3 @@ def _moved() -> dict[str, int]:
         "bytes_read": found.read_bytes, "bytes_written": found.write_bytes,
         "bytes_asked": getattr(found, "read_chars", 0), "bytes_given": getattr(found, "write_chars", 0),
     }  # fmt: skip
-
-
-def free_of_pages(path: Path) -> None:
-    """Tells the system that the pages of a file are not needed soon."""
-    if hasattr(os, "posix_fadvise"):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(handle)

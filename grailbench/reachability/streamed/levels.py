@@ -51,13 +51,13 @@ class Mapped:
                 self._map.madvise(mmap.MADV_WILLNEED, at, min(_ASKED, end - at, last - at))
 
 
-def peel(rows: Path, to: Path, spare: int, vertex: str = "vertex", narrow: int = NARROW) -> dict:
+def peel(rows: Path, to: Path, spare: int, first: int = 0, narrow: int = NARROW) -> dict:
     """Writes levels (int32[n + 1], by vertex, the super-root n last), the order (int32[n + 1], from the super-root) and
     where levels begin in it (int32[depth + 1]).
 
     rows    the folder of stage 1
     spare   bytes for rows that are asked for at once
-    vertex  what the ids in an error are called
+    first   the id of vertex 0, for errors
 
     Returns depth and roots. Raises InputError if there is a cycle, with one as an example.
     """
@@ -76,7 +76,7 @@ def peel(rows: Path, to: Path, spare: int, vertex: str = "vertex", narrow: int =
             at, found, level = *_step(offsets, children, levels, order, most, at, found, level, spare), level + 1
     if found <= n:
         raise InputError(
-            f"the graph has cycles, and `streamed` takes graphs without: {_cycle(offsets, children, levels, vertex)}",
+            f"the graph has cycles, and `streamed` takes graphs without: {_cycle(offsets, children, levels, first)}",
             remedy="condense it first, in an implementation that holds the edges, or break its cycles",
         )
     starts = np.searchsorted(levels[order], np.arange(int(levels[order[n]]) + 2)).astype(np.int32)
@@ -151,7 +151,7 @@ def _take(offsets, children, keys, first, last, levels, most, level, order, foun
     return found
 
 
-def _cycle(offsets, children: Mapped, levels, vertex: str, most: int = 6) -> str:
+def _cycle(offsets, children: Mapped, levels, first: int, most: int = 6) -> str:
     """A cycle among the vertices that were not taken, in words."""
     above = np.full(levels.shape[0], -1, np.int32)
     left = _left_parents(offsets, children.array, levels, above)
@@ -161,9 +161,10 @@ def _cycle(offsets, children: Mapped, levels, vertex: str, most: int = 6) -> str
         v = int(above[v])
     found = [each for each in seen if seen[each] >= seen[v]][::-1]
     found = found[-1:] + found[:-1]
+    found = [each + first for each in found]
     shown = found if len(found) <= most else [*found[: most - 1], "..."]
     return (
-        f"{' -> '.join(map(str, [*shown, found[0]]))} is one of {len(found):,} (ids of {vertex}); {left:,} of "
+        f"{' -> '.join(map(str, [*shown, found[0]]))} is one, of {len(found):,} vertices; {left:,} of "
         f"{levels.shape[0] - 1:,} are on cycles or behind them"
     )
 

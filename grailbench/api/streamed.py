@@ -1,0 +1,82 @@
+"""An index of a graph that is never in memory, from a stream of edges: for `grailbench.build` and its command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from grailbench.api import saved
+from grailbench.api.graph import Graph
+from grailbench.api.index import Index, load
+from grailbench.api.inside import restored
+from grailbench.graph import streams
+from grailbench.graph.blocks import EDGES
+from grailbench.graph.ids import Counted
+from grailbench.reachability.index import Params
+from grailbench.reachability.streamed import build
+from grailbench.reachability.streamed.folder import Folder
+from grailbench.reachability.streamed.index import Streamed, allowed_memory
+
+_SAVED, _FILE = "6-index", "index"
+
+
+def built(
+    source: Any,
+    params: Params,
+    folder: str | os.PathLike | None = None,
+    vertices: int | None = None,
+    resume: bool = False,
+    note: Callable[[str], None] | None = None,
+    block: int = EDGES,
+) -> tuple[Index, dict[str, dict]]:
+    """Builds an index of a stream of edges (`graph.streams.opened`) in a folder, and opens the file it is saved in.
+
+    folder  keeps the stages until the index is whole, and then the index; None for a temporary one, which is deleted
+    resume  go on with a build that was begun in that folder
+    note    is told of each stage when it is whole
+    block   edges of a block
+
+    Returns the index and what the stages said of themselves. Raises InputError and MachineLacks as the stages do.
+    """
+    Streamed.require()
+    stream = streams.opened(source, vertices)
+    kept = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="grailbench-streamed-")) / "build"
+    try:
+        given = {"of": stream.origin, "vertices": vertices, "dim": params.dim, "seed": params.seed}
+        held = Folder(kept, given, resume, note)
+        try:
+            said = held.said(_SAVED) or _built(held, stream, params, block)
+            return load(kept / _SAVED / _FILE), said["stages"]
+        finally:
+            held.close()
+    finally:
+        if folder is None:  # what is mapped stays readable
+            shutil.rmtree(kept.parent, ignore_errors=True)
+
+
+def file_of(folder: str | os.PathLike) -> Path:
+    """The file in which `built` saved the index."""
+    return Path(folder) / _SAVED / _FILE
+
+
+def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> dict:
+    allowed = allowed_memory(params)
+    dag, arrays, stages = build.build(
+        held, stream.blocks, stream.vertices, allowed, params.dim, params.seed, stream.edges, block, stream.first
+    )
+    ids = Counted(dag.vertices - 1, stream.first)
+    graph = Graph(lambda: None, ids, dag)  # type: ignore[arg-type]
+    inside = restored(Streamed, params, dag, arrays, lambda: None)
+
+    def save(to: Path) -> dict:
+        saved.save(graph, inside, to / _FILE)
+        return {"stages": stages}
+
+    room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices
+    whole = held.stage(_SAVED, room, save)
+    held.drop(*build.STAGES)
+    return whole | {"stages": whole["stages"] | {_SAVED: {key: whole[key] for key in whole if key != "stages"}}}

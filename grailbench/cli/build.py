@@ -1,0 +1,50 @@
+"""`grailbench build`: an index of a graph, saved to a file."""
+
+from __future__ import annotations
+
+import click
+
+from grailbench.cli import complete, options
+
+
+@click.command("build")
+@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.option("--out", type=click.Path(dir_okay=False), required=True, metavar="FILE", help="Save the index there.")
+@click.option(
+    "--impl",
+    type=complete.IMPLEMENTATION,
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="The implementation of the index; streamed takes files larger than memory.",
+)
+@click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs.")
+@click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]")
+@click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Worker threads. [default: all cores]")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of random choices.")
+@click.option("--memory", type=options.Size(), metavar="SIZE",
+              help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what is "
+                   "free]")  # fmt: skip
+@click.option("--vertices", type=click.IntRange(0), metavar="N",
+              help="Of streamed: their number, where more than the greatest id says.")  # fmt: skip
+@click.option("--folder", type=click.Path(file_okay=False), metavar="DIR",
+              help="Of streamed: keeps its files until the index is saved. [default: FILE.build]")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Of streamed: go on with a build that was ended in that folder.")
+@options.as_json
+def command(graph, out, **flags):
+    """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.
+
+    With --impl streamed the edges of a file (an edge list or Parquet), or of a name as random-n4000000-k150-s1, are
+    never held in memory: they are sorted on disk and pass by, and --memory bounds what is held. It needs about 48 bytes
+    a vertex, on disk about 20 bytes an edge, and a graph without cycles. A build that was killed goes on with --resume.
+
+    \b
+    Examples:
+      grailbench build kegg-like --out kegg.index
+      grailbench generate random --vertices 1000000 --degree 20 --stream edges.parquet
+      grailbench build edges.parquet --impl streamed --memory 500MB --out edges.index
+      grailbench ask edges.index 17 1500
+    """
+    from grailbench.cli.views.built import build
+
+    build(graph, out, **flags)

@@ -1,0 +1,186 @@
+"""Edges as a stream of blocks, of graphs that are never in memory: from edge lists, Parquet files and a generator.
+
+A block is two columns of integers, sources and targets. Vertices are 0, 1, ... up to the greatest id that occurs, or as
+many as are stated; those of a KONECT file count from 1. `graph.readers`, which has all edges at hand, may find out more.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.files import REFETCH
+from grailbench.graph.csr import MAX_VERTICES
+from grailbench.graph.generate.uniform import parse_random, random_blocks
+from grailbench.graph.readers import guess_format
+from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
+from grailbench.graph.readers.labelled import needed, parsing
+from grailbench.graph.readers.table import usual_columns
+from grailbench.graph.readers.text import DONE, LINE, new_state, parse
+from grailbench.graph.store import atomic_file
+
+Block = tuple[np.ndarray, np.ndarray]
+BYTES = 8 << 20  #: of text that are parsed at a time
+ROWS = 1 << 18  #: of a table that are read at a time
+FORMATS = ("edges", "parquet")
+_VERTICES = b"grailbench.vertices"  #: key of the metadata of Parquet files
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A graph as a stream.
+
+    blocks    returns the edges from the first one on, as often as it is called, unless the user gave an iterator
+    origin    what it is of: equal for equal edges, as far as can be told without reading them
+    vertices  None for one more than the greatest id
+    first     the least id of a vertex
+    edges     about how many edges come; 0 if nobody knows
+    """
+
+    blocks: Callable[[], Iterable[Block]]
+    origin: dict[str, Any]
+    vertices: int | None = None
+    first: int = 0
+    edges: int = 0
+
+
+def opened(source: Any, vertices: int | None = None) -> Stream:
+    """The stream of a file (a path), of a name such as 'random-n4000000-k150-s1', or of blocks that a caller makes: an
+    iterable, or a function that returns one.
+
+    vertices: their number, in place of what a file states. Raises InputError for anything else.
+    """
+    if vertices is not None and not 0 <= vertices <= MAX_VERTICES:
+        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
+    if callable(source):
+        return Stream(lambda: map(_columns, source()), {"stream": "a function"}, vertices)
+    if not isinstance(source, str | os.PathLike):
+        return Stream(lambda: map(_columns, source), {"stream": type(source).__name__}, vertices)
+    if not os.path.exists(source) and (found := parse_random(str(source))) is not None:
+        n, degree, seed = found
+        return Stream(lambda: random_blocks(n, degree, seed), {"generated": str(source)}, n, 0, round(n * degree))
+    path = Path(source)
+    format = guess_format(path)
+    if format not in FORMATS:
+        raise InputError(
+            f"{format} files do not come as a stream", path=path,
+            remedy=f"{' and '.join(FORMATS)} do; or import the graph, if it fits the memory",
+        )  # fmt: skip
+    stat = path.stat()
+    origin = {"file": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns, "vertices": vertices}
+    return (_of_parquet if format == "parquet" else _of_text)(path, origin, vertices)
+
+
+def _columns(block: Any) -> Block:
+    sources, targets = (np.asarray(column) for column in block)
+    if sources.shape != targets.shape or sources.ndim != 1 or not {sources.dtype.kind, targets.dtype.kind} <= {*"iu"}:
+        raise InputError(
+            f"a block of {sources.dtype} {sources.shape} and {targets.dtype} {targets.shape}: two columns of as many "
+            "whole numbers are expected"
+        )
+    return sources, targets
+
+
+# ------------------------------------------------------------------ edge lists
+
+
+def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
+    with _text(path) as file:
+        head = np.frombuffer(file.read(1 << 16), np.uint8)
+    header = edge_header(path, head)
+    if header.undirected:
+        raise InputError(
+            "an undirected graph: each edge leads both ways, so that all edges are on cycles", path=path,
+            remedy="`streamed` takes graphs without cycles",
+        )  # fmt: skip
+    stated = header.vertices if header.konect and vertices is None else vertices
+    return Stream(lambda: _parsed(path, header.first), origin, stated, header.first, header.edges or 0)
+
+
+def _text(path: Path):
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if zipped else open(path, "rb", buffering=0)
+
+
+def _parsed(path: Path, first: int) -> Iterator[Block]:
+    """The edges of a list, which is read and parsed piece by piece."""
+    line, rest = 1, b""
+    with _text(path) as file:
+        while True:
+            try:
+                piece = file.read(BYTES)
+            except (OSError, EOFError) as error:
+                raise InputError(f"the file cannot be read: {error}", path=path, remedy=REFETCH) from None
+            text = rest + piece
+            end = text.rfind(b"\n") + 1 if piece else len(text)
+            rest = text[end:]
+            if end:
+                part, state = np.frombuffer(text, np.uint8, end), new_state(0, line)
+                columns = first, MAX_VERTICES - 1 + first, 0, 2
+                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
+                if status != DONE:
+                    raise edge_fault(path, part, state, status, first)
+                line = int(state[LINE])
+                yield sources, targets
+            if not piece:
+                return
+
+
+# ------------------------------------------------------------------ Parquet
+
+
+def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
+    parquet = needed("pyarrow.parquet", "Parquet")
+    with parsing(path, "a Parquet file", REFETCH):
+        with parquet.ParquetFile(path) as file:
+            names, rows = list(file.schema_arrow.names), file.metadata.num_rows
+            said = (file.metadata.metadata or {}).get(_VERTICES)
+    places = usual_columns(names) or (0, 1)
+    if len(names) < 2:
+        raise InputError("one column; an edge needs two", path=path)
+    stated = int(said) if vertices is None and said is not None else vertices
+    return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
+
+
+def _batches(path: Path, names: list[str]) -> Iterator[Block]:
+    parquet, arrow = needed("pyarrow.parquet", "Parquet"), needed("pyarrow", "Parquet")
+    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        row = 0
+        for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
+            for name in names:
+                column = batch.column(name)
+                if not arrow.types.is_integer(column.type):
+                    raise InputError(
+                        f"column {name!r} is of type {column.type}: whole numbers are expected", path=path,
+                        remedy="number the vertices from 0 first: names would have to be held in memory",
+                    )  # fmt: skip
+                if column.null_count:
+                    raise InputError(f"a value of column {name!r} is missing from row {row + 1} on", path=path)
+            row += batch.num_rows
+            yield tuple(batch.column(name).to_numpy() for name in names)
+
+
+def write_parquet(path: Path, stream: Stream) -> dict:
+    """Writes a stream to a Parquet file, columns 'source' and 'target' of 32-bit integers, which is there once it is
+    whole. Returns path, vertices, edges and bytes. Raises OSError if it cannot be written."""
+    parquet, arrow = needed("pyarrow.parquet", "Parquet"), needed("pyarrow", "Parquet")
+    schema = arrow.schema([(name, arrow.int32()) for name in ("source", "target")])
+    edges = 0
+    with atomic_file(path) as file:
+        said = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
+        with parquet.ParquetWriter(
+            file, schema.with_metadata(said), compression="none", use_dictionary=False
+        ) as writer:
+            for sources, targets in stream.blocks():
+                columns = [np.ascontiguousarray(column, np.int32) for column in (sources, targets)]
+                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(said)))
+                edges += sources.size
+    return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
