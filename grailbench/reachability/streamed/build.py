@@ -9,9 +9,9 @@ import numpy as np
 
 from grailbench.graph.blocks import EDGES
 from grailbench.graph.csr import Dag
+from grailbench.graph.paged import Mapped
 from grailbench.reachability.streamed import blocks, edges, labels, levels
 from grailbench.reachability.streamed.folder import Folder, spare
-from grailbench.reachability.streamed.levels import Mapped
 
 STAGES = ("1-edges", "2-levels", "3-blocks", "4-trees", "5-labels")
 
@@ -49,7 +49,7 @@ def build(
         said[STAGES[number]] = folder.stage(STAGES[number], room, work)
         return said[STAGES[number]]
 
-    found = stage(0, 20 * given, lambda to: edges.sort(stream(), vertices, memory, to))
+    found = stage(0, 20 * given, lambda to: edges.sort(stream(), vertices, memory, to, given))
     n, m = found["vertices"], found["edges"]
     left = spare(memory, n)
     stage(1, 12 * n, lambda to: levels.peel(places[0], to, left, first))

@@ -13,7 +13,8 @@ import numpy as np
 from grailbench import memory
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
-from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
+from grailbench.graph.paged import Mapped
+from grailbench.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
 from grailbench.reachability.cpu.search import Scratches
 from grailbench.reachability.gpu.fused.check import fault
 from grailbench.reachability.gpu.fused.layout import record_width
@@ -25,6 +26,7 @@ from grailbench.reachability.streamed.folder import Folder
 
 SHARE = 4  #: this part of the free memory is used, unless `Params.memory` says otherwise
 _BLOCK = 1024  #: queries that a thread takes at a time
+_FEW = 64  #: queries that are answered one by one
 _STREAMED = 1 << 20  #: edges of a condensed graph that are handed out at a time
 
 
@@ -41,10 +43,14 @@ class StreamedIndex(Index):
         self.records = Labels(lanes, np.uint64(record_width(params.dim)), (0,) * params.dim)
         self._scratches = Scratches(dag.vertices, 1, 1)
         self._counts: list[np.ndarray] = []
+        self._mapped = Mapped.of(dag.children)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Filters and searches, in blocks over the threads."""
         answers = np.empty(sources.shape[0], np.bool_)
+        if self._mapped is not None and answers.shape[0] > _FEW:
+            self._answer_in_rounds(sources, targets, answers)
+            return answers
         firsts = range(0, answers.shape[0], _BLOCK)
         if self.params.workers > 1 and len(firsts) > 1:
             with ThreadPoolExecutor(self.params.workers) as threads:
@@ -53,6 +59,27 @@ class StreamedIndex(Index):
             for first in firsts:
                 self._answer(sources, targets, answers, first)
         return answers
+
+    def _answer_in_rounds(self, sources, targets, answers) -> None:
+        """Filters all, and searches what is left by `search.Rounds`; what is too much for these, one by one."""
+        outcomes = np.empty(sources.shape[0], np.int8)
+        search.sift(sources, targets, self.records, self.hubs, outcomes)
+        counts = zeros()
+        left, size = np.flatnonzero(outcomes == search.OPEN), search.AT_ONCE
+        counts[QUERIES], counts[SEARCHES] = sources.shape[0], left.shape[0]
+        rows = self.dag.offsets, self.dag.children
+        self._mapped.at_random()
+        rounds = search.Rounds(rows, self.records, self.hubs, self._mapped.ask, self._mapped.base)
+        while left.shape[0] and size:
+            for first in range(0, left.shape[0], size):
+                some = left[first : first + size]
+                outcomes[some] = rounds.answer(sources[some], targets[some], counts)
+            left, size = left[outcomes[left] == search.OPEN], size // 8
+        np.equal(outcomes, search.YES, out=answers)
+        if self.params.count:
+            self._counts.append(counts)
+        for i in left.tolist():
+            self._answer(sources[i : i + 1], targets[i : i + 1], answers[i : i + 1], 0)
 
     def _answer(self, sources, targets, answers, first: int) -> None:
         part, counts = slice(first, first + _BLOCK), zeros() if self.params.count else None

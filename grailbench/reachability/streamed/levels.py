@@ -10,7 +10,6 @@ what sorting by both gives, in whatever order the edges come. Levels with few ve
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 
 import numpy as np
@@ -18,37 +17,13 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph import kahn
+from grailbench.graph.paged import PAGE, Mapped
 from grailbench.reachability.streamed import edges
 
 LEVELS, ORDER, STARTS = "levels", "order", "starts"
 NARROW = 64  #: levels of fewer vertices are walked as a queue
-_PAGE, _GAP = 4096, 16  #: pages between two rows that are read along
-_ASKED = 128 << 10  #: bytes that are asked for at a time: the system may read no more
+_GAP = 16  #: pages between two rows that are read along
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-
-
-class Mapped:
-    """An array in a file, mapped copy-on-write: numba compiles other kernels for what cannot be written."""
-
-    def __init__(self, path: Path, dtype, count: int | None = None):
-        size = path.stat().st_size if count is None else count * np.dtype(dtype).itemsize
-        with open(path, "rb") as file:
-            self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) if size else None
-        self.array = np.frombuffer(self._map or b"", dtype)
-
-    def at_random(self) -> None:
-        """Has the system read pages that are touched, and none around them."""
-        if self._map is not None and hasattr(self._map, "madvise"):
-            self._map.madvise(mmap.MADV_RANDOM)
-
-    def ask(self, starts: np.ndarray, ends: np.ndarray) -> None:
-        """Has the system read pages from starts to ends - 1, int64[k] each, while this process goes on."""
-        if self._map is None or not hasattr(self._map, "madvise"):
-            return
-        last = len(self._map)
-        for start, end in zip((starts * _PAGE).tolist(), (ends * _PAGE).tolist(), strict=True):
-            for at in range(start, min(end, last), _ASKED):
-                self._map.madvise(mmap.MADV_WILLNEED, at, min(_ASKED, end - at, last - at))
 
 
 def peel(rows: Path, to: Path, spare: int, first: int = 0, narrow: int = NARROW) -> dict:
@@ -92,7 +67,7 @@ def _step(offsets, children: Mapped, levels, order, most, at: int, found: int, l
     end, first = found, 0
     runs = np.empty((2, keys.shape[0]), np.int64)
     while first < keys.shape[0]:
-        last, count = _runs(offsets, keys, first, max(1, spare // 2 // _PAGE), *runs)
+        last, count = _runs(offsets, keys, first, max(1, spare // 2 // PAGE), *runs)
         children.ask(*runs[:, :count])
         end = _take(offsets, children.array, keys, first, last, levels, most, level, order, end)
         first = last
@@ -121,7 +96,7 @@ def _runs(offsets, keys, first, most, starts, ends):
     while at < keys.shape[0] and (pages < most or at == first):
         u = np.int64(keys[at] >> _32)
         if offsets[u] < offsets[u + 1]:
-            low, high = 4 * offsets[u] // _PAGE, (4 * offsets[u + 1] - 1) // _PAGE + 1
+            low, high = 4 * offsets[u] // PAGE, (4 * offsets[u + 1] - 1) // PAGE + 1
             if count and low <= ends[count - 1] + _GAP:
                 pages += max(0, high - ends[count - 1])
                 ends[count - 1] = max(high, ends[count - 1])
