@@ -30,12 +30,17 @@ def save(graph: Graph, inside: Inside, path: str | os.PathLike) -> None:
     Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
     the disk is full.
     """
-    said, arrays = _described(graph, inside)
     try:
-        with atomic_file(Path(path)) as stream:
-            mapped.write(stream, said, arrays)
+        write(graph, inside, Path(path))
     except OSError as error:
         raise of_system(error) from None
+
+
+def write(graph: Graph, inside: Inside, path: Path) -> None:
+    """As `save`, but raises OSError if the file cannot be written."""
+    said, arrays = _described(graph, inside)
+    with atomic_file(path) as stream:
+        mapped.write(stream, said, arrays)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def is_saved(path: str | os.PathLike) -> bool:
     """Whether a file begins as an index file does."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(len(MAGIC)) == MAGIC
+            return stream.read(len(mapped.MAGIC)) == mapped.MAGIC
     except OSError:
         return False
 

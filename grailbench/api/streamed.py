@@ -73,7 +73,7 @@ def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> 
     inside = restored(Streamed, params, dag, arrays, lambda: None)
 
     def save(to: Path) -> dict:
-        saved.save(graph, inside, to / _FILE)
+        saved.write(graph, inside, to / _FILE)
         return {"stages": stages}
 
     room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices

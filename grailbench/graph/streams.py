@@ -123,7 +123,7 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
             end = text.rfind(b"\n") + 1 if piece else len(text)
             rest = text[end:]
             if end:
-                part, state = np.frombuffer(text, np.uint8, end), new_state(0, line)
+                part, state = np.frombuffer(bytearray(text[:end]), np.uint8), new_state(0, line)
                 columns = first, MAX_VERTICES - 1 + first, 0, 2
                 status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
                 if status != DONE:

@@ -26,7 +26,7 @@ _GAP = 16  #: pages between two rows that are read along
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def peel(rows: Path, to: Path, spare: int, first: int = 0, narrow: int = NARROW) -> dict:
+def peel(rows: Path, to: Path, spare: int, first: int = 0) -> dict:
     """Writes levels (int32[n + 1], by vertex, the super-root n last), the order (int32[n + 1], from the super-root) and
     where levels begin in it (int32[depth + 1]).
 
@@ -46,7 +46,7 @@ def peel(rows: Path, to: Path, spare: int, first: int = 0, narrow: int = NARROW)
     found = roots = kahn.take_roots(levels, order, 0, n, 1)
     at, level, most = 1, 1, np.zeros(n, np.int32)
     while at < found:
-        at, found, level = kahn.walk(offsets, children.array, levels, order, at, found, level, narrow)
+        at, found, level = kahn.walk(offsets, children.array, levels, order, at, found, level, NARROW)
         if at < found:
             at, found, level = *_step(offsets, children, levels, order, most, at, found, level, spare), level + 1
     if found <= n:
