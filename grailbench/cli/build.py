@@ -23,8 +23,8 @@ from grailbench.cli import complete, options
 @click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Worker threads. [default: all cores]")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of random choices.")
 @click.option("--memory", type=options.Size(), metavar="SIZE",
-              help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what is "
-                   "free]")  # fmt: skip
+              help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what "
+                   "is free]")  # fmt: skip
 @click.option("--vertices", type=click.IntRange(0), metavar="N",
               help="Of streamed: their number, where more than the greatest id says.")  # fmt: skip
 @click.option("--folder", type=click.Path(file_okay=False), metavar="DIR",

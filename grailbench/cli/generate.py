@@ -25,8 +25,12 @@ from grailbench.cli import complete, options
     help="Write the profile of a graph, a name or a file, instead.",
 )
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
-@click.option("--stream", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Of 'random': write a Parquet file as the edges are made, which may be more than memory holds.")  # fmt: skip
+@click.option(
+    "--stream",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Of 'random': write a Parquet file as edges are made, which may be more than memory holds.",
+)
 @options.as_json
 def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, stream, as_json):
     """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store

@@ -1,7 +1,7 @@
 """Edges as a stream of blocks, of graphs that are never in memory: from edge lists, Parquet files and a generator.
 
 A block is two columns of integers, sources and targets. Vertices are 0, 1, ... up to the greatest id that occurs, or as
-many as are stated; those of a KONECT file count from 1. `graph.readers`, which has all edges at hand, may find out more.
+many as are stated; those of a KONECT file count from 1. `graph.readers`, which has all edges at hand, finds out more.
 """
 
 from __future__ import annotations
@@ -139,10 +139,9 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
 
 def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     parquet = needed("pyarrow.parquet", "Parquet")
-    with parsing(path, "a Parquet file", REFETCH):
-        with parquet.ParquetFile(path) as file:
-            names, rows = list(file.schema_arrow.names), file.metadata.num_rows
-            said = (file.metadata.metadata or {}).get(_VERTICES)
+    with parsing(path, "a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
+        names, rows = list(file.schema_arrow.names), file.metadata.num_rows
+        said = (file.metadata.metadata or {}).get(_VERTICES)
     places = usual_columns(names) or (0, 1)
     if len(names) < 2:
         raise InputError("one column; an edge needs two", path=path)

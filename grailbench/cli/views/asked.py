@@ -67,7 +67,7 @@ class Question:
 
 
 def answer(graph: str, question: Question) -> None:
-    """Answers a question on the graph of that name or file, or on a saved index, and prints the answers or writes them to a file."""
+    """Answers a question on the graph of that name or file, or on a saved index; prints or writes them."""
     with output(question.out) as stream:
         index = _index(graph, question)
         wrong = None

@@ -84,7 +84,10 @@ def random_blocks(
         before = int(ends[lo - 1]) if lo else 0
         hi = max(lo + 1, int(np.searchsorted(ends, before + block, "right")))
         offsets[order[lo:hi]] = ends[lo:hi] - sizes[lo:hi] - before
-        sources, targets = np.empty(int(ends[hi - 1]) - before, np.int32), np.empty(int(ends[hi - 1]) - before, np.int32)
+        sources, targets = (
+            np.empty(int(ends[hi - 1]) - before, np.int32),
+            np.empty(int(ends[hi - 1]) - before, np.int32),
+        )
         _fill(n, lo, hi, draws, inverted, order, offsets, sources, targets, key)
         yield sources, targets
         lo = hi

@@ -54,7 +54,10 @@ def _deal_all(rows: Path, offsets, rank, cuts, paths: list[Path], most: int) -> 
                 end = max(u + 1, int(np.searchsorted(offsets, offsets[u] + most, "right")) - 1)
                 size = int(offsets[end] - offsets[u])
                 if chunk.size < size or out.size < size + 2 * (end - u):
-                    chunk, out = np.empty(max(size, most), np.int32), np.empty(max(size, most) + 2 * (end - u), np.int32)
+                    chunk, out = (
+                        np.empty(max(size, most), np.int32),
+                        np.empty(max(size, most) + 2 * (end - u), np.int32),
+                    )
                 _fill(file, chunk[:size])
                 ends = np.zeros(len(paths) + 1, np.int64)
                 _deal(offsets, u, end, chunk, rank, cuts, ends, out)

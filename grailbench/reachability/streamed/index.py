@@ -176,5 +176,3 @@ def _edges_of(dag: Dag) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         low, high = np.searchsorted(dag.offsets, [first, end - 1], "right") - 1
         bounds = np.clip(dag.offsets[low : high + 2], first, end)
         yield np.repeat(np.arange(low, min(high, n) + 1, dtype=np.int32), np.diff(bounds)), dag.children[first:end]
-
-
