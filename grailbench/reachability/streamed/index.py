@@ -43,7 +43,7 @@ class StreamedIndex(Index):
         self.records = Labels(lanes, np.uint64(record_width(params.dim)), (0,) * params.dim)
         self._scratches = Scratches(dag.vertices, 1, 1)
         self._counts: list[np.ndarray] = []
-        self._mapped = Mapped.of(dag.children)
+        self._mapped, self._offsets = Mapped.of(dag.children), dag.offsets
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Filters and searches, in blocks over the threads."""
@@ -61,13 +61,19 @@ class StreamedIndex(Index):
         return answers
 
     def _answer_in_rounds(self, sources, targets, answers) -> None:
-        """Filters all, and searches what is left by `search.Rounds`; what is too much for these, one by one."""
+        """Filters all, and searches what is left by `search.Rounds`; what is too much for these, one by one.
+
+        What belongs to a vertex is held from then on: pages of it would give way to rows, and be read again.
+        """
+        if Mapped.of(self.hubs) is not None:
+            self.records, self.hubs = self.records._replace(lanes=self.records.lanes.copy()), self.hubs.copy()
+            self._offsets = self.dag.offsets.copy()
         outcomes = np.empty(sources.shape[0], np.int8)
         search.sift(sources, targets, self.records, self.hubs, outcomes)
         counts = zeros()
         left, size = np.flatnonzero(outcomes == search.OPEN), search.AT_ONCE
         counts[QUERIES], counts[SEARCHES] = sources.shape[0], left.shape[0]
-        rows = self.dag.offsets, self.dag.children
+        rows = self._offsets, self.dag.children
         self._mapped.at_random()
         rounds = search.Rounds(rows, self.records, self.hubs, self._mapped.ask, self._mapped.base)
         while left.shape[0] and size:
