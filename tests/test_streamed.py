@@ -20,7 +20,7 @@ from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
-from strategies import dags, digraphs, graph_of
+from strategies import dags, digraphs, edges_of, graph_of
 from test_disk import one_line
 
 import grailbench as gb
@@ -52,6 +52,7 @@ SHAPES = {
     "sink": (201, [(v, 0) for v in range(1, 201)]),
     "hub": (401, [(v, 200) for v in range(200)] + [(200, v) for v in range(201, 401)]),
     "duplicates and loops": (4, [(0, 1), (0, 1), (2, 2), (1, 3), (0, 1), (3, 3)]),
+    "random": (200, edges_of(random_dag(200, 4))),
 }
 
 
@@ -102,7 +103,8 @@ def test_labels_are_the_twins_and_answers_the_oracles(tmp_path_factory, drawn, d
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes(tmp_path, name):
+def test_shapes(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(levels, "NARROW", 1)
     index, _ = built(blocks_of(SHAPES[name][1], 7), params(), tmp_path / "build", SHAPES[name][0], block=16)
     assert_as_the_twin(index, SHAPES[name], 2, 1)
 
