@@ -34,6 +34,24 @@ def test_an_index_of_a_gpu_answers_pickled_saved_and_from_other_threads(name, tm
         assert len({answers.tobytes() for answers in found}) == 1
 
 
+def test_what_streamed_saved_answers_on_a_gpu(tmp_path):
+    sources, targets = np.random.default_rng(1).integers(0, 60, (2, 150))
+    sources, targets = (
+        np.minimum(sources, targets)[sources != targets],
+        np.maximum(sources, targets)[sources != targets],
+    )
+    here = gb.build([(sources, targets)], "streamed", d=2, seed=5, folder=tmp_path / "built", vertices=60)
+    here.save(tmp_path / "streamed.index")
+    there = gb.load(tmp_path / "streamed.index", implementation="gpu-fused")
+    every = range(60)
+    assert np.array_equal(there.matrix(every, every), here.matrix(every, every))
+    assert (there.explain(0, 1).by, here.explain(0, 1).by) == ("gpu-fused", "streamed")
+    fused, streamed = there._inside, here._inside
+    (record,) = fused.run(lambda: fused.index._replicas.records)
+    assert record.lanes.nbytes == streamed.index.records.lanes.nbytes
+    assert there._inside.params.seed == 5
+
+
 def test_a_gpu_that_the_host_has_not_is_refused():
     with pytest.raises(gb.MachineLacks, match="GPU 70000 is asked for, this host has"):
         gb.build(gb.Graph.from_edges([0], [1]), "gpu-fused", device=70_000)

@@ -24,15 +24,14 @@ from strategies import dags, digraphs, edges_of, graph_of
 from test_disk import one_line
 
 import grailbench as gb
-from grailbench.api import saved
 from grailbench.api.streamed import built, file_of
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
-from grailbench.graph import blocks, streams
+from grailbench.graph import blocks, mapped, streams
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
-from grailbench.reachability import hubs
+from grailbench.reachability import hubs, kept
 from grailbench.reachability.gpu.fused.layout import record_width, salts
 from grailbench.reachability.index import FILTERS, NoTimer, Params
 from grailbench.reachability.streamed import build as stages
@@ -70,7 +69,7 @@ def assert_as_the_twin(index, drawn, dim, seed):
     """The saved graph is the condensed one, labels are the twin's, hubs those of the CPU, answers the oracle's."""
     dag = condense(graph_of(*drawn))
     own = index.graph.dag
-    assert same_dag(Dag(*(getattr(own, name) for name in saved._DAG), own.duplicates, own.loops), dag)
+    assert same_dag(Dag(*(getattr(own, name) for name in kept._DAG), own.duplicates, own.loops), dag)
     inner, leveled, width = index._inside.index, by_level(dag), record_width(dim)
     lanes = inner.records.lanes.reshape(-1, width)[dag.order]
     assert np.array_equal(lanes, records(leveled, salts(seed, range(dim)), dim, width))
@@ -287,7 +286,7 @@ def undisturbed(tmp_path_factory, drawn):
 MOMENTS = [
     (edges, "_take", 1), (edges, "_deal", 1), (levels, "_step", 1), (levels, "_step", 3), (stages.blocks, "_encode", 2),
     (blocks, "_decode", 1), (labels, "_place", 2), (labels, "_widen", 9), (labels, "_write_lanes", 2),
-    (saved, "_checks", 1), (folder, "_moved", 2), (folder, "_moved", 8),
+    (mapped, "_checks", 1), (folder, "_moved", 2), (folder, "_moved", 8),
 ]  # fmt: skip
 
 
@@ -351,7 +350,7 @@ def test_another_build_or_other_files_in_the_folder_are_refused(tmp_path, undist
 
 
 @pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (blocks.Writer, "add"), (labels, "_write_lanes"),
-                                              (saved, "_write")])  # fmt: skip
+                                              (mapped, "write")])  # fmt: skip
 def test_a_full_disk_names_the_folder_and_the_bytes_and_the_build_goes_on(
     tmp_path, monkeypatch, undisturbed, module, name
 ):

@@ -92,9 +92,12 @@ def build(
                 f"{graph!r:.80} is no Graph, and {implementation!r} builds on one",
                 remedy="Graph.read and Graph.open make one; 'streamed' takes a stream of edges",
             )
-        from grailbench.api.streamed import built as built_of_stream
+        from grailbench.api import streamed
 
-        return built_of_stream(graph, params, folder, vertices, resume)[0]
+        index, _ = streamed.built(graph, params, folder, vertices, resume)
+        if client is not None and folder is not None:
+            return load(streamed.file_of(folder), client=client)
+        return _spread(index, client)
     if folder is not None or vertices is not None or resume:
         raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")
     if implementation == AUTO:
@@ -111,10 +114,18 @@ def build(
     return _spread(Index(graph, built(found, params, graph, device)), client)
 
 
-def load(path: str | os.PathLike, graph: Graph | None = None, client: Client | None = None) -> Index:
+def load(
+    path: str | os.PathLike,
+    graph: Graph | None = None,
+    client: Client | None = None,
+    implementation: str | None = None,
+) -> Index:
     """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
 
     graph   the graph that it must be of; another one is refused
+    implementation
+            another one than the file's: it is built of the graph in the file, with the label pairs and the seed of the
+            index, so that 'gpu-fused' has the labels that 'streamed' saved
     client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
 
     Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
@@ -126,11 +137,16 @@ def load(path: str | os.PathLike, graph: Graph | None = None, client: Client | N
     >>> gb.load("letters.index").reaches("a", "c")
     True
     """
-    if client is not None:
+    if client is not None and implementation is None:
         from grailbench.api import spread
 
         return spread.loaded(client, path, graph)
-    return Index(*saved.load(path, graph).restored())
+    found = saved.load(path, graph)
+    if implementation is None:
+        return Index(*found.restored())
+    found.check()
+    own = found.params
+    return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
 
 
 def _spread(index: Index, client: Client | None) -> Index:

@@ -11,7 +11,7 @@ from typing import Any
 
 from grailbench.api import saved
 from grailbench.api.graph import Graph
-from grailbench.api.index import Index, load
+from grailbench.api.index import Index
 from grailbench.api.inside import restored
 from grailbench.graph import streams
 from grailbench.graph.blocks import EDGES
@@ -50,7 +50,7 @@ def built(
         held = Folder(kept, given, resume, note)
         try:
             said = held.said(_SAVED) or _built(held, stream, params, block)
-            return load(kept / _SAVED / _FILE), said["stages"]
+            return Index(*saved.load(kept / _SAVED / _FILE).restored()), said["stages"]
         finally:
             held.close()
     finally:

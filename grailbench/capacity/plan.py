@@ -19,7 +19,9 @@ from grailbench.words import decimal_size
 MOST_VERTICES = 2**31 - 2  #: vertices are numbered with 32 bits, and the super-root is one more
 EDGE_BYTES = 8  #: of an edge of the file, as it travels
 STREAMED_BYTES = 48  #: of a vertex that `streamed` keeps in memory, at most; what else a process has is `process`
-STREAMED_PASSES = 12  #: reads of all edges from the disk that a build by `streamed` is taken to add to one in memory
+#: of a build by `streamed` of a billion edges in 700 MB (docs/notebook.md, 'Edges on disk'): bytes read and written, as
+#: multiples of those of the edges, and nanoseconds of one core an edge
+STREAMED_PASSES, STREAMED_NS = 8.4 + 2.9, 296
 BATCH = 10_000_000  #: pairs of a batch of a stream
 LARGE = 0.9  #: of a memory, at most, that a plan fills
 DEGREE, DEPTH = 20, 100  #: edges a vertex, and levels, of the graphs of the table
@@ -210,14 +212,14 @@ def _gpu(demand: Demand, machine: Machine, network: Network) -> Way:
 def _streamed(demand: Demand, machine: Machine, network: Network, disk: float) -> Way:
     memory = STREAMED_BYTES * (demand.vertices + 1) + fitted.model("cpu memory").constants[0]
     reading = 1e3 * STREAMED_PASSES * EDGE_BYTES * demand.edges / (1e9 * disk)
-    computing, slow = _predicted("cpu build", demand.work(ONE, machine.cores), machine)
-    build = reading + computing, "edges from the disk" if reading > computing else slow
+    computing = 1e-6 * STREAMED_NS * demand.edges
+    build = reading + computing, "edges from the disk" if reading > computing else "edges sorted by one thread"
     easy, limit = _predicted(_QUERIES[ONE], demand.work(ONE, machine.cores), machine)
     easy, known = 1e3 * BATCH / easy, demand.scanned == 0
     note = (
-        f"{STREAMED}: at most {STREAMED_BYTES} bytes a vertex stay in memory; its build is taken to compute as long as "
-        f"that of {ONE} and to read all edges {STREAMED_PASSES} times from a disk of {disk:g} GB/s: assumed, not "
-        "fitted. Queries that filters leave open read the disk, and are not predicted"
+        f"{STREAMED}: at most {STREAMED_BYTES} bytes a vertex stay in memory; its build is taken to read and write "
+        f"{STREAMED_PASSES:g} times the edges on a disk of {disk:g} GB/s and to take {STREAMED_NS} ns of one core an "
+        "edge, as one build did elsewhere. Queries that filters leave open read the disk, and are not predicted"
     )
     rates = (easy, easy if known else None, limit) if known or demand.scanned is None else (None, None, "")
     return _way(_Draft(demand, machine, network, STREAMED, notes=(note,)), memory, "host", build, rates, ())

@@ -40,7 +40,8 @@ from grailbench.cli import complete, options
 def command(graph, source, target, **flags):  # fmt: skip
     """Ask whether U reaches V in GRAPH, a name or a file, and print `U V 1` or `U V 0`.
 
-    GRAPH may also be an index that --save or `grailbench build` wrote.
+    GRAPH may also be an index that --save or `grailbench build` wrote; with --impl another index is made of its graph,
+    so that a GPU answers from what `streamed` saved.
 
     Answers are in the ids of the graph's file and in the order of the questions; --pairs reads them back. Every vertex
     reaches itself. The index is built first (see --save). If a file of pairs gives answers and one of them is wrong,

@@ -94,9 +94,9 @@ def answer(graph: str, question: Question) -> None:
 
 def _index(name: str, question: Question) -> Index:
     if is_saved(name):
-        if question.index_file or question.save or question.impl != "auto":
-            raise click.UsageError(f"{name} is an index that was saved: leave out --index, --impl and --save")
-        return load(name)
+        if question.index_file or question.save:
+            raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
+        return load(name, implementation=None if question.impl == "auto" else question.impl)
     graph = Graph.open(named(name, note))
     if question.index_file:
         return load(question.index_file, graph)
