@@ -236,7 +236,8 @@ def machine(environment: Mapping, whole: bool = True) -> str:
     packages = environment.get("packages") or {}
     memory = environment.get("memory_bytes")
     commit = environment.get("commit")
-    parts = [environment.get("cpu") or "unknown processor", f"{environment.get('cores', '?')} cores"]
+    cores = environment.get("cores")
+    parts = [environment.get("cpu") or "unknown processor", count(cores, "core") if cores else "? cores"]
     parts += [gib(memory, 0) if memory and whole else None, *gpus(environment)]
     if whole:
         parts += [environment.get("os"), environment.get("python")]

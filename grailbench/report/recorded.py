@@ -53,7 +53,7 @@ def overview(runs: Iterable[Recorded]) -> Table:
     foot = Footnotes()
     lines = []
     for folder, environment, cells in runs:
-        machine = ", ".join([*words.gpus(environment), f"{environment['cores']} cores"])
+        machine = ", ".join([*words.gpus(environment), words.count(environment["cores"], "core")])
         day = (environment.get("at") or "")[:10]
         lines.append([f"`{folder.name}/`", machine, _cells(cells), day, _commits(folder, environment, foot),
                       f"`{repeated(folder, environment)}`"])  # fmt: skip
