@@ -23,8 +23,8 @@ from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
 from grailbench.bench import remote, runner
+from grailbench.bench.handing import Handing, Workers
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.spread import Spread, Workers
 from grailbench.cluster import connection, facts, graphs, seats
 from grailbench.contract import Checks
 from grailbench.errors import InputError, MachineLacks
@@ -135,7 +135,7 @@ def test_a_cell_that_loses_two_workers_fails_and_the_others_go_on(measured, sess
 
 def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
     (session_cache / "lost-1-0").unlink(missing_ok=True)
-    take, order = Spread.take, Spread._order
+    take, order = Handing.take, Handing._order
 
     def twice(self, *message):
         take(self, *message)
@@ -145,8 +145,8 @@ def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
     def forgetful(self, job, chair):
         return replace(order(self, job, chair), prior=())  # so that the task takes all its trials anew
 
-    monkeypatch.setattr(Spread, "take", twice)
-    monkeypatch.setattr(Spread, "_order", forgetful)
+    monkeypatch.setattr(Handing, "take", twice)
+    monkeypatch.setattr(Handing, "_order", forgetful)
     done, _ = measured("lost-once", "crash", trials=4, dim=[2])
     assert (session_cache / "lost-1-0").exists()
     assert taken(done.folder) == {("toy:lost-once", 2, trial): 1 for trial in range(4)}

@@ -22,7 +22,7 @@ from grailbench.runs.commit import write_stamp
 
 MANIFEST = "manifest.json"
 RECORDED = (results.ROWS, results.PLAN, results.ENVIRONMENT)  #: the files of a run; all others are made from them
-_LISTED = (*RECORDED, "limits.json")  #: files whose checksums are in the manifest
+_LISTED = (*RECORDED, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
 
 
 def baselines() -> Path:

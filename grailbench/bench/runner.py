@@ -13,11 +13,11 @@ from pathlib import Path
 
 from grailbench import device, paths
 from grailbench.bench import provenance
+from grailbench.bench.handing import Handing, SchedulerGone, Workers
 from grailbench.bench.plan import Plan
 from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
 from grailbench.bench.sitting import Answered, Sitting, Watcher
-from grailbench.bench.spread import SchedulerGone, Spread, Workers
 from grailbench.bench.tasks import implementation_of, on_gpu, steps
 from grailbench.bench.writer import Writer, new_run, only_writer, repair
 from grailbench.contract import Checks, Input, problem
@@ -132,7 +132,7 @@ def _run(
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
             if workers is not None:
-                Spread(workers, sitting).run(provided)
+                Handing(workers, sitting).run(provided)
             else:
                 if load := machine.busy(env):
                     watcher.note(f"{load}: other work disturbs the times")

@@ -19,9 +19,9 @@ from grailbench.words import decimal_size
 MOST_VERTICES = 2**31 - 2  #: vertices are numbered with 32 bits, and the super-root is one more
 EDGE_BYTES = 8  #: of an edge of the file, as it travels
 STREAMED_BYTES = 48  #: of a vertex that `streamed` keeps in memory, at most; what else a process has is `process`
-#: of a build by `streamed` of a billion edges in 700 MB (docs/notebook.md, 'Edges on disk'): bytes read and written, as
-#: multiples of those of the edges, and nanoseconds of one core an edge
-STREAMED_PASSES, STREAMED_NS = 8.4 + 2.9, 296
+#: of the recorded build by `streamed` of a billion edges in 700 MB (results/baselines/cpu-2core/streamed): bytes read
+#: and written, as multiples of those of the edges, and nanoseconds of one core an edge
+STREAMED_PASSES, STREAMED_NS = 8.4 + 2.9, 290
 BATCH = 10_000_000  #: pairs of a batch of a stream
 LARGE = 0.9  #: of a memory, at most, that a plan fills
 DEGREE, DEPTH = 20, 100  #: edges a vertex, and levels, of the graphs of the table

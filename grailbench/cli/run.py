@@ -51,8 +51,8 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     from rich.console import Console
 
     from grailbench.bench import runner
+    from grailbench.bench.handing import Workers
     from grailbench.bench.resume import plan_of
-    from grailbench.bench.spread import Workers
     from grailbench.cli import cluster
     from grailbench.cli.views import note
     from grailbench.cli.views import run as console

@@ -1,6 +1,6 @@
 """Running the cells of a plan on workers of dask: one task a cell, one cell at a time on a worker.
 
-The client gives each worker its next cell (`Spread`), with all that the worker declares as the resources of the task,
+The client gives each worker its next cell (`Handing`), with all that the worker declares as the resources of the task,
 so that no two timed cells share a core or a GPU, also with other clients of the scheduler. Cells of one graph go to
 workers of one machine type where they can, since only their times may be compared. Rows are appended by this process as
 they come (`remote` says what comes), each once, whichever way it came.
@@ -152,7 +152,7 @@ class Workers:
         return seats, faults
 
 
-class Spread:
+class Handing:
     """The execution of a plan on workers. `sitting` keeps the rows of the run."""
 
     def __init__(self, workers: Workers, sitting: Sitting):
