@@ -36,7 +36,7 @@ REPLACED = (
     (r"\bRUN --figure \S+", "RUN --figure phases"),
     (r" --limit$", ""),  # needs the ceilings of a whole 'limits'
     (r"\b(BASE|NEW|RUN)\b", "made"),
-    (r"\bedges.txt\b", "{outside}/edges.txt"),
+    (r"\b(edges\.(?:txt|parquet|index))\b", r"{outside}/\1"),
     (r"/tmp/", "{outside}/"),
 )
 SKIPPED = ("ab ",)  # minutes; tests/test_ab.py has its worktrees, which lie in a temporary folder

@@ -307,7 +307,8 @@ def test_cluster_check_says_what_workers_have(address, diamond, capsys):
     assert (code, out.count("tcp://127.0.0.1")) == (0, 2)
 
 
-def test_a_cell_that_no_worker_can_run_is_skipped_with_the_reason(address, diamond, tmp_path, capsys):
+def test_a_cell_that_no_worker_can_run_is_skipped_with_the_reason(address, diamond, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)  # of other tests in this process
     folder = tmp_path / "run"
     both = ("--impl", "gpu", "--impl", "peer:networkx", "--memory-limit", "1000")
     code, _, err = call(capsys, *RUN, *both, "--trials", "1", "--out", folder, "--scheduler", address)

@@ -80,6 +80,7 @@ def world(tmp_path_factory):
         subprocess.run(["git", "init", "-q", "my-project"], check=True)
         subprocess.run(["git", "-C", "my-project", "fast-import", "--quiet"], input=COMMIT, check=True)
         called("import edges.txt --name held")
+        called("ask kegg-like 17 1500 --impl sequential --save kegg.index")
         for run in ("a", "b"):
             called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")
         yield folder

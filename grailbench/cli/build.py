@@ -37,13 +37,12 @@ def command(graph, out, **flags):
     With --impl streamed the edges of a file (an edge list or Parquet), or of a name as random-n4000000-k150-s1, are
     never held in memory: they are sorted on disk and pass by, and --memory bounds what is held. It needs about 48 bytes
     a vertex, on disk about 20 bytes an edge, and a graph without cycles. A build that was killed goes on with --resume.
+    'grailbench generate random --stream FILE' writes such a file, 'grailbench ask INDEX U V' asks the index.
 
     \b
     Examples:
       grailbench build kegg-like --out kegg.index
-      grailbench generate random --vertices 1000000 --degree 20 --stream edges.parquet
-      grailbench build edges.parquet --impl streamed --memory 500MB --out edges.index
-      grailbench ask edges.index 17 1500
+      grailbench build edges.txt --impl streamed --memory 500MB --out edges.index
     """
     from grailbench.cli.views.built import build
 
