@@ -24,7 +24,7 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.cluster import facts
+from grailbench.cluster import facts, held
 from grailbench.cluster import spread as client_side
 from grailbench.graph import mapped
 from grailbench.reachability.spread import SpreadIndex
@@ -359,6 +359,19 @@ def test_wrong_labels_on_one_gpu_are_told():
     told = {"fault": [None, "edge 3 -> 4: not contained"]}
     spread = SimpleNamespace(told=told.get, close=lambda: None)
     assert SpreadIndex(spread, None, 8, None).check_labels(None) == "edge 3 -> 4: not contained"
+
+
+def test_a_worker_whose_disk_has_no_room_for_an_index_says_so_and_keeps_nothing(tmp_path, monkeypatch):
+    worker = SimpleNamespace(local_directory=str(tmp_path), state=SimpleNamespace(nthreads=1))
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    holder = held.Held("an identity")
+    monkeypatch.setattr(held.shutil, "disk_usage", lambda path: SimpleNamespace(free=999))
+    assert holder.do("put", 0, np.zeros(16, np.uint8), 999) == (True, None)
+    done, error = holder.do("put", 0, np.zeros(16, np.uint8), 1000)
+    assert not done
+    assert isinstance(error, gb.MachineLacks)
+    assert "no room for an index of 1,000 bytes" in str(error)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_wrong_pair_is_named_with_its_shard(index, pairs):

@@ -20,7 +20,7 @@ from grailbench.capacity.model import Model, Part, Sample, fitted, left_out
 from grailbench.capacity.terms import deep
 from grailbench.capacity.work import Work
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.runs.cells import Cell, Run, read
+from grailbench.runs.cells import Cell, Run, of_machine, read
 
 WANTED = 0.3  #: the error that docs/scale.md promises on each graph
 ON_DEVICE = 1 << 17  #: edges of the file from which on a GPU builds from edges (`reachability.gpu.fused.index`)
@@ -164,7 +164,7 @@ class Line:
 
 @cache
 def _run(folder: Path) -> Run:
-    return read(folder)
+    return of_machine(read(folder))
 
 
 def samples(population: Population) -> list[Sample]:
