@@ -40,11 +40,14 @@ VARYING = {"run", "ms", "rate", "at", "key", "worker", "trial"}  #: what differs
 
 @pytest.fixture(scope="module")
 def client(diamond):
-    """A client of two workers, each with one core."""
+    """A client of two workers, each with one core and no GPU, also where this process has the simulator of others."""
     if connection.usable_cores() < 2:
         pytest.skip("two workers need two cores")
-    with connection.started(2) as found:
-        yield found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_ENABLE_CUDASIM", "0")
+        patch.setattr(connection, "visible_gpus", lambda: ())
+        with connection.started(2) as found:
+            yield found
 
 
 @pytest.fixture
