@@ -12,7 +12,7 @@ from grailbench.reachability.core.index import SMALL, Core
 from grailbench.reachability.core.peel import peel
 from grailbench.reachability.cpu.grail import Parallel, Sequential
 from grailbench.reachability.index import Implementation, Index, Params
-from grailbench.reachability.kept import where
+from grailbench.reachability.kept import here, where
 from grailbench.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
     own = replace(params, memory=params.memory or ROOM)
     index = Core.exact(graph.dag, peel(graph.dag), own)
     if index is not None:
-        return Inside(Core, own, index, where(Core, None), _whole)
+        return Inside(Core, own, index, here, _whole)
     if pairs is not None and pairs <= FEW:
         return built(Sweep, params, graph, None)
     return built(Parallel if params.workers > 1 else Sequential, params, graph, None)

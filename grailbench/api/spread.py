@@ -14,6 +14,7 @@ from grailbench.api.index import Index
 from grailbench.api.inside import Inside
 from grailbench.cluster.spread import Spread
 from grailbench.contract import NoTimer
+from grailbench.reachability import kept
 from grailbench.reachability.spread import SpreadIndex
 
 if TYPE_CHECKING:
@@ -63,8 +64,4 @@ def _spread(client: Client, path: Path, found: saved.Opened, folder: tempfile.Te
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
-    return Inside(found.implementation, found.params, SpreadIndex(spread, index, size, folder), _here, found.check)
-
-
-def _here(function, *arguments):
-    return function(*arguments)
+    return Inside(found.implementation, found.params, SpreadIndex(spread, index, size, folder), kept.here, found.check)

@@ -23,17 +23,7 @@ from grailbench.cli import complete, options
 @click.option("--path", is_flag=True, help="A shortest path for each pair, too.")
 @click.option("--explain", is_flag=True, help="Which filter or search answered each pair, and what it looked at.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the answers there; .gz is packed.")
-@click.option(
-    "--impl",
-    type=complete.IMPLEMENTATION,
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="The implementation of the index.",
-)
-@click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs.")
-@click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]")
-@click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Worker threads. [default: all cores]")
+@options.index
 @click.option("--index", "index_file", type=complete.FILE, metavar="FILE", help="Open an index that --save wrote.")
 @click.option("--save", type=click.Path(dir_okay=False), metavar="FILE", help="Save the index for --index.")
 @options.as_json

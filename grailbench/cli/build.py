@@ -10,17 +10,7 @@ from grailbench.cli import complete, options
 @click.command("build")
 @click.argument("graph", type=complete.GRAPH_OR_FILE)
 @click.option("--out", type=click.Path(dir_okay=False), required=True, metavar="FILE", help="Save the index there.")
-@click.option(
-    "--impl",
-    type=complete.IMPLEMENTATION,
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="The implementation of the index; streamed takes files larger than memory.",
-)
-@click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs.")
-@click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]")
-@click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Worker threads. [default: all cores]")
+@options.index
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of random choices.")
 @click.option("--memory", type=options.Size(), metavar="SIZE",
               help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what "

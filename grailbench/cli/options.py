@@ -76,6 +76,16 @@ def _bundle(*options):
     return decorate
 
 
+#: what a single index is built with
+index = _bundle(
+    click.option("--impl", type=complete.IMPLEMENTATION, default="auto", show_default=True, metavar="NAME",
+                 help="The implementation of the index."),
+    click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs."),
+    click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]"),
+    click.option("--threads", type=click.IntRange(0), default=0, metavar="N",
+                 help="Worker threads. [default: all cores]"),
+)  # fmt: skip
+
 #: what to measure: graphs, implementations and axes, from flags or a config
 matrix = _bundle(
     click.option("--config", type=complete.CONFIG, metavar="NAME-or-FILE",

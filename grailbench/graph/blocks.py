@@ -135,30 +135,30 @@ def signed(difference):
     return np.uint64((difference << 1) ^ (difference >> 63))
 
 
+@njit(cache=True, inline="always")
+def _take(content, pos):
+    """The number of the varint at content[pos], and the place after it."""
+    byte = np.int64(content[pos])
+    pos += 1
+    value, shift = byte & 127, 7
+    while byte > 127:
+        byte = np.int64(content[pos])
+        pos += 1
+        value |= (byte & 127) << shift
+        shift += 7
+    return value, pos
+
+
 @njit(cache=True, nogil=True)
 def _decode(content, first, starts, targets):
     """Fills starts (int64[rows + 1]) and targets from the bytes of one part of a block."""
     pos, at = np.int64(0), np.int64(0)
     starts[0] = 0
     for row in range(starts.shape[0] - 1):
-        byte = np.int64(content[pos])
-        pos += 1
-        length, shift = byte & 127, 7
-        while byte > 127:
-            byte = np.int64(content[pos])
-            pos += 1
-            length |= (byte & 127) << shift
-            shift += 7
+        length, pos = _take(content, pos)
         target = np.int64(first + row)
         for _ in range(length):
-            byte = np.int64(content[pos])
-            pos += 1
-            value, shift = byte & 127, 7
-            while byte > 127:
-                byte = np.int64(content[pos])
-                pos += 1
-                value |= (byte & 127) << shift
-                shift += 7
+            value, pos = _take(content, pos)
             target += (value >> 1) ^ -(value & 1)
             targets[at] = target
             at += 1

@@ -44,7 +44,7 @@ def where(implementation: type[Implementation], device: int | None) -> Callable[
     """What calls a function with arguments where an index lives: here, or on a thread of GPU number `device`, by
     default the first, if the implementation needs one. Raises MachineLacks if there is none."""
     if "gpu" not in implementation.needs:
-        return _here
+        return here
     implementation.require()
     from grailbench.device.several import DeviceThread
 
@@ -52,5 +52,6 @@ def where(implementation: type[Implementation], device: int | None) -> Callable[
     return lambda *work: faults.freeing(thread.run, *work)
 
 
-def _here(function: Callable, *arguments: Any) -> Any:
+def here(function: Callable, *arguments: Any) -> Any:
+    """Calls a function with arguments in this thread."""
     return function(*arguments)

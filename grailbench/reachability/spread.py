@@ -246,17 +246,13 @@ class Dask(Implementation):
     def build(cls, dag: Dag, params: Params, timer: Timer) -> SpreadIndex:
         """Builds as `parallel` does, and spreads the index."""
         cls.require()
-        with timer.phase("start", apart=True):
-            client = _client(params.workers)
-        folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
-        path = Path(folder.name) / "spread.index"
-        with timer.phase("build"):
+
+        def write(path: Path) -> dict[str, int]:
             built = Parallel.build(dag, params, timer)
-            counts = built.counters
             written(path, Parallel, params, dag, built.stored())
-            del built
-        with timer.phase("spread"):
-            spread = _spread(client, path, params.workers)
+            return built.counters
+
+        spread, path, folder, counts = _spread(params.workers, write, timer)
         mine: GrailIndex = opened(path, 1).index
         return CountedIndex(counts, spread, mine, None, folder)
 
@@ -288,21 +284,26 @@ class DaskGpu(Implementation):
     def build(cls, dag: Dag, params: Params, timer: Timer) -> SpreadIndex:
         """Writes the condensed graph, and has each worker make the labels."""
         cls.require()
-        with timer.phase("start", apart=True):
-            client = _client(params.devices)
-        folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
-        path = Path(folder.name) / "spread.index"
-        with timer.phase("build"):
+
+        def write(path: Path) -> None:
             written(path, Fused, replace(params, devices=1), dag, {})
-        with timer.phase("spread"):
-            spread = _spread(client, path, params.devices, needs_gpu=True)
+
+        spread, _, folder, _ = _spread(params.devices, write, timer, needs_gpu=True)
         return IndexOnGpus(spread, None, spread.told("index_bytes")[0], folder)
 
 
-def _spread(client, path: Path, workers: int, needs_gpu: bool = False) -> Spread:
-    """The index of a file on so many workers, no fewer."""
-    spread = Spread(client, path, opened, needs_gpu, workers)
-    if len(spread.workers) < workers:
-        what = " with a GPU of its own each" if needs_gpu else ""
-        raise MachineLacks(f"{count(workers, 'worker')}{what} wanted, and the cluster has {len(spread.workers)}")
-    return spread
+def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu: bool = False) -> tuple:
+    """Spreads the file that `write` writes over so many workers, no fewer: the `Spread`, the path, its temporary
+    folder, and what `write` returned. Phases start, build and spread."""
+    with timer.phase("start", apart=True):
+        client = _client(workers)
+    folder = Folder(prefix="grailbench-", ignore_cleanup_errors=True)
+    path = Path(folder.name) / "spread.index"
+    with timer.phase("build"):
+        said = write(path)
+    with timer.phase("spread"):
+        spread = Spread(client, path, opened, needs_gpu, workers)
+        if len(spread.workers) < workers:
+            what = " with a GPU of its own each" if needs_gpu else ""
+            raise MachineLacks(f"{count(workers, 'worker')}{what} wanted, and the cluster has {len(spread.workers)}")
+    return spread, path, folder, said
