@@ -37,6 +37,12 @@ def in_python(code, **env):
     return done.returncode, done.stdout + done.stderr
 
 
+def python_program(file, *words, **env):
+    """Exit code, stdout and stderr of a program of the tests, in a Python of its own that sees no GPU."""
+    done = _python(str(file), *map(str, words), **env)
+    return done.returncode, done.stdout, done.stderr
+
+
 def _python(*words, **env):
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     whole = {**os.environ, **NO_GPU, "PYTHONPATH": path, **env}

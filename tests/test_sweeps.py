@@ -1,0 +1,72 @@
+"""The programs of `tests/faults` that face every implementation with many digraphs, and every kernel with some."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import python_program
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import digraphs
+import kernels
+
+from grailbench.reachability.cpu.grail import GrailIndex
+
+FEW = ("reachability/sequential", "bfs/sequential", "closure/condense-bits", "counts/counts")
+
+
+def test_the_same_number_gives_the_same_digraph_and_others_give_others():
+    once, again = ([digraphs.drawn(number) for number in range(40)] for _ in range(2))
+    assert all(a == b and (x == y).all() for (a, x), (b, y) in zip(once, again, strict=True))
+    assert len({(vertices, ends.tobytes()) for vertices, ends in once}) > 35
+
+
+def test_digraphs_have_what_breaks_code():
+    found = [digraphs.drawn(number) for number in range(400)]
+    ends = [each for _, each in found]
+    assert any(vertices == 0 for vertices, _ in found)
+    assert any(vertices > 300 for vertices, _ in found)
+    assert any((each[:, 0] == each[:, 1]).any() for each in ends)
+    assert any(len(np.unique(each, axis=0)) < len(each) for each in ends)
+    assert any(vertices > len(np.unique(each)) for vertices, each in found)
+
+
+def test_right_implementations_have_no_fault():
+    tallies = digraphs.sweep(range(12), False, FEW, float("inf"))
+    assert {name: tally.faults for name, tally in tallies.items()} == {name: [] for name in FEW}
+    assert all(tally.digraphs == 12 and tally.answers > 100 for tally in tallies.values())
+
+
+def test_one_wrong_answer_is_a_fault_that_names_its_digraph(monkeypatch):
+    right = GrailIndex.query_batch
+
+    def wrong(self, sources, targets, timer):
+        answers = right(self, sources, targets, timer)
+        answers[-1:] ^= True
+        return answers
+
+    monkeypatch.setattr(GrailIndex, "query_batch", wrong)
+    (tally,) = digraphs.sweep(range(7, 8), False, FEW[:1], float("inf")).values()
+    assert len(tally.faults) == 1
+    assert tally.faults[0].startswith("digraph 7, Params(")
+
+
+def test_kernels_of_the_source_are_those_that_are_launched():
+    found = list(kernels.written())
+    assert len(found) > 50
+    assert "closure/gpu/matmul.py:" in " ".join(found)
+    assert "limits/gpu.py:_step" not in found, "a device function"
+    assert kernels.NEVER.keys() <= set(found)
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_a_kernel_that_no_graph_reaches_is_named(tmp_path):
+    words = ("--most", "20", "--only", "bfs/level", "--out", tmp_path / "reached.json")
+    code, out, _ = python_program(kernels.__file__, *words, NUMBA_ENABLE_CUDASIM="1")
+    assert code == 1
+    assert "NOT LAUNCHED: closure/gpu/matmul.py:" in out
+    assert "NOT LAUNCHED: traversal/gpu/levels.py:_level" not in out
+    assert "0 faults" in out
