@@ -31,6 +31,7 @@ MOST_PAIRS = 4_000  #: pairs asked of an index on one digraph
 MOST_CLOSED = 1_000  #: vertices of digraphs of which plain Python closes all
 ON_WORKERS = ("dask", "dask-gpu")  #: implementations that are others on worker processes, which have tests of their own
 SEARCHES = ("bfs", "sssp")  #: problems whose answers are distances from some sources
+VARIANTS = 13  #: sets of parameters; with as many processes each process has one
 KINDS = ("any", "dense", "dag", "chain", "cycle", "hub", "layers", "tree", "islands", "loops")
 
 
@@ -87,10 +88,11 @@ def _edges(kind: str, vertices: int, random: np.random.Generator) -> np.ndarray:
 
 @dataclass
 class Tally:
-    """What one implementation was asked: digraphs, answers that were compared one by one, and faults."""
+    """What one implementation was asked: digraphs, answers that were compared one by one, seconds, and faults."""
 
     digraphs: int = 0
     answers: int = 0
+    seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
 
 
@@ -236,8 +238,8 @@ def implementations(gpu: bool, only: tuple[str, ...] = ()) -> Iterator[tuple]:
 
 
 def params_of(problem, implementation: type, number: int):
-    """Parameters of an implementation for one digraph, drawn by its number."""
-    random = np.random.default_rng((22, number))
+    """Parameters of an implementation for one digraph: one of `VARIANTS` draws, since kernels are compiled for each."""
+    random = np.random.default_rng((22, number % VARIANTS))
     if problem.name != "reachability":
         return problem.params(threads=int(random.integers(1, 4)), seed=number)
     from grailbench.reachability.index import FILTERS, Params
@@ -263,12 +265,14 @@ def sweep(numbers, gpu: bool, only: tuple[str, ...], until: float) -> dict[str, 
         for problem, name, implementation in found:
             tally, params = tallies[f"{problem.name}/{name}"], params_of(problem, implementation, number)
             tally.digraphs += 1
+            start = monotonic()
             try:
                 tally.answers += check(digraph, problem, implementation, params)
             except Exception as error:
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 what = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
                 tally.faults.append(f"digraph {number}, {params}: {what}")
+            tally.seconds += monotonic() - start
     return tallies
 
 
@@ -291,7 +295,7 @@ def main(gpu, count, first, processes, part, only, seconds, out):
         tallies = _apart(sys.argv[1:], processes)
     lines = [json.dumps({"implementation": name, **vars(tally)}) for name, tally in tallies.items()]
     print("\n".join(lines), flush=True)
-    if out is not None:
+    if out is not None and not part:
         out.write_text("\n".join(lines) + "\n")
     faults = sum(len(tally.faults) for tally in tallies.values())
     least = min((tally.digraphs for tally in tallies.values()), default=0)
@@ -315,6 +319,7 @@ def _apart(words: list[str], processes: int) -> dict[str, Tally]:
             tally = joined.setdefault(line["implementation"], Tally())
             tally.digraphs += line["digraphs"]
             tally.answers += line["answers"]
+            tally.seconds += line["seconds"]
             tally.faults += line["faults"]
     return joined
 

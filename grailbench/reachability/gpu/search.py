@@ -151,7 +151,8 @@ class Searcher:
         self.frontier = Frontier(n, shape)
         self.status = cuda.to_device(np.zeros(n, WORDS[size]))
         self.masks = cuda.device_array(n, WORDS[size])
-        goals, goal_labels = cuda.device_array(size, np.int32), cuda.device_array((2 * dim, size), np.int32)
+        goals = cuda.device_array(size, np.int32)
+        goal_labels = cuda.to_device(np.zeros((2 * dim, size), np.int32))  # a last group fills only some
         self.results = cuda.device_array((1, size), np.int32)
         self.group = typed(Group(self.masks, self.status, goals, goal_labels, *pairs, self.results))
         self.scan = Scan(1, size, size)

@@ -318,6 +318,7 @@ def _search(asked, rows, back, of, sums, rule):
     shared = marks, farthest, copies
     for i in range(cuda.threadIdx.x, _TABLE, cuda.blockDim.x):
         marks[i], farthest[i] = 0, 0
+    cuda.syncthreads()
     _clear(workers, n * words, of, sums)
     grid.sync()
     for i in range(workers[0], count, workers[1]):

@@ -105,7 +105,7 @@ class ByScan(OnDevice):
         self.rows = upload(network, 20 * n)
         self.distances, self.claims, self.degrees = (cuda.device_array(n, np.int32) for _ in range(3))
         self._queues = [cuda.device_array(n, np.int32) for _ in range(2)]
-        self._totals = cuda.device_array(blocks_for(n, self.threads) + 1, np.int32)
+        self._totals = cuda.to_device(np.zeros(blocks_for(n, self.threads) + 1, np.int32))  # the first is never written
 
     def search(self, source: int) -> None:
         """Expands levels until the queue is empty."""
