@@ -89,6 +89,19 @@ def test_lines_of_a_graph_stay_together():
     assert len(found.all("table", **{"class": "sortable stacked"})) == 1
 
 
+def test_cells_lead_to_addresses_of_the_same_site_alone():
+    good = ["#c0", "../graphs/a-1.html", "runs/h200-0a.html#c12"]
+    bad = ["https://example.org", "//example.org/a", "/etc/passwd", "javascript:alert(1)", "data:text/html,x",
+           "a.html?b", '"><script>', "..", "", None, "a b", "#\n"]  # fmt: skip
+    links = [[None, address, good[0]] for address in [*good, *bad]]
+    lines = [["g", "1", "ok [1]"] for _ in links]
+    shown = Table("t", "t", ["graph", "ms", "status"], lines, frozenset({"ms"}), links=links)
+    found = Page(html(shown))
+    expected = [each for address in good for each in (address, good[0])] + [good[0]] * len(bad)
+    assert [a["href"] for a in found.all("a")] == expected
+    assert '<a href="#c0"><span class="status good">✓ ok</span> [1]</a></td>' in html(shown)
+
+
 # ------------------------------------------------------------------ safety
 
 

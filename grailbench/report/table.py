@@ -30,6 +30,8 @@ class Table:
     ends     indices of the lines that end a group, such as a graph's measured, printed and ratio lines
     notes    sentences below it
     values   sort keys of the cells (number, text or None), one list per line; None if the texts are the keys
+    links    addresses that the cells lead to, one list per line like `lines`, with None for a cell without; None if no
+             cell has one. A page makes links of them, other formats have the text alone
     records  typed values, one dictionary per JSON object
     file     name of its files without the ending, '' for its own name; tables with the same name share a file
     data     typed values of its CSV file; None if it has no CSV file
@@ -47,6 +49,7 @@ class Table:
     records: list[dict] = field(default_factory=list)
     file: str = ""
     data: pandas.DataFrame | None = None
+    links: list[list[str | None]] | None = None
 
     def groups(self) -> list[list[list[str]]]:
         """The lines, split after each of `ends`."""

@@ -17,6 +17,8 @@ from grailbench.runs.rows import SOUND, STATUSES
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)")
+#: '#id', or a path without protocol, host, root, query or blank, with '#id' after it or not
+_RELATIVE = re.compile(r"(?:(?:\.\./)*[\w][\w./-]*)?(?:#[\w.-]+)?", re.ASCII)
 _SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}
 
 
@@ -45,6 +47,7 @@ class Shown(NamedTuple):
     kind  its CSS classes
     sign  the sign before a status, '' for other cells
     rows  its rowspan
+    link  the address that it leads to, '' for none
     """
 
     text: str
@@ -53,6 +56,7 @@ class Shown(NamedTuple):
     kind: str
     sign: str
     rows: int
+    link: str = ""
 
 
 def bodies(table: Table) -> Iterator[list[list[Shown]]]:
@@ -73,12 +77,19 @@ def bodies(table: Table) -> Iterator[list[list[Shown]]]:
 def _shown(table: Table, line: int, column: int) -> Shown:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
+    link = linked(table.links[line][column]) if table.links else ""
     state = _state(name.lower())
     if table.headers[column] == "status" and state:
-        return Shown(name, note, None, f"status {state}", _SIGNS[state], 1)
+        return Shown(name, note, None, f"status {state}", _SIGNS[state], 1, link)
     numeric = table.headers[column] in table.right
     kinds = ["num"] * numeric + ["bad"] * (numeric and state == "bad")
-    return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1)
+    return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
+
+
+def linked(address: str | None) -> str:
+    """The address if it is one of this site: a relative path or '#...'. '' for all else, such as other protocols, other
+    hosts, and paths from the root."""
+    return address if address and _RELATIVE.fullmatch(address) else ""
 
 
 def _state(status: str) -> str:
