@@ -6,13 +6,16 @@ import base64
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from grailbench.report.table import Table
 from grailbench.runs.rows import SOUND, STATUSES
+
+if TYPE_CHECKING:
+    from grailbench.report.figure import Figure
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -35,8 +38,15 @@ def templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    found.globals |= {"bodies": bodies, "data_url": data_url, "TALL": TALL}
+    found.globals |= {"bodies": bodies, "data_url": data_url, "drawing": drawing, "linked": linked, "TALL": TALL}
     return found
+
+
+def drawing(figure: Figure) -> Markup:
+    """The drawings of a figure for a page."""
+    from grailbench.report import draw
+
+    return Markup(draw.svg(figure))
 
 
 class Shown(NamedTuple):

@@ -3,11 +3,17 @@
   const root = document.documentElement;
   root.classList.remove("no-js");
 
-  // ---- theme: that of the system until someone chooses
+  // ---- theme: that of the system until someone chooses; the choice is kept where the browser allows that
+  const KEPT = "grailbench-theme";
+  try { if (/^(dark|light)$/.test(localStorage.getItem(KEPT))) root.dataset.theme = localStorage.getItem(KEPT); } catch { /* not allowed */ }
   const theme = document.querySelector(".theme");
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const say = () => { theme.textContent = dark() ? "Light page" : "Dark page"; };
-  theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; say(); });
+  theme.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem(KEPT, root.dataset.theme); } catch { /* this page alone has it then */ }
+    say();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", say);
   say();
 
