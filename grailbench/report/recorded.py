@@ -55,13 +55,14 @@ def overview(runs: Iterable[Recorded]) -> Table:
     for folder, environment, cells in runs:
         machine = ", ".join([*words.gpus(environment), words.count(environment["cores"], "core")])
         day = (environment.get("at") or "")[:10]
-        lines.append([f"`{folder.name}/`", machine, _cells(cells), day, _commits(folder, environment, foot),
-                      f"`{repeated(folder, environment)}`"])  # fmt: skip
+        named, notes = commits(folder, environment)
+        commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
+        lines.append([f"`{folder.name}/`", machine, counted(cells), day, commit, f"`{repeated(folder, environment)}`"])
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
 
 
-def _cells(cells: Iterable[Cell]) -> str:
+def counted(cells: Iterable[Cell]) -> str:
     """The number of cells, and of those without times or sampled by status: '170', '540, 31 timeout'."""
     found = [cell.status for cell in cells]
     if not found:
@@ -71,7 +72,8 @@ def _cells(cells: Iterable[Cell]) -> str:
     return ", ".join([str(len(found)), *rest])
 
 
-def _commits(folder: Path, environment: dict, foot: Footnotes) -> str:
+def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The commits that measured a run, shortened, and notes on how far they are known."""
     entry = provenance.entry(folder)
     if entry is None:
         named = [environment["commit"]] if environment.get("commit") else []
@@ -79,7 +81,7 @@ def _commits(folder: Path, environment: dict, foot: Footnotes) -> str:
     else:
         named = [commit for some in entry["codes"].values() for commit in some]
         notes = {"commit": [], "code": [_BY_CODE], "none": [_UNKNOWN]}[entry["found"]]
-    return (", ".join(f"`{commit[:9]}`" for commit in named) or words.BLANK) + foot.mark(notes)
+    return [commit[:9] for commit in named], notes
 
 
 def repeated(folder: Path, environment: dict) -> str:

@@ -289,6 +289,12 @@ class Run:
         """The cells in the order of their first rows."""
         return cells(self.rows)
 
+    def rowless(self) -> Run:
+        """The run with its cells and without its rows, which take most of its memory."""
+        found = replace(self, rows=[])
+        found.__dict__["cells"] = self.cells
+        return found
+
     @cached_property
     def by_key(self) -> dict[tuple, Cell]:
         """The cells by `Cell.key`."""

@@ -70,7 +70,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
             *_tables(_named(report, [measured.NAME])),
             ("folded", Folded("Every cell and phase with its statistics", cells, len(report.details.lines) <= TALL)),
         ]),
-        Section("environment", "Environment", list(_environment(report.run.environment))),
+        Section("environment", "Environment", list(environment(report.run.environment))),
     ]  # fmt: skip
     return [section for section in found if section.blocks]
 
@@ -220,9 +220,10 @@ def _counters(report: Report) -> list[Block]:
     return _tables([replace(floors.table(floors.COUNTERS, floors.counters(counted)), title="Exact work by counter")])
 
 
-def _environment(environment: Mapping) -> Iterator[Block]:
-    yield "facts", _facts({key: value for key, value in environment.items() if key not in ("earlier", "workers")})
-    for sitting in environment.get("earlier") or []:
+def environment(found: Mapping) -> Iterator[Block]:
+    """The facts of an environment, and of those of earlier sittings and other workers."""
+    yield "facts", _facts({key: value for key, value in found.items() if key not in ("earlier", "workers")})
+    for sitting in found.get("earlier") or []:
         where = "On another worker" if "pinned" in sitting else "An earlier sitting"
         yield "heading", f"{where}, {sitting.get('at', 'at an unknown time')}"
         yield "facts", _facts(sitting)

@@ -88,9 +88,9 @@ def _shown(table: Table, line: int, column: int) -> Shown:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
     link = linked(table.links[line][column]) if table.links else ""
-    state = _state(name.lower())
+    state, sign = signed(name.lower())
     if table.headers[column] == "status" and state:
-        return Shown(name, note, None, f"status {state}", _SIGNS[state], 1, link)
+        return Shown(name, note, None, f"status {state}", sign, 1, link)
     numeric = table.headers[column] in table.right
     kinds = ["num"] * numeric + ["bad"] * (numeric and state == "bad")
     return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
@@ -102,11 +102,12 @@ def linked(address: str | None) -> str:
     return address if address and _RELATIVE.fullmatch(address) else ""
 
 
-def _state(status: str) -> str:
-    """'good', 'weak' or 'bad' for a status, '' for any other word."""
+def signed(status: str) -> tuple[str, str]:
+    """The class of a status ('good', 'weak' or 'bad') and the sign before it; two times '' for any other word."""
     if status not in STATUSES:
-        return ""
-    return "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
+        return "", ""
+    state = "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
+    return state, _SIGNS[state]
 
 
 def _by(table: Table, line: int, column: int, text: str) -> object:

@@ -1,0 +1,47 @@
+"""`grailbench site`: a web site over recorded runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grailbench.cli import complete
+
+
+@click.command("site")
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, metavar="[RUN...]", type=complete.RUN)
+@click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
+def command(out, runs, title, as_json):
+    """Write a web site of runs into the folder OUT: a leaderboard, a page a graph, an implementation and a run, and
+    all times as CSV.
+
+    RUN is a folder or the name of a run ('grailbench list runs'); without one, the recorded runs of a checkout, else
+    all stored ones. Each run has a page with what it ran on, the command that repeats it and every cell; numbers of
+    other pages lead there. A run whose workers were of several machines is shown machine by machine; one without rows
+    is left out.
+
+    The pages need no network and no server: open index.html, or copy the folder to any web server. To see it as from
+    one: python -m http.server --directory OUT. OUT is a new or empty folder, or a site of this command, which is
+    replaced when the new one is whole; the same runs give the same files.
+
+    \b
+    Examples:
+      grailbench site public
+      grailbench site public results/runs/2025-01-31-quickstart --title "My graphs"
+      grailbench site public --json
+    """
+    from grailbench.cli.views import note, put_json
+    from grailbench.report.site import build, sources
+    from grailbench.runs.folder import find_run
+
+    found = sources.chosen(map(find_run, runs) if runs else sources.usual())
+    paths = build.build(sources.sources(found, note), out, title or build.TITLE)
+    if as_json:
+        put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)
+        return
+    size = sum(path.stat().st_size for path in paths)
+    click.echo(out / "index.html")
+    note(f"{len(paths)} files, {size / 1e6:.1f} MB: of {len(found)} runs")

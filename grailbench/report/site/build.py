@@ -1,0 +1,145 @@
+"""Writes a site over recorded runs: pages of HTML and files of data that need no network and no server.
+
+The same runs give the same bytes. Runs are read one by one, and only their cells are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from grailbench.errors import NothingMeasured
+from grailbench.report.page.sections import Section
+from grailbench.report.render.html import templates
+from grailbench.report.site import board, folder, graphs, implementations, indexes, runs
+from grailbench.report.site.entries import Entry, Source, entries
+from grailbench.report.site.frame import CELLS, Frame, parted
+from grailbench.runs.cells import detail
+from grailbench.words import count
+
+TITLE = "Reachability benchmarks"
+Page = tuple[str, bytes]  #: an address and the content
+
+
+def build(
+    sources: Iterable[Source], out: Path, title: str = TITLE, told: Callable[[str], None] = lambda address: None
+) -> list[Path]:
+    """Write the site of some runs to the folder `out`, whole or not at all. Returns the paths of its files, sorted.
+
+    sources  is gone through once; of each run only the cells are kept
+    told     is given the address of each file that was written
+
+    Raises InputError if `out` has anything else than a site of ours, NothingMeasured without a run, and the errors of
+    `sources`.
+    """
+    with folder.renewed(out) as site:
+        kept: list[Source] = []
+        for source in sources:
+            site.write(runs.data_address(source), runs.data(source))
+            told(runs.data_address(source))
+            kept.append(replace(source, run=source.run.rowless()))
+        if not kept:
+            raise NothingMeasured("no run has a row, so there is nothing to show")
+        for address, content in pages(kept, title):
+            site.write(address, content)
+            told(address)
+    return [Path(out) / address for address in sorted({*site.files, folder.MARK})]
+
+
+def pages(sources: list[Source], title: str = TITLE) -> Iterator[Page]:
+    """The files of a site but those of the times of its runs."""
+    frame = Frame(title, count(len(sources), "run"))
+    all_entries = list(entries(sources))
+    by_graph, by_implementation = indexes.by_graph(all_entries), indexes.by_implementation(all_entries)
+    yield CELLS, _cells(sources)
+    yield _index(frame, sources, all_entries)
+    yield _about(frame, sources)
+    yield from board.files(all_entries).items()
+    yield from _graphs(frame, by_graph)
+    yield from _implementations(frame, by_implementation)
+    yield from _runs(frame, sources)
+
+
+def _words(name: str, *values: object) -> tuple[str, object]:
+    """A block of words that are not made of rows."""
+    return "markup", getattr(templates().get_template("site/words.html").module, name)(*values)
+
+
+def _index(frame: Frame, sources: list[Source], all_entries: list[Entry]) -> Page:
+    machines = {source.run.fingerprint or source.name for source in sources}
+    lead = _words("lead", "", frame.runs, count(len(all_entries), "cell"), count(len(machines), "machine"))
+    sections = [
+        Section("what", "What this is", [lead]),
+        Section("leaderboard", "Leaderboard", [("markup", board.block(all_entries))]),
+    ]
+    description = f"Measured times of {frame.runs}, every answer checked."
+    return "index.html", frame.page("index.html", frame.title, description, sections)
+
+
+def _about(frame: Frame, sources: list[Source]) -> Page:
+    files = [(source.name, runs.data_address(source)) for source in sources]
+    sections = [
+        Section("checked", "How answers are checked", [_words("checked")]),
+        Section("times", "What a time is", [_words("times")]),
+        Section("data", "The data", [_words("data", "", files, CELLS)]),
+        Section("cite", "How to cite", [_words("cite", "")]),
+    ]
+    description = "What was timed, how answers were checked, where the data is."
+    return "about.html", frame.page("about.html", "How it is measured", description, sections)
+
+
+def _graphs(frame: Frame, found: dict[str, list[Entry]]) -> Iterator[Page]:
+    under = "graphs/index.html"
+    table = indexes.graphs(found, "../")
+    description = f"{count(len(found), 'graph')}, each with what was measured on it."
+    sections = [Section("graphs", "All graphs", [("table", table)])]
+    yield under, frame.page(under, "Graphs", description, sections)
+    for name, own in found.items():
+        address = own[0].graph_address
+        description = f"{count(len(own), 'cell')} of {count(len({e.cell.impl for e in own}), 'implementation')}."
+        blocks = graphs.page(name, own, "../")
+        yield address, frame.page(address, name, description, parted(blocks), under=under)
+
+
+def _implementations(frame: Frame, found: dict[tuple[str, str], list[Entry]]) -> Iterator[Page]:
+    under = "implementations/index.html"
+    table = indexes.implementations(found, "../")
+    description = f"{count(len(found), 'implementation')}, each with what was measured of it."
+    sections = [Section("implementations", "All implementations", [("table", table)])]
+    yield under, frame.page(under, "Implementations", description, sections)
+    for (problem, name), own in found.items():
+        address = own[0].implementation_address
+        there = count(len({entry.cell.dataset for entry in own}), "graph")
+        description = f"{problem.capitalize()}: {count(len(own), 'cell')} on {there}."
+        blocks = implementations.page(name, problem, own, "../")
+        yield address, frame.page(address, name, description, parted(blocks), under=under)
+
+
+def _runs(frame: Frame, sources: list[Source]) -> Iterator[Page]:
+    under = "runs/index.html"
+    description = f"{frame.runs.capitalize()}: machine, commit, and a page with every cell."
+    sections = [Section("runs", "All runs", [("table", runs.table(sources, "../"))])]
+    yield under, frame.page(under, "Runs", description, sections)
+    for source in sources:
+        title, data = f"Run {source.name}", runs.data_address(source)
+        yield (
+            source.address,
+            frame.page(source.address, title, runs.description(source), runs.page(source), under=under, data=data),
+        )
+
+
+def _cells(sources: Iterable[Source]) -> bytes:
+    """Every cell and phase of all runs with its statistics, as CSV."""
+    import pandas
+
+    frames = []
+    for source in sources:
+        found = detail(source.run.cells)
+        names = [runs.anchor(cell) for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
+        problems = [cell.problem for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
+        found.insert(0, "problem", problems)
+        found.insert(0, "cell", names)
+        found.insert(0, "run", source.name)
+        frames.append(found.astype(object))
+    return pandas.concat(frames).to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")

@@ -1,0 +1,139 @@
+"""The folder of a site, which is there whole or as it was.
+
+The files are written into a hidden folder beside it, which takes its place at the end. A folder with anything else than
+a site of ours is never replaced: the file `MARK` lists what a site wrote.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from grailbench.errors import InputError
+
+MARK = "grailbench-site.json"
+FORMAT = 1
+_TAKEN, _NEW, _OLD = "grailbench-", ".new", ".old"
+_REMEDY = "name a folder that is new or empty, or a site that grailbench made"
+
+
+class Site:
+    """A site that is being written. `files` are the addresses of its files."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.files: set[str] = set()
+
+    def write(self, address: str, content: Iterable[bytes] | bytes) -> None:
+        """Write a file. Raises InputError for an address outside of the site, and if the site has the file already."""
+        parts = PurePosixPath(address).parts
+        if not parts or ".." in parts or address.startswith("/") or "\\" in address:
+            raise InputError(f"no file of a site is called {address!r}")
+        if address.casefold() in {each.casefold() for each in (*self.files, MARK)}:
+            raise InputError(
+                f"two pages of the site would be {address}", remedy="leave out one of the runs they are of"
+            )
+        self.files.add(address)
+        path = self.folder / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "xb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+
+
+@contextmanager
+def renewed(out: Path) -> Iterator[Site]:
+    """A site that takes the place of the one in `out` when the block ends, and leaves that as it was if it fails.
+
+    Raises InputError if `out` is anything else than a new or empty folder or a whole site of ours, and if it cannot be
+    written.
+    """
+    out = Path(out).resolve()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _clear(out)
+        require_ours(out)
+        new = _beside(out, _NEW)
+        new.mkdir()
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=out) from None
+    held = os.open(new, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        site = Site(new)
+        yield site
+        try:
+            marked = {"grailbench_site": FORMAT, "files": sorted(site.files)}
+            (new / MARK).write_text(json.dumps(marked, indent=1) + "\n", "utf-8")
+            require_ours(out)
+            _replace(out, new)
+        except OSError as error:
+            raise InputError(f"cannot be replaced: {error.strerror}", path=out, remedy="name a folder in it") from None
+    finally:
+        os.close(held)
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def require_ours(out: Path) -> None:
+    """Raise InputError if a folder is there and has anything else than a whole site of ours."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError("is no folder", path=out, remedy=_REMEDY)
+    there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
+    if not there and not any(out.iterdir()):
+        return
+    if MARK not in there:
+        raise InputError("is not empty, and no site of grailbench's", path=out, remedy=_REMEDY)
+    try:
+        marked = json.loads((out / MARK).read_text("utf-8"))
+        listed = {*marked["files"], MARK}
+    except (OSError, ValueError, LookupError, TypeError):
+        raise InputError("is not the mark of a site", path=out / MARK, remedy=_REMEDY) from None
+    if foreign := sorted(there - listed):
+        said = f"holds {foreign[0]!r}, which no site wrote" + f", and {len(foreign) - 1} more" * (len(foreign) > 1)
+        raise InputError(said, path=out, remedy="move that elsewhere, or name another folder")
+
+
+def _beside(out: Path, kind: str) -> Path:
+    """A new name beside the folder, which nobody else gives to a folder."""
+    return out.with_name(f".{out.name}.{_TAKEN}{secrets.token_hex(4)}{kind}")
+
+
+def _replace(out: Path, new: Path) -> None:
+    """Put a folder in the place of another, which stays where that fails."""
+    old = _beside(out, _OLD)
+    try:
+        if out.exists():
+            os.rename(out, old)
+        os.rename(new, out)
+    except BaseException:
+        if old.exists() and not out.exists():
+            os.rename(old, out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear(out: Path) -> None:
+    """What killed writers left: a site that was on its way out is put back, half-written ones are removed."""
+    pattern = f".{glob.escape(out.name)}.{_TAKEN}{'[0-9a-f]' * 8}"
+    for old in sorted(out.parent.glob(pattern + _OLD)):
+        if out.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(old, out)
+    for new in out.parent.glob(pattern + _NEW):
+        with suppress(OSError):
+            held = os.open(new, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
+                shutil.rmtree(new, ignore_errors=True)
+            finally:
+                os.close(held)

@@ -1,0 +1,14 @@
+"""The page of a graph: what was measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from grailbench.report.page.sections import Block
+from grailbench.report.site.board import listing
+from grailbench.report.site.entries import Entry
+
+
+def page(name: str, entries: Iterable[Entry], up: str = "../") -> list[Block]:
+    """Blocks of the page of a graph with these entries."""
+    return [("heading", "What was measured"), ("table", listing(f"Cells on {name}", entries, up))]

@@ -1,0 +1,78 @@
+"""Which runs a site shows, how they are called there, and how they are read: one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from grailbench import paths
+from grailbench.bench import provenance
+from grailbench.errors import InputError
+from grailbench.report.site.entries import OWN, RECORDED, Source
+from grailbench.runs import folder as results
+from grailbench.runs import machines
+from grailbench.runs.cells import of_machine, read
+
+
+class Chosen(NamedTuple):
+    """A run that was asked for: its name on the site, its folder, and where it comes from."""
+
+    name: str
+    folder: Path
+    origin: str
+
+
+def usual() -> list[Path]:
+    """The folders of the runs of a site that names none: the recorded runs of a checkout, else the stored ones.
+
+    Raises InputError if there is neither.
+    """
+    recorded = [provenance.baselines() / name for name in provenance.manifest()] if paths.checkout() else []
+    if found := recorded or results.runs():
+        return found
+    raise InputError("no run is stored", remedy=f"runs lie in {paths.runs_dir()}; name folders of others")
+
+
+def chosen(folders: Iterable[Path]) -> list[Chosen]:
+    """The runs of these folders, each once. A recorded run is called as in the manifest, another one as its folder, with
+    as many folders above it as tell it from the others."""
+    unique = list({folder.resolve(): folder for folder in folders})
+    recorded = {folder: _recorded_name(folder) for folder in unique}
+    others = [folder for folder in unique if recorded[folder] is None]
+    taken = {name for name in recorded.values() if name}
+    names: list[str] = []
+    for depth in range(1, 1 + max((len(folder.parts) for folder in others), default=0)):
+        names = ["/".join(folder.parts[-depth:]) for folder in others]
+        if len({*names, *taken}) == len(names) + len(taken):
+            break
+    own = dict(zip(others, names, strict=True))
+    return [Chosen(own[each], each, OWN) if each in own else Chosen(recorded[each], each, RECORDED) for each in unique]
+
+
+def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
+    """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
+
+    note  is told of the runs that are left out because they have no row
+
+    Raises InputError, which names file and line, for a run that is damaged.
+    """
+    for name, folder, origin in runs:
+        run = read(folder)
+        if not run.rows:
+            note(f"left out, as it has no row: {name}")
+            continue
+        stored = run.environment if run.stored is None else run.stored
+        found = [machines.named(each) for each in machines.by_machine(stored, run.rows)]
+        if len(found) == 1:
+            yield Source(name, of_machine(run), origin)
+            continue
+        for machine in found:
+            yield Source(f"{name} on {machine}", of_machine(run, machine), origin)
+
+
+def _recorded_name(folder: Path) -> str | None:
+    """The name of a recorded run, None for another one."""
+    if not provenance.is_recorded(folder):
+        return None
+    return folder.relative_to(provenance.baselines().resolve()).as_posix()
