@@ -28,8 +28,8 @@ from grailbench.words import BLANK, count, gpus, grouped, machine, short, size, 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST = 8  #: counters, and graphs of a run, that are told in a line
 #: the columns of a run's data, a line a time; `cell` is the anchor on its page
-COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set", "phase", "under", "trial", "ms", "rate",
-           "status", "reason", "at")  # fmt: skip
+COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set", "phase", "under", "trial", "ms",
+           "rate", "status", "reason", "at")  # fmt: skip
 
 
 class Phase(NamedTuple):
@@ -147,8 +147,8 @@ def _summary(source: Source, up: str) -> Iterator[Block]:
     yield (
         "markup",
         Markup(
-            '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time, with the names of the '
-            "cells below.</p>"
+            '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time. The column cell has '
+            "the names of the links below.</p>"
         ).format(up + data_address(source)),
     )
 

@@ -35,8 +35,8 @@ def usual() -> list[Path]:
 
 
 def chosen(folders: Iterable[Path]) -> list[Chosen]:
-    """The runs of these folders, each once. A recorded run is called as in the manifest, another one as its folder, with
-    as many folders above it as tell it from the others."""
+    """The runs of these folders, each once. A recorded run is called as in the manifest, another one as its folder,
+    with as many folders above it as tell it from the others."""
     unique = list({folder.resolve(): folder for folder in folders})
     recorded = {folder: _recorded_name(folder) for folder in unique}
     others = [folder for folder in unique if recorded[folder] is None]
