@@ -93,7 +93,7 @@ def test_lines_of_a_graph_stay_together():
 def test_cells_lead_to_addresses_of_the_same_site_alone():
     good = ["#c0", "../graphs/a-1.html", "runs/h200-0a.html#c12"]
     bad = ["https://example.org", "//example.org/a", "/etc/passwd", "javascript:alert(1)", "data:text/html,x",
-           "a.html?b", '"><script>', "..", "", None, "a b", "#\n"]  # fmt: skip
+           "a.html?b", '"><script>', "..", "../", "", None, "a b", "#\n"]  # fmt: skip
     links = [[None, address, good[0]] for address in [*good, *bad]]
     lines = [["g", "1", "ok [1]"] for _ in links]
     shown = Table("t", "t", ["graph", "ms", "status"], lines, frozenset({"ms"}), links=links)

@@ -87,7 +87,7 @@ def bodies(table: Table) -> Iterator[list[list[Shown]]]:
 def _shown(table: Table, line: int, column: int) -> Shown:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
-    link = linked(table.links[line][column]) if table.links else ""
+    link = linked(table.links[line][column]) if table.links and text else ""
     state, sign = signed(name.lower())
     if table.headers[column] == "status" and state:
         return Shown(name, note, None, f"status {state}", sign, 1, link)

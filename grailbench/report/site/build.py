@@ -6,7 +6,6 @@ The same runs give the same bytes. Runs are read one by one, and only their cell
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from grailbench.errors import NothingMeasured
@@ -15,6 +14,7 @@ from grailbench.report.render.html import templates
 from grailbench.report.site import board, folder, graphs, implementations, indexes, runs
 from grailbench.report.site.entries import Entry, Source, entries
 from grailbench.report.site.frame import CELLS, Frame, parted
+from grailbench.report.site.runs import Described
 from grailbench.runs.cells import detail
 from grailbench.words import count
 
@@ -34,11 +34,11 @@ def build(
     `sources`.
     """
     with folder.renewed(out) as site:
-        kept: list[Source] = []
+        kept: list[Described] = []
         for source in sources:
             site.write(runs.data_address(source), runs.data(source))
             told(runs.data_address(source))
-            kept.append(replace(source, run=source.run.rowless()))
+            kept.append(runs.described(source))
         if not kept:
             raise NothingMeasured("no run has a row, so there is nothing to show")
         for address, content in pages(kept, title):
@@ -47,8 +47,9 @@ def build(
     return [Path(out) / address for address in sorted({*site.files, folder.MARK})]
 
 
-def pages(sources: list[Source], title: str = TITLE) -> Iterator[Page]:
+def pages(found: list[Described], title: str = TITLE) -> Iterator[Page]:
     """The files of a site but those of the times of its runs."""
+    sources = [each.source for each in found]
     frame = Frame(title, count(len(sources), "run"))
     all_entries = list(entries(sources))
     by_graph, by_implementation = indexes.by_graph(all_entries), indexes.by_implementation(all_entries)
@@ -58,7 +59,7 @@ def pages(sources: list[Source], title: str = TITLE) -> Iterator[Page]:
     yield from board.files(all_entries).items()
     yield from _graphs(frame, by_graph)
     yield from _implementations(frame, by_implementation)
-    yield from _runs(frame, sources)
+    yield from _runs(frame, found)
 
 
 def _words(name: str, *values: object) -> tuple[str, object]:
@@ -67,13 +68,13 @@ def _words(name: str, *values: object) -> tuple[str, object]:
 
 
 def _index(frame: Frame, sources: list[Source], all_entries: list[Entry]) -> Page:
-    machines = {source.run.fingerprint or source.name for source in sources}
-    lead = _words("lead", "", frame.runs, count(len(all_entries), "cell"), count(len(machines), "machine"))
+    machines = {runs.kind_of_machine(source.run) for source in sources}
+    lead = _words("lead", "", frame.runs, count(len(all_entries), "cell"), count(len(machines), "kind"))
     sections = [
         Section("what", "What this is", [lead]),
         Section("leaderboard", "Leaderboard", [("markup", board.block(all_entries))]),
     ]
-    description = f"Measured times of {frame.runs}, every answer checked."
+    description = f"Measured times of {frame.runs}; answers are checked before anything is timed."
     return "index.html", frame.page("index.html", frame.title, description, sections)
 
 
@@ -116,16 +117,17 @@ def _implementations(frame: Frame, found: dict[tuple[str, str], list[Entry]]) ->
         yield address, frame.page(address, name, description, parted(blocks), under=under)
 
 
-def _runs(frame: Frame, sources: list[Source]) -> Iterator[Page]:
+def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
     under = "runs/index.html"
     description = f"{frame.runs.capitalize()}: machine, commit, and a page with every cell."
-    sections = [Section("runs", "All runs", [("table", runs.table(sources, "../"))])]
+    sections = [Section("runs", "All runs", [("table", runs.table(found, "../"))])]
     yield under, frame.page(under, "Runs", description, sections)
-    for source in sources:
+    for each in found:
+        source = each.source
         title, data = f"Run {source.name}", runs.data_address(source)
         yield (
             source.address,
-            frame.page(source.address, title, runs.description(source), runs.page(source), under=under, data=data),
+            frame.page(source.address, title, runs.description(source), runs.page(each), under=under, data=data),
         )
 
 

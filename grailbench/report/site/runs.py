@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from grailbench.contract import USUAL
+from grailbench.contract import problem as problem_of
 from grailbench.graph.store import sha256_file
 from grailbench.report import answer, measured, recorded, strips
 from grailbench.report.footnotes import Footnotes
@@ -20,13 +23,13 @@ from grailbench.report.site.entries import Source, anchor, graph_address, implem
 from grailbench.report.table import Table
 from grailbench.runs import axes
 from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell
+from grailbench.runs.cells import Cell, Run
 from grailbench.runs.rows import cell_of
 from grailbench.runs.statistics import Stats
-from grailbench.words import BLANK, count, gpus, grouped, machine, short, size, some
+from grailbench.words import BLANK, count, grouped, machine, short, size, some
 
 FEW = 40  #: cells; the graphs of a run with more are folded
-LONGEST = 8  #: counters, and graphs of a run, that are told in a line
+LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line
 #: the columns of a run's data, a line a time; `cell` is the anchor on its page
 COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set", "phase", "under", "trial", "ms",
            "rate", "status", "reason", "at")  # fmt: skip
@@ -88,12 +91,50 @@ def data(source: Source) -> Iterator[bytes]:
     yield out.getvalue().encode("utf-8", "replace")
 
 
-def page(source: Source, up: str = "../") -> list[Section]:
+class Described(NamedTuple):
+    """A run without its rows, and what its folder says of it, which may be gone later.
+
+    facts           names and texts
+    commits, notes  of `recorded.commits`
+    """
+
+    source: Source
+    facts: list[tuple[str, str]]
+    commits: list[str]
+    notes: list[str]
+
+
+def described(source: Source) -> Described:
+    """What the page of a run needs of its folder. Raises InputError if a file of it cannot be read."""
+    run = source.run
+    named, notes = recorded.commits(run.folder, run.environment)
+    facts = [
+        ("what it is", _planned(run.folder)),
+        ("machine", machine({**run.environment, "commit": None})),
+        ("commit", "; ".join([", ".join(named), *notes]) if named else "; ".join(notes)),
+        ("measured", (run.environment.get("at") or "")[:10]),
+        ("cells", recorded.counted(run.cells)),
+        ("to repeat it", recorded.repeated(run.folder, run.environment)),
+        ("its rows", f"{results.ROWS}, sha256 {sha256_file(run.folder / results.ROWS)}"),
+    ]
+    known = [(name, value) for name, value in facts if value]
+    return Described(replace(source, run=run.rowless()), known, named, notes)
+
+
+def _planned(folder: Path) -> str:
+    """The description in the config of a run, '' for none."""
+    plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
+    config = plan.get("config")
+    return str(config.get("description") or "") if isinstance(config, Mapping) else ""
+
+
+def page(found: Described, up: str = "../") -> list[Section]:
     """The page of a run: its summary, its cells graph by graph, its environment."""
+    run = found.source.run
     return [
-        Section("summary", "Summary", list(_summary(source, up))),
-        Section("cells", "Every cell", list(_cells(source, up))),
-        Section("environment", "Environment", list(report_sections.environment(source.run.environment))),
+        Section("summary", "Summary", list(_summary(found, up))),
+        Section("cells", "Every cell", list(_cells(run, up))),
+        Section("environment", "Environment", list(report_sections.environment(run.environment))),
     ]
 
 
@@ -102,71 +143,57 @@ def description(source: Source) -> str:
     run = source.run
     graphs = {(cell.problem, cell.dataset) for cell in run.cells}
     what = f"{count(len(run.cells), 'cell')} of {some(run.problems, 4)} on {count(len(graphs), 'graph')}"
-    return f"{what}. {machine(run.environment)}."
+    return f"{what}. {kind_of_machine(run)}."
 
 
-def table(sources: Iterable[Source], up: str = "") -> Table:
+def kind_of_machine(run: Run) -> str:
+    """Processor, cores and GPUs of the machine of a run."""
+    return machine({**run.environment, "commit": None}, whole=False)
+
+
+def table(found: Iterable[Described], up: str = "") -> Table:
     """A line a run, with links to its page."""
     foot, lines, links = Footnotes(), [], []
-    for source in sources:
+    for source, _, commits, notes in found:
         run = source.run
-        found = run.environment
-        named, notes = recorded.commits(run.folder, found)
         graphs = list(dict.fromkeys(cell.dataset for cell in run.cells))
-        cores = count(found["cores"], "core") if found.get("cores") else found.get("cpu") or BLANK
         lines.append([
-            source.name, ", ".join(run.problems), ", ".join([*gpus(found), cores]), some(graphs, LONGEST, "graph"),
-            recorded.counted(run.cells), (found.get("at") or "")[:10], (", ".join(named) or BLANK) + foot.mark(notes),
-            source.origin,
+            source.name, ", ".join(run.problems), kind_of_machine(run), some(graphs, SHOWN, "graph"),
+            recorded.counted(run.cells), (run.environment.get("at") or "")[:10],
+            (", ".join(commits) or BLANK) + foot.mark(notes), source.origin,
         ])  # fmt: skip
         links.append([f"{up}{source.address}", *[None] * 7])
     headers = ["run", "problem", "machine", "graphs", "cells", "on", "commit", "from"]
     return Table("runs", "The runs of this site", headers, lines, notes=foot.lines(), links=links)
 
 
-def _summary(source: Source, up: str) -> Iterator[Block]:
-    run = source.run
-    if said := answer.sentences(run.cells):
-        yield "answer", said
-    named, notes = recorded.commits(run.folder, run.environment)
-    plan = results.read_json(run.folder / results.PLAN) if (run.folder / results.PLAN).is_file() else {}
-    about = (plan.get("config") or {}).get("description") if isinstance(plan.get("config"), Mapping) else None
-    facts = [
-        ("what it is", about),
-        ("machine", machine(run.environment)),
-        ("commit", ", ".join([*named, *notes])),
-        ("cells", recorded.counted(run.cells)),
-        ("to repeat it", recorded.repeated(run.folder, run.environment)),
-        ("its rows", f"sha256 {_checksum(source)}"),
-    ]
-    yield "facts", [(name, value) for name, value in facts if value]
+def _summary(found: Described, up: str) -> Iterator[Block]:
+    run = found.source.run
+    yield "facts", found.facts
     if run.mixed:
         yield "text", "Its sittings were on different machines: see Environment before comparing its times."
     if run.damage.torn or run.damage.rows:
         yield "text", "It was interrupted: an incomplete trial at the end is left out."
-    yield (
-        "markup",
-        Markup(
-            '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time. The column cell has '
-            "the names of the links below.</p>"
-        ).format(up + data_address(source)),
+    data = Markup(
+        '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time; its column cell has the '
+        "names of the links below.</p>"
     )
+    yield "markup", data.format(up + data_address(found.source))
+    if said := answer.sentences(run.cells):
+        yield "heading", answer.TITLE
+        yield "answer", said
 
 
-def _checksum(source: Source) -> str:
-    return sha256_file(source.run.folder / results.ROWS)
-
-
-def _cells(source: Source, up: str) -> Iterator[Block]:
+def _cells(run: Run, up: str) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html").module.cells
-    for problem in source.run.problems:
-        own = source.run.of(problem)
-        if len(source.run.problems) > 1:
+    for problem in run.problems:
+        own = run.of(problem)
+        if len(run.problems) > 1:
             yield "heading", problem.capitalize()
         for dataset in dict.fromkeys(cell.dataset for cell in own):
             found = [cell for cell in own if cell.dataset == dataset]
             drawn: Block = ("markup", macro(_group(found), up))
-            if len(source.run.cells) <= FEW:
+            if len(run.cells) <= FEW:
                 yield drawn
             else:
                 yield "folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)
@@ -209,7 +236,7 @@ def _about(cell: Cell) -> Iterator[str]:
     for name, value in measured.sizes(cell).items():
         yield f"{measured.SIZES[name]} {size(value)}"
     if cell.rate is not None:
-        yield f"rate {short(cell.rate)}"
+        yield f"{short(cell.rate)} {problem_of(cell.problem).rate}"
     if cell.energy:
         known = measured.energy(cell)
         yield f"{short(known['joules'])} J" if known else f"energy: {cell.energy.get('reason', 'not read')}"
@@ -220,11 +247,9 @@ def _about(cell: Cell) -> Iterator[str]:
 
 def _phase(under: str, phase: str, found: Stats) -> Phase:
     many = found.trials > 1
-    strip = (
-        strips.inline(found.times, found.median_low, found.median, found.median_high)
-        if many and not under
-        else Markup()
-    )
+    strip = Markup("")
+    if many and not under:
+        strip = strips.inline(found.times, found.median_low, found.median, found.median_high)
     return Phase(
         f"{under}/{phase}" if under else phase, str(found.trials), short(found.median),
         f"{short(found.median_low)} – {short(found.median_high)}" if many else "", short(found.least), strip,
