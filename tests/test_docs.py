@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from commands import NO_GPU, PATIENCE, ROOT, call, call_apart
+from commands import NO_GPU, PATIENCE, ROOT, call
 from naive import closure
 
 from grailbench import __version__, contract
@@ -179,16 +179,23 @@ def test_the_readme_is_at_most_800_words():
 
 
 @pytest.mark.slow
-def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path):
+def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path, capsys):
     (picture,) = re.findall(r"!\[[^]]*\]\((docs/figures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     (line,) = (line for block in blocks("docs/guide.md", "sh") for line in block.splitlines() if "docs/figures" in line)
-    words = shlex.split(line.partition("#")[0].replace("docs/figures", str(tmp_path)))
-    code, _, err = call_apart(*words[1:])
+    words = shlex.split(line.partition("#")[0])
+    assert words[:3] == ["grailbench", "site", "--figures"]
+    kept = ROOT / words[3]
+    assert call(capsys, *words[1:3], kept, "--check")[0] == 0
+    assert {path.name for path in kept.iterdir()} >= {Path(picture).name}
+    code, out, err = call(capsys, *words[1:3], tmp_path)
     assert code == 0, err
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in (ROOT / "docs" / "figures").iterdir()}
-    assert Path(picture).name in {path.name for path in tmp_path.iterdir()}
-    for data in tmp_path.glob("*.csv"):
-        assert data.read_bytes() == (ROOT / "docs" / "figures" / data.name).read_bytes()
+    assert {Path(path).name for path in out.splitlines()} == {path.name for path in kept.iterdir()}
+    for spoilt in tmp_path.iterdir():
+        before = spoilt.read_bytes()
+        spoilt.write_bytes(before[:-9] + b"other -->")
+        code, _, err = call(capsys, *words[1:3], tmp_path, "--check")
+        assert (code, str(spoilt) in err) == (1, True)
+        spoilt.write_bytes(before)
 
 
 def test_files_that_pages_name_are_there():

@@ -10,11 +10,18 @@ from grailbench.cli import complete
 
 
 @click.command("site")
-@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("out", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.argument("runs", nargs=-1, metavar="[RUN...]", type=complete.RUN)
 @click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
-def command(out, runs, title, as_json):
+@click.option(
+    "--figures", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    help="No site: draw the pictures of README.md and docs into DIR, from the recorded runs.",
+)  # fmt: skip
+@click.option(
+    "--check", is_flag=True, help="Of --figures: write nothing, fail when a picture is not what the runs say."
+)
+def command(out, runs, title, as_json, figures, check):
     """Write a web site of runs into the folder OUT: a leaderboard, a page a graph, an implementation and a run, and
     all times as CSV.
 
@@ -29,19 +36,32 @@ def command(out, runs, title, as_json):
 
     \b
     Examples:
-      grailbench site public
-      grailbench site public results/runs/2025-01-31-quickstart --title "My graphs"
-      grailbench site public --json
+      grailbench site public results/runs/2025-01-31-quickstart
+      grailbench site public results/runs/2025-01-31-quickstart --title "My graphs" --json
+      grailbench site --figures pictures
     """
     from grailbench.cli.views import note, put_json
-    from grailbench.report.site import build, sources
+    from grailbench.errors import CheckFailed, InputError
+    from grailbench.report.site import build, pictures, sources
     from grailbench.runs.folder import find_run
 
-    found = sources.chosen(map(find_run, runs) if runs else sources.usual())
-    paths = build.build(sources.sources(found, note), out, title or build.TITLE)
+    if (out is None) == (figures is None) or (figures and title):
+        raise InputError("a site needs its folder OUT, --figures goes without OUT and --title")
+    if check and not figures:
+        raise InputError("--check goes with --figures")
+    if check:
+        if stale := pictures.stale(figures):
+            names = ", ".join(map(str, stale))
+            raise CheckFailed(f"{names}: not what the runs say (grailbench site --figures {figures} draws them)")
+        return
+    if figures:
+        paths = pictures.write(figures)
+    else:
+        found = sources.chosen(map(find_run, runs) if runs else sources.usual())
+        paths = build.build(sources.sources(found, note), out, title or build.TITLE)
     if as_json:
         put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)
         return
-    size = sum(path.stat().st_size for path in paths)
-    click.echo(out / "index.html")
-    note(f"{len(paths)} files, {size / 1e6:.1f} MB: of {len(found)} runs")
+    for path in paths if figures else [out / "index.html"]:
+        click.echo(path)
+    note(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB")

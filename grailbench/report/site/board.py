@@ -33,6 +33,16 @@ def files(entries: Iterable[Entry]) -> dict[str, bytes]:
     return {}
 
 
+def script() -> str:
+    """The JavaScript of a page with a leaderboard: none."""
+    return ""
+
+
+def styles() -> str:
+    """The CSS of a page with a leaderboard: none."""
+    return ""
+
+
 def last(entry: Entry) -> float | None:
     """The median of the phase that ends a trial."""
     return median(entry.cell, problem_of(entry.cell.problem).phases[-1])

@@ -75,7 +75,8 @@ def _index(frame: Frame, sources: list[Source], all_entries: list[Entry]) -> Pag
         Section("leaderboard", "Leaderboard", [("markup", board.block(all_entries))]),
     ]
     description = f"Measured times of {frame.runs}; answers are checked before anything is timed."
-    return "index.html", frame.page("index.html", frame.title, description, sections)
+    styles, scripts = [board.styles()], [board.script()]
+    return "index.html", frame.page("index.html", frame.title, description, sections, styles=styles, scripts=scripts)
 
 
 def _about(frame: Frame, sources: list[Source]) -> Page:
