@@ -27,22 +27,22 @@ def ms(value: float | None, none: str = BLANK) -> str:
     return f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}"
 
 
-def short(value: float | None) -> str:
+def short(value: float | None, digits: int = 3) -> str:
     """Three significant digits without an exponent, all digits from 100 on: '0.0180', '16.3', '1,448'; '' for None
-    and NaN."""
+    and NaN. With four digits, all from 1,000 on."""
     if value is None or value != value:
         return ""
-    if abs(value) >= 100:
+    if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     if value == 0:
         return "0"
-    places = max(0, 2 - magnitude(value))
+    places = max(0, digits - 1 - magnitude(value, digits))
     return f"{value:.{min(places, 9)}f}"
 
 
-def magnitude(value: float) -> int:
+def magnitude(value: float, digits: int = 3) -> int:
     """The power of ten of the first digit of a number that is not 0, after rounding to three digits."""
-    return int(f"{value:.2e}".partition("e")[2])
+    return int(f"{value:.{digits - 1}e}".partition("e")[2])
 
 
 def brief(value: float | None) -> str:

@@ -18,6 +18,7 @@ _PAPERS = "grailbench.report.papers."
 class Shown:
     """How reports show a problem.
 
+    title   its name as a heading, '' for the name that users type
     ranked  the phases by which configurations are ranked, and their names in words: first the last phase of a trial,
             then `ready`, then phases that are used if `ready` was not timed
     tables  the module in `papers` whose `table(cells)` makes the table; problems with the same module share one table.
@@ -31,6 +32,7 @@ class Shown:
     tables: str = ""
     drawn: str = ""
     beside: str = ""
+    title: str = ""
 
     @property
     def table(self) -> Callable | None:
@@ -49,18 +51,21 @@ class Shown:
 
 
 def _traversal(what: str) -> Shown:
-    return Shown({"solve": what, "ready": f"{what} from edges"}, "traversals", "traversals_figures")
+    words = {"solve": what, "ready": f"{what} from edges"}
+    return Shown(words, "traversals", "traversals_figures", title=what.capitalize())
 
 
 SHOWN = {
-    "reachability": Shown({"query": "queries", "ready": "edges to ready index", "label": "building the index"}),
+    "reachability": Shown({"query": "queries", "ready": "edges to ready index", "label": "building the index"},
+                          title="Reachability"),
     "bfs": _traversal("breadth-first searches"),
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
-    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures", "datalog"),
-    "counts": Shown({"solve": "counting", "ready": "counting from edges"}, "counting"),
-    "read": Shown({"solve": "reading"}, drawn="reading_figures"),
-}
+    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures", "datalog",
+                     title="Transitive closure"),
+    "counts": Shown({"solve": "counting", "ready": "counting from edges"}, "counting", title="Reachability counts"),
+    "read": Shown({"solve": "reading"}, drawn="reading_figures", title="Reading graphs"),
+}  # fmt: skip
 
 
 def shown(problem: str) -> Shown:
