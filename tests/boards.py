@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from stored import made
@@ -9,6 +10,8 @@ from stored import made
 from grailbench.report.page import shell
 from grailbench.report.site import board
 from grailbench.report.site.entries import OWN, Entry, Source
+from grailbench.runs import axes
+from grailbench.runs.cells import Cell
 
 PHONE, DESK = 360, 1280
 
@@ -27,3 +30,32 @@ def page(entries: list[Entry], path: Path) -> Path:
     )  # fmt: skip
     path.write_text(text.replace("</main>", f"{board.block(entries)}</main>"), "utf-8", "surrogatepass")
     return path
+
+
+def many(count: int) -> list[Entry]:
+    """Entries of six machines, 500 graphs, 60 implementations and two problems, each with all numbers that a cell of
+    its problem may have; the same every time."""
+    draw = random.Random(1)
+    sources = [
+        source([], {"cpu": f"Processor {n}", "cores": 2**n, "fingerprint": f"{n:08x}ffff"}, f"machine-{n}/run-{n}")
+        for n in range(6)
+    ]  # fmt: skip
+    return [Entry(draw.choice(sources), _cell(draw, number)) for number in range(count)]
+
+
+def _cell(draw: random.Random, number: int) -> Cell:
+    searches = number % 10 == 9
+    last, first = ("solve", "prepare") if searches else ("query", "label")
+    values = {"dim": draw.randrange(1, 6), "threads": draw.choice([1, 2, 16])}
+    phases = [("", first), ("", last), ("", "ready"), (first, "on_device"), (last, "on_device")]
+    return Cell(
+        key=(number,), problem="bfs" if searches else "reachability", dataset=f"graph-{draw.randrange(500)}-of-many",
+        impl=f"implementation-{draw.randrange(60)}", seed=1,
+        query_set=f"{draw.choice(['random', 'balanced'])}-100000-s1",
+        axes={axis.name: axis.blank for axis in axes.AXES} | values,
+        status="ok", reason="", planned=1, times={phase: {0: draw.lognormvariate(2, 3)} for phase in phases},
+        rates={0: draw.lognormvariate(15, 3)} if searches else {}, kind=draw.choice(["synthetic", "imported"]),
+        queries=100_000, verified=draw.choice(["closure", "certificate", "search of 64"]),
+        index_bytes=draw.randrange(1 << 34), host_peak_bytes=draw.randrange(1 << 36),
+        device_peak_bytes=draw.randrange(1 << 36), energy={"joules": draw.lognormvariate(0, 2)},
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """The leaderboard of a site: every cell of all its runs, filtered, ranked and sorted in the browser.
 
-The page has all data in itself, as JSON that no browser runs: pages of folders may load no file of data, and which files
-of scripts they may load differs from browser to browser. Without JavaScript it shows the default view: what is the
+The page has all data in itself, as JSON that no browser runs: a page of a folder may load no file of data, and which
+files of scripts it may load differs from browser to browser. Without JavaScript it shows the default view: what is the
 fastest on each graph, on the machine with most such cells.
 """
 
@@ -33,6 +33,7 @@ NOTES = (
     "from edges of the same configuration stands in the same line.",
     "Every number leads to its rows.",
 )
+_FOLDERS = {"graph": "graphs", "impl": "implementations", "run": "runs"}  #: of the pages that names lead to
 
 
 class Place(NamedTuple):
@@ -175,10 +176,8 @@ def _named(data: dict[str, Any], i: int, key: str, up: str) -> Shown:
         return Shown(data["machines"][_machine(data, i)]["name"])
     at = cells[key][i]
     if key in ("graph", "impl", "run"):
-        folder, names = {
-            "graph": ("graphs", data["graphs"]), "impl": ("implementations", data["impls"]), "run": ("runs", data["runs"])
-        }[key]  # fmt: skip
-        return Shown(names["name"][at], f"{up}{folder}/{names['page'][at]}.html")
+        names = data[f"{key}s"]
+        return Shown(names["name"][at], f"{up}{_FOLDERS[key]}/{names['page'][at]}.html")
     if key == "queries":
         return Shown(data["queries"]["name"][at])
     if key == "config":

@@ -2,7 +2,7 @@
 
 Each name stands once, in a dictionary that is sorted as people sort names; cells have its index there. Of an address
 only what cannot be derived is stored: stems of file names in the dictionaries, and of each cell the twelve digits of
-its anchor. Times, rates and joules have four significant digits, bytes are exact; None stands for what was not measured.
+its anchor. Times, rates and joules have four significant digits, bytes are exact; what was not measured is None.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def headers(problem: str) -> dict[str, str]:
     last = asked[its.phases[-1]]
     found = {"answers": "From edges to answers"} if its.from_edges else {}
     if _indexed(problem):
-        return found | {"ready": "From edges to index", "alone": f"{last}, device alone".capitalize(),
-                        "solve": last.capitalize(), "built": "Index build, device alone", "build": "Index build"}  # fmt: skip
+        found["ready"] = "From edges to index"
     found |= {"alone": f"{last}, device alone".capitalize(), "solve": last.capitalize()}
+    if _indexed(problem):
+        return found | {"built": "Index build, device alone", "build": "Index build"}
     return found | ({"build": "Preparing"} if len(its.phases) > 1 else {})
 
 

@@ -28,7 +28,7 @@
   for (let i = 0; i < total; i++) own[cells.problem[i]].push(i);
   const rows = own.map((each) => Int32Array.from(each));
   const orders = new Map();
-  const order = (problem, key) => {  // the cells of a problem by a column, those without a value last
+  const order = (problem, key) => {  // the cells of a problem by a column, those without a value apart
     const name = `${problem} ${key}`;
     if (!orders.has(name)) {
       const by = column(key), found = rows[problem].filter((i) => !Number.isNaN(by[i]));
@@ -36,6 +36,20 @@
       orders.set(name, [found, rows[problem].filter((i) => Number.isNaN(by[i]))]);
     }
     return orders.get(name);
+  };
+  const numbered = new Map();
+  const ordinals = (problem, key) => {  // equal values have equal ordinals, from 1 on; 0 stands for none
+    const name = `${problem} ${key}`;
+    if (!numbered.has(name)) {
+      const by = column(key), found = new Int32Array(total);
+      let before = NaN, at = 0;
+      for (const i of order(problem, key)[0]) {
+        if (by[i] !== before) { before = by[i]; at++; }
+        found[i] = at;
+      }
+      numbered.set(name, found);
+    }
+    return numbered.get(name);
   };
 
   // ---- what may be chosen of a problem: [value, words, index], by the name of the choice
@@ -113,55 +127,45 @@
     const passes = (i) => fits[cells.graph[i]] && asked[cells.queries[i]] && (impl < 0 || cells.impl[i] === impl)
       && (machine < 0 || host[i] === machine) && (!state.sound || sound[cells.status[i]]);
     const [timed, untimed] = order(state.problem, state.time), time = column(state.time), groups = new Map();
-    const lines = [], seen = new Set(), lost = new Set();
+    const group = (i) => {
+      const key = cells.graph[i] * many + cells.queries[i];
+      let found = groups.get(key);
+      if (!found) groups.set(key, (found = { graph: cells.graph[i], timed: [], untimed: [], last: NaN, rank: 0 }));
+      return found;
+    };
+    let passing = 0;
     for (const i of timed) {
       if (!passes(i)) continue;
-      const key = cells.graph[i] * many + cells.queries[i];
-      let group = groups.get(key);
-      if (!group) groups.set(key, (group = { key, graph: cells.graph[i], first: i, cells: [], last: NaN, rank: 0 }));
-      group.cells.push(i);
-      if (time[i] !== group.last) group.rank = group.cells.length;
-      group.last = time[i];
-      rank[i] = group.rank;
-      lines.push(i);
-      seen.add(group.graph);
+      const its = group(i);
+      its.timed.push(i);
+      if (time[i] !== its.last) { its.last = time[i]; its.rank = its.timed.length; }
+      rank[i] = its.rank;
+      passing++;
     }
-    for (const group of groups.values()) for (const i of group.cells) among[i] = group.cells.length;
-    let passing = lines.length;
     for (const i of untimed) {
       if (!passes(i)) continue;
-      passing++;
+      group(i).untimed.push(i);
       rank[i] = 0;
-      if (!seen.has(cells.graph[i])) lost.add(cells.graph[i]);
-      if (!state.best) lines.push(i);
+      passing++;
     }
-    let kept = lines;
-    if (state.best) {
-      const largest = new Map();
-      for (const group of groups.values()) {
-        const other = largest.get(group.graph), more = other ? group.cells.length - other.cells.length : 1;
-        if (more > 0 || (more === 0 && group.key < other.key)) largest.set(group.graph, group);
-      }
-      kept = [...largest.values()].map((group) => group.first);
+    const keys = Float64Array.from(groups.keys()).sort(), lines = [], largest = new Map(), seen = new Set();
+    for (const key of keys) {
+      const its = groups.get(key);
+      for (const i of its.timed) among[i] = its.timed.length;
+      if (!state.best) lines.push(...its.timed, ...its.untimed);
+      seen.add(its.graph);
+      if (its.timed.length > (largest.get(its.graph)?.timed.length ?? 0)) largest.set(its.graph, its);
     }
+    if (state.best) for (const its of largest.values()) lines.push(its.timed[0]);
     const columns = problems[state.problem].columns.filter(([key, , kind]) => kind === "rank" || kind === "name"
-      || FROM_EDGES.includes(key) || key === state.time || kept.some((i) => cells[key][i] !== null));
-    sorted(kept, columns);
-    view = { lines: kept, passing, without: state.best ? lost.size : 0, columns };
+      || FROM_EDGES.includes(key) || key === state.time || lines.some((i) => cells[key][i] !== null));
+    view = { lines: sorted(lines, columns), passing, without: state.best ? seen.size - largest.size : 0, columns };
   };
-  const sorted = (lines, columns) => {
-    const key = columns.some(([name]) => name === state.sort) ? state.sort : "graph", turn = state.down ? -1 : 1;
-    const by = key === "rank" ? Float64Array.from(rank, (each) => each || NaN) : column(key);
-    lines.sort((a, b) => {
-      const x = by[a], y = by[b];
-      if (x !== y) {
-        const none = Number.isNaN(x) - Number.isNaN(y);
-        if (none) return none;
-        if (x < y) return -turn;
-        if (x > y) return turn;
-      }
-      return cells.graph[a] - cells.graph[b] || cells.queries[a] - cells.queries[b] || (rank[a] || total) - (rank[b] || total) || a - b;
-    });
+  const sorted = (lines, columns) => {  // by the chosen column, what has no value last; equal ones stay as they are
+    const key = columns.some(([name]) => name === state.sort) ? state.sort : "graph", count = lines.length;
+    const by = key === "rank" ? rank : ordinals(state.problem, key);
+    const places = Float64Array.from(lines, (i, at) => (by[i] ? (state.down ? total - by[i] : by[i]) : total + 1) * count + at).sort();
+    return Array.from(places, (place) => lines[place % count]);
   };
 
   // ---- values in words, as grailbench.words has them
@@ -306,7 +310,7 @@
   const change = (by, anew) => {
     state = { ...state, page: 1, ...by };
     sync();
-    compute();
+    if (!("page" in by) || "problem" in by) compute();
     show();
     keep(anew);
   };
