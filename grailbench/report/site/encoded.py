@@ -19,7 +19,7 @@ from grailbench.contract import USUAL
 from grailbench.datasets.registry import registry
 from grailbench.report import measured
 from grailbench.report.problems import shown
-from grailbench.report.render.html import SIGNS, state
+from grailbench.report.render.html import signed
 from grailbench.report.site.entries import Entry, anchor
 from grailbench.runs import axes, machines
 from grailbench.runs.cells import ON_DEVICE, Cell, Run
@@ -111,7 +111,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
                   "page": [_stem(page[key]) for key in impls]},
         "configs": [*known], "notes": [*said],
         "queries": {"name": [*asked], "kind": [_kind(name, cells) for name in asked]},
-        "statuses": [[name, state(name), SIGNS[state(name)]] for name in statuses],
+        "statuses": [[name, *signed(name)] for name in statuses],
         "runs": {"name": [source.name for source in runs], "page": [_stem(source.address) for source in runs],
                  "machine": [hosts[_machine(source.name, source.run)][0] for source in runs],
                  "origin": [source.origin for source in runs]},
