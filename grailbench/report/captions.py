@@ -145,6 +145,27 @@ OTHERS = {
         "Share of the pairs that each step answers, in its order: equal strong components, levels (no), d = 2 interval "
         "labels (no), spanning trees (yes), 64 hubs (yes or no); a search answers the rest.",
     ),
+    "outline-levels": (
+        "Levels",
+        "Strong components by level, the longest path from a root, which is on level 1; log axis. Where there are more "
+        "than 64 levels, a mark is the mean of several.",
+    ),
+    "outline-degrees": (
+        "Degrees in the file",
+        "Vertices by in- and out-degree, every edge of the file counted, on log axes: a mark at 4 has those of degree "
+        "4 to 7, and so on in powers of two. Degree 0 has no place there; the CSV has it.",
+    ),
+    "outline-components": (
+        "Strong components",
+        "Strong components by their number of vertices, on log axes: a mark at 4 has those of 4 to 7 vertices, and so "
+        "on in powers of two.",
+    ),
+    "outline-ends": (
+        "Trees above, trees below, core",
+        "Share of the strong components in the trees above (sources with at most one child, peeled again and again), "
+        "in the trees below (then sinks with at most one parent), and in the core between them. In trees an interval "
+        "answers every pair.",
+    ),
     "advise": (
         "What to build, what to ask",
         "Each mark is a configuration: the time of one query of a batch against the time from edges in memory to a "

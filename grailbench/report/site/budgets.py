@@ -1,0 +1,168 @@
+"""Best of each budget: which implementation gives 1, 10,000, ... answers on a graph first, and which takes least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from grailbench.report.site import measures
+from grailbench.report.site.entries import Entry
+from grailbench.report.site.measures import AT_HAND, FROM_EDGES, Best, best, interval, middle, span, to, totals
+from grailbench.report.table import Table
+from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.words import BLANK, short, size
+
+BUDGETS = (1, 10_000, 1_000_000, 1_000_000_000)  #: answers
+NO_SEARCH = "from edges, no search"
+_PAIRS = "answers"
+_TIMES = ["from edges: ms", "from edges: 95 %", "graph at hand: ms", "graph at hand: 95 %"]
+_WAYS = (
+    "From edges: the way from edges in memory to an index that is ready, and the answers. Graph at hand: the index "
+    "alone, of a condensed graph in memory, on a GPU in the GPU's. Medians over the trials of build + answers × time "
+    "of a pair, with 95 % intervals."
+)
+_BATCH = (
+    "A pair is taken to cost what it did in the batch that was measured; in a smaller batch it costs more, most of all "
+    "on a GPU."
+)
+_NO_SEARCH = "No search: it counted its work, and no pair of the batch was left to a search. Peers count nothing."
+_PEERS = "A peer condenses the graph in its build too: compare it with others from edges."
+_WHOLE = (
+    "From edges: the way from edges in memory to all answers on the host. Graph at hand: the last phase alone, of a "
+    "graph that is prepared, on a GPU in the GPU's memory. Medians over the trials, with 95 % intervals."
+)
+
+
+def pairs(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
+    """The best of each of `BUDGETS` among cells of one machine, graph and kind of queries; None without times."""
+    ways = {FROM_EDGES: entries, AT_HAND: entries}
+    if any(measures.searchless(each.cell) for each in entries):
+        searchless = [each for each in entries if measures.searchless(each.cell)]
+        ways = {FROM_EDGES: entries, NO_SEARCH: searchless, AT_HAND: entries}
+    found = [
+        (f"{answers:,}", answers, way, _least(of, way, answers)) for answers in BUDGETS for way, of in ways.items()
+    ]
+    notes = [_WAYS, _BATCH, *([_NO_SEARCH] if NO_SEARCH in ways else [])]
+    notes += [_PEERS] if any(measures.is_peer(each.cell.impl) for each in entries) else []
+    return _table(name, title, _PAIRS, found, notes, up)
+
+
+def whole(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
+    """The best from edges and with the graph at hand among cells of one machine, graph and query set of a problem
+    without pairs; None without times."""
+    found = [("all", None, way, _least(entries, way, None)) for way in (FROM_EDGES, AT_HAND)]
+    return _table(name, title, _PAIRS, found, [_WHOLE], up)
+
+
+def _least(entries: Iterable[Entry], way: str, answers: int | None) -> Best | None:
+    start = AT_HAND if way == AT_HAND else FROM_EDGES
+    return best(entries, lambda cell: middle(totals(cell, start, answers)))
+
+
+def _table(
+    name: str, title: str, head: str, found: list[tuple[str, int | None, str, Best | None]], notes: list[str], up: str
+) -> Table | None:
+    """A line for each (text of the answers, answers, way, best of it): what is least in this way and, beside it, how
+    long that takes in the other. What is least in several ways has one line."""
+    import pandas
+
+    merged: dict[tuple[str, Entry], list[str]] = {}
+    leasts: dict[tuple[str, Entry], tuple[int | None, Best]] = {}
+    for text, answers, way, least in found:
+        if least is not None:
+            merged.setdefault((text, least.entry), []).append(way)
+            leasts[text, least.entry] = answers, least
+    if not merged:
+        return None
+    lines, links, values, rows, ends, last = [], [], [], [], set(), None
+    for (text, entry), ways in merged.items():
+        answers, least = leasts[text, entry]
+        line, link, value, row = _shown(least, answers, up)
+        if last not in (None, text):
+            ends.add(len(lines) - 1)
+        lines.append([text if text != last else "", ", ".join(ways), *line])
+        links.append([None, None, *link])
+        values.append([answers, None, *value])
+        rows.append({head: answers, "least": ", ".join(ways), **row})
+        last = text
+    if not any(totals(entry.cell, FROM_EDGES, None) for _, entry in merged):
+        notes = [*notes, f"From edges: {NOT_FROM_EDGES}."]
+    headers = [head, "least", "configuration", *_TIMES, "queries"]
+    return Table(
+        name, title, headers, lines, frozenset({head, *_TIMES}), keys=3, ends=frozenset(ends), notes=notes,
+        values=values, links=links, records=rows, data=pandas.DataFrame(rows),
+    )  # fmt: skip
+
+
+def _shown(least: Best, answers: int | None, up: str) -> tuple[list[str], list[str | None], list, dict]:
+    """Texts, links and sort keys of the columns after the first two, and the typed values."""
+    cell, address = least.cell, to(up, least.entry.address)
+    line, link, value = [cell.label], [to(up, least.entry.implementation_address)], [None]
+    row = {"configuration": cell.label}
+    for way, key in ((FROM_EDGES, "from_edges_ms"), (AT_HAND, "at_hand_ms")):
+        sample = totals(cell, way, answers)
+        time, bounds = middle(sample), interval(sample)
+        line += [BLANK if time is None else short(time), span(bounds)]
+        link += [None if time is None else address, None if bounds is None else address]
+        value += [time, bounds and bounds.low]
+        row |= {key: time, f"{key}_low": bounds and bounds.low, f"{key}_high": bounds and bounds.high}
+    line.append(measures.asked(cell))
+    row |= {"queries": cell.query_set, "run": least.entry.source.name}
+    return line, [*link, None], [*value, None], row
+
+
+# ------------------------------------------------------------------ memory and energy
+
+
+def _memory(cell: Cell) -> int | None:
+    if not cell.sound or cell.host_peak_bytes is None:
+        return None
+    return cell.host_peak_bytes + (cell.device_peak_bytes or 0 if measures.place(cell) == measures.GPU else 0)
+
+
+def _energy(cell: Cell) -> float | None:
+    spent = measures.joules(cell)
+    if spent is None or not measures.by_pair(cell):
+        return spent
+    return spent * 1e6 / cell.queries if cell.queries else None
+
+
+def _resources(pairwise: bool) -> Iterator[tuple[str, Callable[[Cell], float | None], Callable[[float], str]]]:
+    def index(cell: Cell) -> int | None:
+        return cell.index_bytes if cell.sound and cell.index_bytes else None
+
+    yield ("bytes of the index" if pairwise else "bytes held"), index, lambda value: size(int(value))
+    yield "peak memory", _memory, lambda value: size(int(value))
+    yield ("joules of a million pairs" if pairwise else "joules"), _energy, short
+
+
+def resources(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
+    """The least index, peak memory and energy among cells of one machine and graph; None if none is known."""
+    import pandas
+
+    pairwise = all(measures.by_pair(each.cell) for each in entries)
+    lines, links, values, rows = [], [], [], []
+    for what, value, text in _resources(pairwise):
+        least = best(entries, value)
+        if least is None:
+            continue
+        sample = totals(least.cell, FROM_EDGES, None)
+        time = middle(sample)
+        lines.append([what, text(least.value), least.cell.label, BLANK if time is None else short(time),
+                      measures.asked(least.cell)])  # fmt: skip
+        address = to(up, least.entry.address)
+        links.append([None, address, to(up, least.entry.implementation_address), time and address, None])
+        values.append([None, least.value, None, time, None])
+        rows.append({"least": what, "value": least.value, "configuration": least.cell.label, "from_edges_ms": time,
+                     "queries": least.cell.query_set, "run": least.entry.source.name})  # fmt: skip
+    if not lines:
+        return None
+    head = "its batch from edges: ms"
+    notes = [
+        "Beside each, how long that configuration takes from edges to the answers of its whole batch.",
+        "What keeps no index (0 bytes) is left out. The peak is that of the cell's process, with the interpreter and "
+        "the graph, and that of its GPU's memory if it uses one.",
+    ]  # fmt: skip
+    return Table(
+        name, title, ["least", "value", "configuration", head, "queries"], lines, frozenset({"value", head}),
+        notes=notes, values=values, links=links, records=rows, data=pandas.DataFrame(rows),
+    )  # fmt: skip
