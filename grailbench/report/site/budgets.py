@@ -15,20 +15,26 @@ BUDGETS = (1, 10_000, 1_000_000, 1_000_000_000)  #: answers
 NO_SEARCH = "from edges, no search"
 _PAIRS = "answers"
 _TIMES = ["from edges: ms", "from edges: 95 %", "graph at hand: ms", "graph at hand: 95 %"]
-_WAYS = (
-    "From edges: the way from edges in memory to an index that is ready, and the answers. Graph at hand: the index "
-    "alone, of a condensed graph in memory, on a GPU in the GPU's. Medians over the trials of build + answers × time "
-    "of a pair, with 95 % intervals."
-)
-_BATCH = (
-    "A pair is taken to cost what it did in the batch that was measured; in a smaller batch it costs more, most of all "
-    "on a GPU."
-)
-_NO_SEARCH = "No search: it counted its work, and no pair of the batch was left to a search. Peers count nothing."
-_PEERS = "A peer condenses the graph in its build too: compare it with others from edges."
-_WHOLE = (
-    "From edges: the way from edges in memory to all answers on the host. Graph at hand: the last phase alone, of a "
-    "graph that is prepared, on a GPU in the GPU's memory. Medians over the trials, with 95 % intervals."
+#: what must be known to read the tables, once a page
+NOTES = {
+    True: [
+        "From edges: the way from edges in memory to an index that is ready, and the answers. Graph at hand: the index "
+        "alone, of a condensed graph in memory, on a GPU in the GPU's. Medians over the trials of build + answers × "
+        "time of a pair, with 95 % intervals.",
+        "A pair is taken to cost what it did in the batch that was measured; in a smaller batch it costs more, most of "
+        "all on a GPU. A peer condenses the graph in its build too: compare it with others from edges.",
+        "No search: it counted its work, and no pair of the batch was left to a search. Peers count nothing.",
+    ],
+    False: [
+        "Of problems without pairs: from edges is the way from edges in memory to all answers on the host, graph at "
+        "hand the last phase alone, of a graph that is prepared, on a GPU in the GPU's memory. Medians over the "
+        "trials, with 95 % intervals.",
+    ],
+}
+RESOURCES = (
+    "Least memory and energy: beside each, how long that configuration takes from edges to the answers of its whole "
+    "batch. What keeps no index (0 bytes) is left out. The peak is that of the cell's process, with the interpreter "
+    "and the graph, and that of its GPU's memory if it uses one."
 )
 
 
@@ -41,16 +47,14 @@ def pairs(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
     found = [
         (f"{answers:,}", answers, way, _least(of, way, answers)) for answers in BUDGETS for way, of in ways.items()
     ]
-    notes = [_WAYS, _BATCH, *([_NO_SEARCH] if NO_SEARCH in ways else [])]
-    notes += [_PEERS] if any(measures.is_peer(each.cell.impl) for each in entries) else []
-    return _table(name, title, _PAIRS, found, notes, up)
+    return _table(name, title, found, up)
 
 
 def whole(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
     """The best from edges and with the graph at hand among cells of one machine, graph and query set of a problem
     without pairs; None without times."""
     found = [("all", None, way, _least(entries, way, None)) for way in (FROM_EDGES, AT_HAND)]
-    return _table(name, title, _PAIRS, found, [_WHOLE], up)
+    return _table(name, title, found, up)
 
 
 def _least(entries: Iterable[Entry], way: str, answers: int | None) -> Best | None:
@@ -58,9 +62,7 @@ def _least(entries: Iterable[Entry], way: str, answers: int | None) -> Best | No
     return best(entries, lambda cell: middle(totals(cell, start, answers)))
 
 
-def _table(
-    name: str, title: str, head: str, found: list[tuple[str, int | None, str, Best | None]], notes: list[str], up: str
-) -> Table | None:
+def _table(name: str, title: str, found: list[tuple[str, int | None, str, Best | None]], up: str) -> Table | None:
     """A line for each (text of the answers, answers, way, best of it): what is least in this way and, beside it, how
     long that takes in the other. What is least in several ways has one line."""
     import pandas
@@ -73,23 +75,19 @@ def _table(
             leasts[text, least.entry] = answers, least
     if not merged:
         return None
-    lines, links, values, rows, ends, last = [], [], [], [], set(), None
+    lines, links, values, rows = [], [], [], []
     for (text, entry), ways in merged.items():
         answers, least = leasts[text, entry]
         line, link, value, row = _shown(least, answers, up)
-        if last not in (None, text):
-            ends.add(len(lines) - 1)
-        lines.append([text if text != last else "", ", ".join(ways), *line])
+        lines.append([text, ", ".join(ways), *line])
         links.append([None, None, *link])
         values.append([answers, None, *value])
-        rows.append({head: answers, "least": ", ".join(ways), **row})
-        last = text
-    if not any(totals(entry.cell, FROM_EDGES, None) for _, entry in merged):
-        notes = [*notes, f"From edges: {NOT_FROM_EDGES}."]
-    headers = [head, "least", "configuration", *_TIMES, "queries"]
+        rows.append({_PAIRS: answers, "least": ", ".join(ways), **row})
+    timed = any(totals(entry.cell, FROM_EDGES, None) for _, entry in merged)
     return Table(
-        name, title, headers, lines, frozenset({head, *_TIMES}), keys=3, ends=frozenset(ends), notes=notes,
-        values=values, links=links, records=rows, data=pandas.DataFrame(rows),
+        name, title, [_PAIRS, "least", "configuration", *_TIMES, "queries"], lines, frozenset({_PAIRS, *_TIMES}),
+        keys=3, notes=[] if timed else [f"From edges: {NOT_FROM_EDGES}."], values=values, links=links, records=rows,
+        data=pandas.DataFrame(rows),
     )  # fmt: skip
 
 
@@ -157,12 +155,7 @@ def resources(name: str, title: str, entries: list[Entry], up: str) -> Table | N
     if not lines:
         return None
     head = "its batch from edges: ms"
-    notes = [
-        "Beside each, how long that configuration takes from edges to the answers of its whole batch.",
-        "What keeps no index (0 bytes) is left out. The peak is that of the cell's process, with the interpreter and "
-        "the graph, and that of its GPU's memory if it uses one.",
-    ]  # fmt: skip
     return Table(
         name, title, ["least", "value", "configuration", head, "queries"], lines, frozenset({"value", head}),
-        notes=notes, values=values, links=links, records=rows, data=pandas.DataFrame(rows),
+        values=values, links=links, records=rows, data=pandas.DataFrame(rows),
     )  # fmt: skip

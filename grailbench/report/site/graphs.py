@@ -152,8 +152,8 @@ def _command(name: str, dataset: Dataset | None) -> str | None:
 
 
 def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
-    yield "heading", "Levels and degrees"
     if recorded is None:
+        yield "heading", "Levels and degrees"
         made = f"grailbench profile {shlex.quote(name)} --record outlines.jsonl"
         yield "text", f"No outline of this graph is recorded. This command makes one: {made}"
         return
@@ -186,7 +186,12 @@ def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
         title += f", graph of SHA-256 {(sha256 or 'unknown')[:12]}" if several else ""
         made = [table for table in _tables(found, f"{problem}-{number}", up) if table is not None]
         blocks += [("heading", title), *(block for table in made for block in tables(table))] if made else []
-    yield from blocks or [("text", "No cell of this graph has a time.")]
+    if not blocks:
+        yield "text", "No cell of this graph has a time that may be shown."
+        return
+    kinds = sorted({problem == USUAL for _, _, problem in compared}, reverse=True)
+    yield "lines", [*(note for pairwise in kinds for note in budgets.NOTES[pairwise]), budgets.RESOURCES]
+    yield from blocks
 
 
 def _tables(found: list[Entry], name: str, up: str) -> Iterator[Table | None]:

@@ -229,8 +229,6 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         links.append([link for _, link, _ in cells])
         values.append([value for *_, value in cells])
         rows.append(_record(each))
-    ends = {number for number in range(len(ordered) - 1)
-            if (ordered[number].verdict == WINS) != (ordered[number + 1].verdict == WINS)}  # fmt: skip
     headers = ["graph", "query set", "status", "configuration", unit, "best other", f"other: {unit}", "ratio",
                "ratio: 95 %", "from edges by", "from edges: ms", "other from edges by", "other from edges: ms",
                "from edges: ratio", "from edges: 95 %"]  # fmt: skip
@@ -242,7 +240,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         *foot.lines(),
     ]
     return Table(
-        name, title, headers, lines, frozenset(heads), keys=2, ends=frozenset(ends), notes=notes,
+        name, title, headers, lines, frozenset(heads), keys=2, notes=notes,
         values=values, links=links, records=rows, data=pandas.DataFrame(rows),
     )  # fmt: skip
 
