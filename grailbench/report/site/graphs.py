@@ -179,8 +179,7 @@ def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
             compared.setdefault((at.key, measures.graph_of(entry.cell), entry.cell.problem), []).append(entry)
     several = len({entry.cell.graph_sha256 for entry in own}) > 1
     blocks = []
-    ranks = {problem: rank for rank, problem in enumerate(PROBLEMS)}
-    ordered = sorted(compared.items(), key=lambda each: (ranks.get(each[0][2], len(ranks)), each[0][2]))
+    ordered = sorted(compared.items(), key=lambda each: list(PROBLEMS).index(each[0][2]))
     for number, ((_, (_, sha256), problem), found) in enumerate(ordered, 1):
         title = f"{problem}, {measures.machine(found[0]).title}"
         title += f", graph of SHA-256 {(sha256 or 'unknown')[:12]}" if several else ""

@@ -309,9 +309,8 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
         placed.setdefault((problem, _place(name, own)), []).append(name)
     if not placed:
         return [("text", "There is no implementation.")]
-    problems = [*PROBLEMS, *sorted({problem for problem, _ in placed} - set(PROBLEMS))]
     blocks: list[Block] = []
-    for problem in problems:
+    for problem in PROBLEMS:
         here = [place for place in (*PLACES, PEERS) if (problem, place) in placed]
         blocks += [("heading", _capital(problem))] if here else []
         for place in here:

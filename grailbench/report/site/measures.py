@@ -85,8 +85,6 @@ def is_peer(name: str) -> bool:
 
 def registered(name: str, problem: str) -> type | None:
     """The class of an implementation; None if this installation has none of that name."""
-    if problem not in contract.PROBLEMS:
-        return None
     return contract.implementations(problem).get(name)
 
 
@@ -96,10 +94,8 @@ def searchless(cell: Cell) -> bool | None:
 
 
 def last_phase(cell: Cell) -> str:
-    """The phase that answers; of a problem that is not known here, 'query' or 'solve'."""
-    if cell.problem in contract.PROBLEMS:
-        return contract.problem(cell.problem).phases[-1]
-    return "query" if ("", "query") in cell.times else "solve"
+    """The phase that answers."""
+    return contract.problem(cell.problem).phases[-1]
 
 
 def by_pair(cell: Cell) -> bool:
