@@ -57,8 +57,8 @@ def pages(found: list[Described], title: str = TITLE) -> Iterator[Page]:
     yield _index(frame, sources, all_entries)
     yield _about(frame, sources)
     yield from board.files(all_entries).items()
-    yield from _graphs(frame, by_graph)
-    yield from _implementations(frame, by_implementation)
+    yield from _graphs(frame, by_graph, all_entries)
+    yield from _implementations(frame, by_implementation, all_entries)
     yield from _runs(frame, found)
 
 
@@ -91,11 +91,10 @@ def _about(frame: Frame, sources: list[Source]) -> Page:
     return "about.html", frame.page("about.html", "How it is measured", description, sections)
 
 
-def _graphs(frame: Frame, found: dict[str, list[Entry]]) -> Iterator[Page]:
+def _graphs(frame: Frame, found: dict[str, list[Entry]], all_entries: list[Entry]) -> Iterator[Page]:
     under = "graphs/index.html"
-    table = indexes.graphs(found, "../")
     description = f"{count(len(found), 'graph')}, each with what was measured on it."
-    sections = [Section("graphs", "All graphs", [("table", table)])]
+    sections = [Section("graphs", "All graphs", graphs.index(all_entries, "../"))]
     yield under, frame.page(under, "Graphs", description, sections)
     for name, own in found.items():
         address = own[0].graph_address
@@ -104,17 +103,18 @@ def _graphs(frame: Frame, found: dict[str, list[Entry]]) -> Iterator[Page]:
         yield address, frame.page(address, name, description, parted(blocks), under=under)
 
 
-def _implementations(frame: Frame, found: dict[tuple[str, str], list[Entry]]) -> Iterator[Page]:
+def _implementations(
+    frame: Frame, found: dict[tuple[str, str], list[Entry]], all_entries: list[Entry]
+) -> Iterator[Page]:
     under = "implementations/index.html"
-    table = indexes.implementations(found, "../")
     description = f"{count(len(found), 'implementation')}, each with what was measured of it."
-    sections = [Section("implementations", "All implementations", [("table", table)])]
+    sections = [Section("implementations", "All implementations", implementations.index(all_entries, "../"))]
     yield under, frame.page(under, "Implementations", description, sections)
     for (problem, name), own in found.items():
         address = own[0].implementation_address
         there = count(len({entry.cell.dataset for entry in own}), "graph")
         description = f"{problem.capitalize()}: {count(len(own), 'cell')} on {there}."
-        blocks = implementations.page(name, problem, own, "../")
+        blocks = implementations.page(name, problem, all_entries, "../")
         yield address, frame.page(address, name, description, parted(blocks), under=under)
 
 
