@@ -32,24 +32,24 @@ def page(entries: list[Entry], path: Path) -> Path:
     return path
 
 
-def many(count: int) -> list[Entry]:
-    """Entries of six machines, 500 graphs, 60 implementations and two problems, each with all numbers that a cell of
+def many(count: int, graphs: int = 500) -> list[Entry]:
+    """Entries of six machines, some graphs, 60 implementations and two problems, each with all numbers that a cell of
     its problem may have; the same every time."""
     draw = random.Random(1)
     sources = [
         source([], {"cpu": f"Processor {n}", "cores": 2**n, "fingerprint": f"{n:08x}ffff"}, f"machine-{n}/run-{n}")
         for n in range(6)
     ]  # fmt: skip
-    return [Entry(draw.choice(sources), _cell(draw, number)) for number in range(count)]
+    return [Entry(draw.choice(sources), _cell(draw, number, graphs)) for number in range(count)]
 
 
-def _cell(draw: random.Random, number: int) -> Cell:
+def _cell(draw: random.Random, number: int, graphs: int) -> Cell:
     searches = number % 10 == 9
     last, first = ("solve", "prepare") if searches else ("query", "label")
     values = {"dim": draw.randrange(1, 6), "threads": draw.choice([1, 2, 16])}
     phases = [("", first), ("", last), ("", "ready"), (first, "on_device"), (last, "on_device")]
     return Cell(
-        key=(number,), problem="bfs" if searches else "reachability", dataset=f"graph-{draw.randrange(500)}-of-many",
+        key=(number,), problem="bfs" if searches else "reachability", dataset=f"graph-{draw.randrange(graphs)}-of-many",
         impl=f"implementation-{draw.randrange(60)}", seed=1,
         query_set=f"{draw.choice(['random', 'balanced'])}-100000-s1",
         axes={axis.name: axis.blank for axis in axes.AXES} | values,
@@ -59,3 +59,25 @@ def _cell(draw: random.Random, number: int) -> Cell:
         index_bytes=draw.randrange(1 << 34), host_peak_bytes=draw.randrange(1 << 36),
         device_peak_bytes=draw.randrange(1 << 36), energy={"joules": draw.lognormvariate(0, 2)},
     )  # fmt: skip
+
+
+def decoded(data: dict) -> list[dict]:
+    """The cells of `encoded.encoded`, with the names and addresses that its dictionaries stand for."""
+    graphs, impls, runs, asked = data["graphs"], data["impls"], data["runs"], data["queries"]
+    cells = {name: values for name, values in data["cells"].items() if name != "anchors"}
+    found = []
+    for n, values in enumerate(zip(*cells.values(), strict=True)):
+        at = dict(zip(cells, values, strict=True))
+        digits = data["cells"]["anchors"][12 * n : 12 * n + 12]
+        found.append(at | {
+            "problem": data["problems"][at["problem"]]["name"], "graph": graphs["name"][at["graph"]],
+            "set": data["sets"][graphs["set"][at["graph"]]][0], "impl": impls["name"][at["impl"]],
+            "config": data["configs"][at["config"]], "queries": asked["name"][at["queries"]],
+            "kind": asked["kind"][at["queries"]], "status": data["statuses"][at["status"]][0],
+            "note": data["notes"][at["note"]], "run": runs["name"][at["run"]],
+            "machine": data["machines"][runs["machine"][at["run"]]]["id"],
+            "address": f"runs/{runs['page'][at['run']]}.html#c{digits}",
+            "graph_address": f"graphs/{graphs['page'][at['graph']]}.html",
+            "impl_address": f"implementations/{impls['page'][at['impl']]}.html",
+        })  # fmt: skip
+    return found

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from grailbench import contract, words
 from grailbench.contract import USUAL
 from grailbench.datasets.registry import registry
-from grailbench.report import measured
 from grailbench.report.problems import shown
 from grailbench.report.render.html import signed
 from grailbench.report.site.entries import Entry, anchor
@@ -90,9 +89,9 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     notes = [cell.reason or (f"checked by {cell.verified}" if cell.verified else "") for cell in cells]
     configs = [_config(cell, seeds) for cell in cells]
     sources = {entry.source: None for entry in entries}
-    hosts = _machines(entries)
+    hosts, measured = _machines(entries), [numbers(cell) for cell in cells]
     problems = _dictionary((cell.problem for cell in cells), lambda name: [*contract.PROBLEMS].index(name))
-    graphs = _dictionary(((cell.dataset, _set(cell)) for cell in cells), lambda key: natural(key[0]))
+    graphs = _dictionary(((cell.dataset, _set(cell)) for cell in cells), lambda key: (natural(key[0]), key[1]))
     impls = _dictionary(((cell.impl, cell.problem) for cell in cells), lambda key: (natural(key[0]), key[1]))
     sets = _dictionary((name for _, name in graphs), [*_sets()].index)
     asked = _dictionary((cell.query_set for cell in cells), natural)
@@ -122,7 +121,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
             "impl": [impls[cell.impl, cell.problem] for cell in cells], "config": [known[text] for text in configs],
             "queries": [asked[cell.query_set] for cell in cells], "status": [statuses[cell.status] for cell in cells],
             "note": [said[text] for text in notes], "run": [runs[entry.source] for entry in entries],
-            **dict(zip(NUMBERS, map(list, zip(*map(numbers, cells), strict=True)), strict=True)),
+            **{name: [each[at] for each in measured] for at, name in enumerate(NUMBERS)},
             "anchors": "".join(anchor(cell)[1:] for cell in cells),
         },
     }  # fmt: skip
@@ -145,7 +144,7 @@ def numbers(cell: Cell) -> tuple[float | int | None, ...]:
     each = solve / cell.queries * 1e6 if indexed and solve is not None and cell.queries else None
     rate = each if indexed else cell.rate
     return (*map(_rounded, (*times, rate)), cell.index_bytes, cell.host_peak_bytes, cell.device_peak_bytes,
-            _rounded(_joules(cell)))  # fmt: skip
+            _rounded(_joules(cell, last)))  # fmt: skip
 
 
 def natural(name: str) -> tuple:
@@ -181,10 +180,11 @@ def _rounded(value: float | None) -> float | int | None:
     return int(near) if near.is_integer() else near
 
 
-def _joules(cell: Cell) -> float | None:
-    """The joules of what a trial's last phase does, once."""
-    known = measured.energy(cell)
-    return known and known["joules"]
+def _joules(cell: Cell, phase: str) -> float | None:
+    """The joules of one pass of a phase, by all meters that could be read."""
+    if hasattr(cell, "joules"):
+        return cell.joules(phase)
+    return (cell.energy or {}).get("joules")
 
 
 def _config(cell: Cell, seeds: bool) -> str:
