@@ -59,8 +59,8 @@ def flat(shown):
     """The times of entries, a line for each trial, as plain as it gets."""
     return pd.DataFrame([
         {"graph": e.cell.dataset, "problem": e.cell.problem, "impl": e.cell.impl, "label": e.cell.label,
-         "set": e.cell.query_set, "machine": e.source.run.fingerprint, "many": (e.cell.threads or 1) > 1, "phase": phase,
-         "trial": trial, "ms": ms, "queries": e.cell.queries, "address": e.address}
+         "set": e.cell.query_set, "machine": e.source.run.fingerprint, "many": (e.cell.threads or 1) > 1,
+         "phase": phase, "trial": trial, "ms": ms, "queries": e.cell.queries, "address": e.address}
         for e in shown if e.cell.sound for (under, phase), times in e.cell.times.items() if not under
         for trial, ms in times.items()
     ])  # fmt: skip
@@ -241,8 +241,13 @@ def test_page_has_wins_first_and_the_geometric_mean_of_all():
 
 
 def test_what_has_no_way_from_edges_is_not_counted_as_lost_there():
-    shown = cells(from_edges(9.0, dataset="a"), trials(impl="core", query=1.0, dataset="a"))
-    assert frame(implementations.page("core", "reachability", shown), "standing").graphs_from_edges[0] == 0
+    shown = cells(
+        from_edges(9.0, dataset="a"), trials(impl="core", query=1.0, dataset="a"),
+        from_edges(9.0, dataset="b"), from_edges(3.0, dataset="b", impl="core"),
+    )  # fmt: skip
+    mean = frame(implementations.page("core", "reachability", shown), "standing").iloc[0]
+    assert (mean.graphs, mean.graphs_from_edges) == (2, 1)
+    assert mean.mean_ratio_from_edges == pytest.approx(5.0 / 11.0)
     lost_there = cells(
         from_edges(9.0, dataset="a"), from_edges(9.0, dataset="b"), from_edges(9.0, dataset="b", impl="core"),
         lost("timeout", "too long", impl="core", dataset="a"),
@@ -269,6 +274,17 @@ def test_single_trials_have_no_interval_and_single_cells_no_other():
     (one,) = rounds("core", "reachability", both)
     assert (one.answering.interval, one.verdict) == (None, WINS)
     assert table(implementations.page("core", "reachability", both), "against").lines[0][8] == "–"
+
+
+def test_an_interval_with_1_in_it_is_no_win():
+    shown = [
+        row(phase=phase, trial=t, ms=ms, impl=impl) for impl, times in (("core", (1, 2, 9, 3)), ("dfs", (2, 8, 1, 4)))
+        for t, ms in enumerate(times) for phase in ("label", "query")
+    ]  # fmt: skip
+    (one,) = rounds("core", "reachability", cells(shown))
+    assert one.answering.interval.low < one.answering.ratio < 1 < one.answering.interval.high
+    assert one.verdict == EVEN
+    assert table(implementations.page("core", "reachability", cells(shown)), "against").lines[0][2] == "even"
 
 
 def test_places_are_one_core_many_cores_and_gpus():
