@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 from grailbench import paths
-from grailbench.contract import implementations
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
 from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell, read
+from grailbench.runs import pack
+from grailbench.runs.cells import read
 from grailbench.runs.commit import write_stamp
 
 MANIFEST = "manifest.json"
@@ -54,9 +54,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     run = read(folder)
     if run.damage.torn or run.damage.rows or not run.rows:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={folder}")
-    bad = sorted({cell.status for cell in run.cells if not _expected(cell)} & {"wrong", "failed"})
-    if bad:
-        raise InputError(f"has cells that are {' and '.join(bad)}", path=folder)
+    pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
     target.mkdir(parents=True, exist_ok=True)
     for file in RECORDED:
@@ -64,12 +62,6 @@ def record(run: str, name: str, replace: bool = False) -> Path:
             shutil.copyfile(folder / file, target / file)
     enter(name, target, codes, "commit")
     return target
-
-
-def _expected(cell: Cell) -> bool:
-    """Whether a cell is wrong because its implementation is wrong as printed."""
-    made_by = implementations(cell.problem).get(cell.impl)
-    return cell.status == "wrong" and made_by is not None and made_by.racy
 
 
 def enter(name: str, folder: Path, codes: dict[str, list[str]], found: str) -> None:
@@ -97,7 +89,7 @@ def _clean_commits(folder: Path) -> dict[str, list[str]]:
     """The commits of each code version in the sittings of a run. Raises InputError unless all commits were clean."""
     environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
-    for sitting in (*environment.get("earlier", []), environment, *(environment.get("workers") or {}).values()):
+    for sitting in pack.every_sitting(environment):
         if not sitting.get("commit") or sitting.get("dirty") is not False:
             which = f"commit {sitting['commit'][:12]} with changes" if sitting.get("commit") else "no commit"
             raise InputError(

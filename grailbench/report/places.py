@@ -9,11 +9,12 @@ from grailbench.bench import provenance
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file
 
-WHY = "a recorded run, into which nothing is written unasked"
+WHY = "a recorded run or a pack, into which nothing is written unasked"
 
 
 def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
-    """The folder of a report's files: `out` if given, else the subfolder `name` of the run; None for a recorded run."""
+    """The folder of a report's files: `out` if given, else the subfolder `name` of the run; None for a recorded run
+    and for one in a pack."""
     if out is not None:
         return Path(out)
     return None if recorded(run) else Path(run) / name
@@ -30,7 +31,10 @@ def save(path: Path, data: bytes) -> Path:
 
 
 def recorded(run: Path) -> bool:
-    """True for a run in results/baselines of the checkout, and for a run with files that git tracks."""
+    """True for a run in results/baselines of the checkout, for one in a pack, and for one with files that git
+    tracks."""
+    if Path(run).is_file():
+        return True
     if provenance.is_recorded(run := Path(run).resolve()):
         return True
     try:

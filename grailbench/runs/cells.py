@@ -19,7 +19,7 @@ import numpy as np
 
 from grailbench import words
 from grailbench.contract import USUAL
-from grailbench.runs import axes, folder, machines
+from grailbench.runs import axes, folder, machines, pack
 from grailbench.runs.folder import Damage
 from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
 from grailbench.runs.statistics import Stats
@@ -302,8 +302,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
-        return self.folder.name
+        """The name of its folder, or of its pack without the ending."""
+        return pack.name_of(self.folder)
 
     @property
     def title(self) -> str:
@@ -340,10 +340,14 @@ class Run:
 
 
 def load(run: str | os.PathLike | None = None) -> Run:
-    """Read a run, given its folder or name, or None for the latest run that has a row.
+    """Read a run, given its folder, its name or its pack (`runs.pack`), or None for the latest run that has a row.
 
-    Raises InputError when there is no such run, and the errors of `read`.
+    The folder of a run in a pack is the pack's file, beside which nothing lies. Raises InputError when there is no such
+    run, or no whole pack, and the errors of `read`.
     """
+    if run is not None and Path(run).is_file():
+        with pack.opened(run) as where:
+            return replace(read(where), folder=Path(run))
     return read(folder.latest_results() if run is None else folder.find_run(run))
 
 

@@ -1,0 +1,536 @@
+"""A pack holds a run whole and says what it holds; whatever else is in a file that calls itself one is refused."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import random
+import tarfile
+import tempfile
+import tracemalloc
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from commands import call
+from hypothesis import given
+from hypothesis import strategies as st
+from stored import ENVIRONMENT, HOSTILE, lost, row, trials
+
+from grailbench import records
+from grailbench.bench import submission
+from grailbench.errors import CheckFailed, InputError
+from grailbench.runs import axes, pack
+from grailbench.runs import folder as results
+from grailbench.runs.cells import load, read
+from grailbench.runs.rows import FORMAT
+
+CLEAN = {"commit": "c" * 40, "dirty": False, "code": "0.1.0+aaa"}
+SHA = "5" * 64
+
+
+def sound():
+    """Rows that may be packed: two implementations of two graphs, one of another name, and a cell that is skipped."""
+    return [
+        *trials(checksum="a1", graph_sha256=SHA), *trials(impl="parallel", threads=2, checksum="a1", graph_sha256=SHA),
+        *trials(dataset=HOSTILE, kind="imported"), *trials(dataset="kegg-like", stands_for="kegg", seed=2),
+        *lost("timeout", "the cell's time limit", dataset="human"),
+        *lost("skipped", "/home/somebody/graphs/citeseer.gra: there is no such file", dataset="citeseer"),
+    ]  # fmt: skip
+
+
+def stored(folder, rows, environment=None, planned=None, **plan):
+    """Writes a run as a runner does, with checksums."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(records.sealed(each)) + "\n" for each in rows]
+    (folder / results.ROWS).write_text("".join(lines))
+    results.write_json(folder / results.ENVIRONMENT, {**ENVIRONMENT, **CLEAN, **(environment or {})})
+    names = ("problem", "impl", *axes.NAMES, "seed", "query_set")
+    planned = rows if planned is None else planned
+    cells = [{"dataset": each["stands_for"] or each["dataset"], **{n: each[n] for n in names}} for each in planned]
+    results.write_json(folder / results.PLAN, {"format": FORMAT, "name": "mine", "cells": cells, **plan})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return stored(tmp_path_factory.mktemp("packed") / "mine", sound())
+
+
+@pytest.fixture(scope="module")
+def data(run):
+    """The bytes of the pack of that run."""
+    return submission.submit(str(run), run.parent / "mine.pack.tar.gz").path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def files(run):
+    return {name: (run / name).read_bytes() for name in pack.FILES}
+
+
+def believed(content, folder=None):
+    """The files of a pack, if it is taken for one; checks that the folder is gone afterwards."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary, "x.pack.tar.gz")
+        path.write_bytes(content)
+        with pack.opened(path) as where:
+            assert sorted(each.name for each in where.iterdir()) == sorted(pack.FILES)
+            found = {name: (where / name).read_bytes() for name in pack.FILES}
+        assert not where.parent.exists()
+    return found
+
+
+def refused(content):
+    """The message for a file that is no pack, of one line."""
+    with pytest.raises(InputError) as caught:
+        believed(content)
+    said = str(caught.value)
+    assert "x.pack.tar.gz: " in said
+    assert "\n" not in said
+    assert "grailbench-pack-" not in said
+    assert caught.value.exit_code == 2
+    return said
+
+
+# ------------------------------------------------------------------ what is packed
+
+
+def test_cells_of_a_pack_are_those_of_the_run(run, data):
+    assert believed(data) == {name: (run / name).read_bytes() for name in pack.FILES}
+    one, other = load(run), load(run.parent / "mine.pack.tar.gz")
+    assert other.name == one.name == "mine"
+    assert other.rows == one.rows
+    assert other.environment == one.environment
+    assert [vars(cell) for cell in other.cells] == [vars(cell) for cell in one.cells]
+
+
+def test_the_same_run_gives_the_same_bytes_whoever_packs_it_and_when(run, data, tmp_path, monkeypatch):
+    again = stored(tmp_path / "mine", sound())
+    for path in again.iterdir():
+        path.chmod(0o600)
+    monkeypatch.setenv("USER", "another")
+    assert submission.submit(str(again), tmp_path / "other").path.read_bytes() == data
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        entries = archive.getmembers()
+    assert [each.name for each in entries] == list(pack.MEMBERS)
+    assert {(each.mtime, each.uid, each.gid, each.uname, each.gname, each.mode) for each in entries} == {
+        (0, 0, 0, "", "", 0o644)
+    }
+
+
+def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, tmp_path, capsys):
+    mine = tmp_path / "sent.pack.tar.gz"
+    mine.write_bytes(data)
+    code, out, err = call(capsys, "report", mine)
+    assert code == 0, err
+    assert "a pack, into which nothing is written unasked" in err
+    assert call(capsys, "report", mine, "--out", tmp_path / "report")[0] == 0
+    assert "Run sent" in (tmp_path / "report" / "report.md").read_text()
+    assert "COMPARE" in call(capsys, "compare", run, mine)[1].upper()
+    assert {path.name for path in tmp_path.iterdir()} == {"sent.pack.tar.gz", "report"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "no whole rows"),
+        (trials()[:-1], "no whole rows"),
+        (trials(status="wrong"), "wrong"),
+        (lost("failed", "x"), "failed"),
+        ([*trials(graph_sha256=SHA), *trials(dim=3, graph_sha256="6" * 64)], "two graphs of the name 'kegg'"),
+    ],
+    ids=["none", "torn", "wrong", "failed", "two graphs"],
+)
+def test_a_run_that_is_not_whole_and_sound_is_not_packed(tmp_path, capsys, rows, said):
+    code, _, err = call(capsys, "pack", stored(tmp_path / "run", rows), "--out", tmp_path / "pack")
+    assert (code, said in err) == (2, True), err
+    assert not (tmp_path / "pack").exists()
+
+
+def test_what_is_wrong_as_printed_is_packed(tmp_path):
+    rows = lost("wrong", "1 of 10 searches is wrong", problem="sssp", impl="harish-racy")
+    assert submission.submit(str(stored(tmp_path / "run", rows)), tmp_path / "pack").run.cells[0].status == "wrong"
+
+
+@pytest.mark.parametrize("sitting", [{"dirty": True}, {"commit": None, "dirty": None}, {"earlier": [{"dirty": True}]}])
+def test_uncommitted_code_is_packed_and_said(tmp_path, capsys, sitting):
+    folder = stored(tmp_path / "run", sound(), sitting)
+    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "pack")
+    assert (code, "NOT FROM A CLEAN COMMIT" in out) == (0, True)
+    with pack.unpacked(tmp_path / "pack") as (_, said):
+        assert not said.clean
+
+
+def test_another_file_is_not_overwritten(run, tmp_path, capsys):
+    (tmp_path / "pack").write_text("thesis")
+    code, _, err = call(capsys, "pack", run, "--out", tmp_path / "pack")
+    assert (code, "another file" in err) == (2, True)
+    assert (tmp_path / "pack").read_text() == "thesis"
+
+
+# ------------------------------------------------------------------ what it says of who packed it
+
+
+def test_redact_leaves_out_folders_and_names_and_keeps_rows_with_times_byte_for_byte(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setattr(submission.platform, "node", lambda: "sombra")
+    monkeypatch.setattr(submission.getpass, "getuser", lambda: "somebody")
+    command = ["grailbench", "run", "--out=/home/somebody/my runs/x", "--scheduler", "tcp://10.0.0.7:8786", "~/g.gra"]
+    config = {
+        "experiment": [{"queries": ["/home/somebody/thesis/pairs.txt"], "implementations": ["C:\\Users\\s\\p.toml"]}]
+    }
+    folder = stored(tmp_path / "run", sound(), {"command": command, "host": "on sombra"}, config=config)
+    code, plain, _ = call(capsys, "pack", folder, "--out", tmp_path / "plain")
+    assert code == 0
+    assert "has the command: grailbench run --out=/home/somebody/my runs/x" in plain
+    assert "trials.jsonl names '/home/somebody', the home folder" in plain
+    code, said, _ = call(capsys, "pack", folder, "--redact", "--out", tmp_path / "less")
+    assert code == 0
+    assert "share it" not in said
+    with pack.unpacked(tmp_path / "less") as (where, manifest):
+        text = b"".join((where / name).read_bytes() for name in pack.FILES)
+        for word in (b"somebody", b"sombra", b"10.0.0.7", b"Users"):
+            assert word not in text
+        assert b"pairs.txt" in text
+        before, after = ((each / results.ROWS).read_bytes().splitlines() for each in (folder, where))
+        changed = [json.loads(one) for one, other in zip(before, after, strict=True) if one != other]
+        assert [each["dataset"] for each in changed] == ["citeseer"]
+        assert [vars(c) for c in read(where).cells[:-1]] == [vars(c) for c in read(folder).cells[:-1]]
+        assert manifest.redacted == [
+            "environment.json: command", "environment.json: host", "plan.json: config",
+            "trials.jsonl: reasons of 1 row without times",
+        ]  # fmt: skip
+
+
+def test_packing_adds_no_path_and_no_name_of_this_machine(run, data):
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        manifest = archive.extractfile(pack.MANIFEST).read().decode()
+    assert set(json.loads(manifest)) == {"format", "grailbench", "clean", "cells", "redacted", "files", "sum"}
+    assert "/" not in manifest
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def sealed(files, /, **lies):
+    """The members of a pack, with what its manifest says replaced."""
+    listed = {name: {"bytes": len(each), "sha256": hashlib.sha256(each).hexdigest()} for name, each in files.items()}
+    cells = len({repr(key) for key in map(_cell, files[results.ROWS].splitlines())})
+    said = {"format": 1, "grailbench": "0.1.0", "clean": True, "cells": cells, "redacted": [], "files": listed} | lies
+    manifest = (json.dumps(records.sealed(said), indent=1) + "\n").encode()
+    return [(pack.MANIFEST, manifest), *files.items()]
+
+
+def _cell(line):
+    from grailbench.runs.rows import cell_of
+
+    try:
+        return cell_of(json.loads(line))
+    except (ValueError, KeyError):
+        return line
+
+
+def archived(members, end=bytes(1024)):
+    """A tar of (name, content) and TarInfo, as `tarfile` would write it, compressed as packs are."""
+    out = io.BytesIO()
+    for member in members:
+        entry, content = (
+            (member, b"") if isinstance(member, tarfile.TarInfo) else (tarfile.TarInfo(member[0]), member[1])
+        )
+        if not isinstance(member, tarfile.TarInfo):
+            entry.size = len(content)
+        out.write(entry.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % 512))
+    return zipped(out.getvalue() + end)
+
+
+def zipped(tar):
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as stream:
+        stream.write(tar)
+    return out.getvalue()
+
+
+def special(name, kind, to=""):
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = kind, to
+    return entry
+
+
+def test_the_archives_of_these_tests_are_packs_but_for_what_they_change(files, data):
+    assert archived(sealed(files)) == data
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("../trials.jsonl", "'../trials.jsonl'"), ("/etc/passwd", "passwd'"), ("C:\\x", "C:"), ("x/../../y", "y'"),
+        ("Plan.json", "'Plan.json'"), ("plan.json ", "'plan.json '"), ("./plan.json", "'./plan.json'"), ("", "a file"),
+        ("plan\u202e.json", "202e"), ("plan.json\n", "n'"), ("inner.tar.gz", "'inner.tar.gz'"), ("y" * 90, "…"),
+    ],
+)  # fmt: skip
+def test_a_member_of_another_name_is_refused(files, name, said):
+    manifest, one, two, three = sealed(files)
+    assert said in refused(archived([manifest, one, (name, two[1]), three]))
+    assert "after the last member" in refused(archived([manifest, one, two, three, (name, b"x")]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(tarfile.SYMTYPE, "a link"), (tarfile.LNKTYPE, "a link"), (tarfile.CHRTYPE, "a device"),
+     (tarfile.DIRTYPE, "a folder"), (tarfile.FIFOTYPE, "a device"), (b"S", "a file"), (b"x", "something")],
+)  # fmt: skip
+def test_what_is_no_file_is_refused(files, kind, said):
+    manifest, one, _, three = sealed(files)
+    entry = special(results.PLAN, kind, "/etc/passwd")
+    assert said in refused(archived([manifest, one, entry, three]))
+
+
+def test_members_twice_missing_in_another_order_or_beyond_the_manifest_are_refused(files):
+    manifest, one, two, three = whole = sealed(files)
+    for members in (
+        [manifest, one, one, two, three], [*whole, three], [manifest, one, three], [manifest, two, one, three],
+        [manifest], [one, two, three], [one, manifest, two, three], [manifest, manifest, one, two, three], [],
+    ):  # fmt: skip
+        refused(archived(members))
+    refused(archived(sealed({**files, "extra.json": b"{}"})))
+
+
+@pytest.mark.parametrize("field", ["mtime", "uid", "gid", "mode", "uname", "size"])
+def test_another_owner_time_or_size_in_a_header_is_refused(files, field):
+    members = sealed(files)
+    entry = tarfile.TarInfo(results.PLAN)
+    entry.size = len(files[results.PLAN])
+    setattr(entry, field, "me" if field == "uname" else 7)
+    out = io.BytesIO(gzip.decompress(archived(members)))
+    tar = out.getvalue()
+    honest = pack._header(results.PLAN, len(files[results.PLAN]))
+    assert tar.count(honest) == 1
+    refused(zipped(tar.replace(honest, entry.tobuf(tarfile.USTAR_FORMAT))))
+
+
+def test_a_name_with_a_zero_byte_and_data_in_the_padding_are_refused(files):
+    tar = gzip.decompress(archived(sealed(files)))
+    at = tar.index(b"plan.json\0\0\0")
+    broken = bytearray(tar)
+    broken[at + 12 : at + 16] = b"evil"
+    refused(zipped(bytes(broken)))
+    end = 512 + len(sealed(files)[0][1])
+    broken = bytearray(tar)
+    assert broken[end] == 0
+    broken[end] = 7
+    assert "data after the end of manifest.json" in refused(zipped(bytes(broken)))
+
+
+@pytest.mark.parametrize("after", [b"\0", b"more", gzip.compress(b"more"), bytes(512)])
+def test_data_after_the_archive_or_after_the_gzip_data_is_refused(files, data, after):
+    assert "data after the end" in refused(data + after)
+    assert "data after the end" in refused(archived(sealed(files), end=bytes(1024) + after))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f", b"\x1f\x8b", b"PK\3\4" + bytes(99), bytes(2000), b"{}\n", gzip.compress(b"")]
+)
+def test_what_is_no_pack_is_refused(content):
+    refused(content)
+
+
+def test_an_archive_in_an_archive_is_refused(data, files):
+    refused(zipped(data))
+    refused(archived([("mine.pack.tar.gz", data)]))
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"cells": 3}, {"clean": False}, {"format": 2}, {"format": "1"}, {"cells": True}, {"more": 1}, {"files": {}},
+        {"redacted": ["x"] * 101}, {"redacted": "x"}, {"grailbench": 7}, {"cells": 10**30}, {"cells": -1},
+        {"files": {"trials.jsonl": {"bytes": 1, "sha256": "x"}}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_that_lies_is_refused(files, lie):
+    assert "manifest" in refused(archived(sealed(files, **lie))) or lie == {"format": 2}
+
+
+def test_a_wrong_checksum_or_size_is_refused(files):
+    for name in pack.FILES:
+        members = dict(sealed(files))
+        for changed in (members[name][:-1] + b" ", members[name] + b" ", members[name][:-1]):
+            refused(archived([*{**members, name: changed}.items()]))
+    unsealed = [(pack.MANIFEST, sealed(files)[0][1].replace(b'"cells": ', b'"cells": 1'))]
+    assert "checksum" in refused(archived([*unsealed, *sealed(files)[1:]]))
+
+
+def test_rows_that_contradict_their_plan_or_hold_another_row_are_refused(files, tmp_path):
+    other = stored(tmp_path / "a", [*sound(), *trials(impl="bfs")], planned=sound())
+    said = refused(archived(sealed({name: (other / name).read_bytes() for name in pack.FILES})))
+    assert f"trials.jsonl, line {len(sound()) + 1}: is of a cell that the plan" in said
+    changed = files[results.ROWS].replace(b'"ms": 2.0', b'"ms": 0.2', 1)
+    assert changed != files[results.ROWS]
+    assert "line 2" in refused(archived(sealed({**files, results.ROWS: changed})))
+    for name, content in (
+        (results.PLAN, b"[]"), (results.PLAN, b"{}"), (results.PLAN, b'{"cells": 7}'),
+        (results.PLAN, b'{"cells": [7]}'),
+        (results.ROWS, b""), (results.ROWS, b"{}\n"), (results.ENVIRONMENT, b'{"gpus": 3}'),
+        (results.ENVIRONMENT, b'{"earlier": ' + b"[" * 5000), (results.ROWS, files[results.ROWS][:-1]),
+        (results.ROWS, json.dumps(row(problem="chess")).encode() + b"\n"),
+    ):  # fmt: skip
+        refused(archived(sealed({**files, name: content})))
+
+
+def test_failed_and_wrong_cells_are_refused_though_the_pack_is_whole(tmp_path):
+    for rows in (trials(status="wrong"), lost("failed", "x")):
+        other = stored(tmp_path / rows[0]["status"], rows)
+        assert "has cells that are" in refused(archived(sealed({n: (other / n).read_bytes() for n in pack.FILES})))
+
+
+@pytest.mark.parametrize("eighth", range(8))
+def test_a_pack_that_is_cut_off_is_refused(data, eighth):
+    assert "is no whole pack" in refused(data[: len(data) * eighth // 8])
+
+
+def test_a_pack_without_its_last_bytes_is_refused(data):
+    for less in range(1, 20):
+        refused(data[:-less])
+
+
+def test_flipped_bits_are_never_believed(data):
+    """Whatever bit is flipped, the file is refused, or (a bit that deflate does not read) it is the same run."""
+    draw, right = random.Random(1), believed(data)
+    unread = 0
+    for at in [*range(12), *draw.sample(range(12, len(data) - 8), 60), *range(len(data) - 9, len(data))]:
+        broken = bytearray(data)
+        broken[at] ^= 1 << draw.randrange(8)
+        found = None
+        with suppress(InputError):
+            found = believed(bytes(broken))
+        unread += found is not None
+        assert found in (None, right)
+    assert unread <= 1
+
+
+@given(st.binary(max_size=300), st.integers(0, 3000), st.integers(0, 40))
+def test_bytes_put_anywhere_are_never_believed(data, put, at, less):
+    at = min(at, len(data))
+    changed = data[:at] + put + data[min(len(data), at + less) :]
+    try:
+        found = believed(changed)
+    except InputError:
+        return
+    assert found == believed(data)
+
+
+@given(st.lists(st.tuples(st.sampled_from([*pack.MEMBERS, "x", "../y"]), st.binary(max_size=600)), max_size=6))
+def test_archives_of_any_members_are_never_believed(members):
+    refused(archived(members))
+
+
+# ------------------------------------------------------------------ bounds
+
+
+class Counting(io.BytesIO):
+    """A stream that knows how much was read of it."""
+
+    count = 0
+
+    def read(self, size=-1):
+        found = super().read(size)
+        self.count += len(found)
+        return found
+
+
+def zeros(gigabytes, before=b""):
+    """A gzip file of that many zeros: one block of them, packed and repeated."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    start = deflate.compress(before) + deflate.flush(zlib.Z_FULL_FLUSH)
+    block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    return pack._GZIP + start + block * int(gigabytes * 1024) + deflate.flush() + bytes(8)
+
+
+def bounded(content, tmp_path, most):
+    """The message for a bomb, of which at most `most` bytes were read, unpacked to memory, or written to disk."""
+    stream, into = Counting(content), tmp_path / "into"
+    into.mkdir()
+    tracemalloc.start()
+    with pytest.raises(InputError) as caught:
+        pack.read(stream, len(content), into, tmp_path / "bomb")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert stream.count <= most
+    assert peak < 8 << 20
+    assert sum(path.stat().st_size for path in into.iterdir()) <= most * pack.RATIO + pack.SLACK
+    return str(caught.value)
+
+
+def test_a_gigabyte_of_zeros_is_not_unpacked(files, tmp_path):
+    bomb = zeros(1, b"".join(pack._header(n, len(c)) + c + bytes(-len(c) % 512) for n, c in sealed(files)))
+    assert "after the end" in bounded(bomb, tmp_path, 3 * pack._READ + 20_000)
+
+
+def test_a_bomb_whose_manifest_admits_its_size_is_refused_by_its_ratio(files, tmp_path):
+    listed = json.loads(sealed(files)[0][1])["files"]
+    listed[results.PLAN]["bytes"] = pack.MOST[results.PLAN]
+    members = sealed(files, files=listed)[:2]
+    start = b"".join(pack._header(n, len(c)) + c + bytes(-len(c) % 512) for n, c in members)
+    bomb = zeros(1 / 16, start + pack._header(results.PLAN, pack.MOST[results.PLAN]))
+    assert "too many for its size" in bounded(bomb, tmp_path, len(bomb))
+
+
+def test_a_member_larger_than_is_read_is_refused_before_it_is_read(files, tmp_path):
+    for name in pack.FILES:
+        listed = {each: {"bytes": len(files[each]), "sha256": "0" * 64} for each in pack.FILES}
+        listed[name]["bytes"] = pack.MOST[name] + 1
+        assert "more than the" in refused(archived(sealed(files, files=listed))) or name != results.ENVIRONMENT
+
+
+def test_a_hundred_thousand_members_are_not_looked_at(files, tmp_path):
+    one = tarfile.TarInfo("x").tobuf(tarfile.USTAR_FORMAT)
+    start = gzip.decompress(archived(sealed(files), end=b""))
+    bomb = zipped(start + one * 100_000 + bytes(1024))
+    assert "a file named 'x'" in bounded(bomb, tmp_path, 3 * pack._READ + 20_000)
+
+
+def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("", "pipe", "none"):
+        with pytest.raises(InputError), pack.opened(tmp_path / name):
+            pass
+
+
+# ------------------------------------------------------------------ --check
+
+
+def test_check_says_what_is_in_a_pack(data, run, capsys):
+    path = run.parent / "mine.pack.tar.gz"
+    code, out, _ = call(capsys, "pack", "--check", path)
+    assert code == 1  # kegg's checksum is made up
+    assert "a whole pack" in out
+    assert "4 ok, 1 timeout, 1 skipped" in out
+    _, out, _ = call(capsys, "pack", "--check", path, "--json")
+    found = json.loads(out)
+    assert found["graphs"] == {"kegg": submission.WRONG, HOSTILE: "not registered", "kegg-like": "generated",
+                               "human": "not known", "citeseer": "not known"}  # fmt: skip
+    assert (found["sums"], found["clean"], found["verified"]) == (True, True, {"closure": 4})
+    assert found["faults"] == ["not the registered file of the name: kegg"]
+    code, _, err = call(capsys, "pack", "--check", path, "--out", "x")
+    assert (code, "goes without" in err) == (2, True)
+
+
+def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
+    rows = [*trials(checksum="a1"), *trials(impl="parallel", threads=2, checksum="b2")]
+    submission.submit(str(stored(tmp_path / "run", rows)), tmp_path / "pack")
+    found = submission.judge(tmp_path / "pack")
+    assert found.unlike == ["kegg random-100000-s1"]
+    with pytest.raises(CheckFailed):
+        found.check()
+
+
+def test_check_of_a_damaged_pack_exits_with_2(data, tmp_path, capsys):
+    (tmp_path / "cut").write_bytes(data[:-5])
+    code, _, err = call(capsys, "pack", "--check", tmp_path / "cut")
+    assert (code, "is no whole pack of a run" in err) == (2, True)
