@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import unicodedata
 from collections import Counter
 from html.parser import HTMLParser
 
 import pandas
 import pytest
-from commands import call
-from stored import everything, made, store
+from commands import PATIENCE, call
+from hypothesis import given
+from hypothesis import strategies as st
+from stored import ENVIRONMENT, HOSTILE, everything, made, store
 
 from grailbench.report import document
 from grailbench.report.render.csv import csv
@@ -96,19 +101,98 @@ def unescaped(text, letter):
 
 def rows_of(text):
     """The cells of each line between the rules."""
-    body = text.partition("\\hline\n")[2]
-    return [line.removesuffix(" \\\\").split(" & ") for line in body.splitlines() if line.endswith(" \\\\")]
+    body = text.partition("\\toprule\n")[2]
+    lines = [line for line in body.splitlines() if line.endswith(" \\\\") and "\\multicolumn" not in line]
+    return [re.split(r"(?<!\\)&", line.removesuffix(" \\\\")) for line in lines]
 
 
-def test_latex_has_as_many_cells_a_line_as_columns_and_rules_between_groups():
-    text = latex(table(lines=[["kegg", "measured", "1.50", "ok"], ["", "printed", "3", ""], ["a", "b", "c", "d"]]))
+def parsed(text):
+    """Reads what is emitted as TeX would: ASCII, with balanced braces and environments, and every cell of a row in its
+    own column. Returns the commands that it has."""
+    assert text.isascii()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+    depth, opened, commands = 0, [], Counter()
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("% needs"))
+    for token in re.findall(r"\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.|[{}$&%#_^~]", body, re.DOTALL):
+        commands[token] += 1
+        if token == "{":
+            depth += 1
+        elif token == "}":
+            depth -= 1
+            assert depth >= 0
+        elif token.startswith("\\begin{"):
+            opened.append(token[7:-1])
+        elif token.startswith("\\end{"):
+            assert opened.pop() == token[5:-1]
+        assert token not in ("%", "#", "_")
+    assert (depth, opened) == (0, [])
+    assert commands["$"] % 2 == 0
+    assert not commands["\\hline"] + commands["\\vline"] + commands["\\cline"]
+    return commands
+
+
+def test_latex_has_as_many_cells_a_line_as_columns_and_space_between_groups():
+    lines = [["kegg", "measured", "1.50", "ok"], ["", "printed", "3", ""], ["a", "b", "c", "d"]]
+    text = latex(table(lines=lines, units={"ms": "µs"}), "Run 1 & 2, on a machine, commit 123")
     assert "\\begin{tabular}{llrl}" in text
-    assert [len(line) for line in rows_of(text)] == [4, 4, 4, 4]
-    assert text.count("\\hline") == 4
-    for name in ("table", "tabular"):
-        assert text.count(f"\\begin{{{name}}}") == text.count(f"\\end{{{name}}}") == 1
-    assert "\\caption{Title of 100 \\%}\\label{tab:mine}" in text
+    assert [len(line) for line in rows_of(text)] == [4, 4, 4, 4, 4]
+    commands = parsed(text)
+    rules = ("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace")
+    assert [commands[name] for name in rules] == [1, 1, 1, 1]
+    assert text.startswith("% needs \\usepackage{booktabs}\n")
+    title = "Title of 100 \\%"
+    assert f"\\caption[{title}]{{{title}. Run 1 \\& 2, on a machine, commit 123.}}\\label{{tab:mine}}" in text
+    assert " &  & ($\\mu$) &" in text.replace("s) &", ") &")
     assert "{[}1{]} a\\_b" in text
+
+
+def test_numbers_of_a_column_are_aligned_on_the_decimal_point():
+    cells = ["1.50", "3", "1,448.2", "-0.125", "2.5 [1]", "20240 [2,3]", "–", "1.5 (2 of 5)"]
+    text = latex(table(lines=[["a", "b", cell, "ok"] for cell in cells], ends=frozenset(), notes=[]))
+    shown = [row[2].strip() for row in rows_of(text)[1:]]
+    assert shown == [
+        "1.50\\phantom{0}", "3\\phantom{.000}", "1,448.2\\phantom{00}", "-0.125",
+        "2.5\\phantom{00}\\rlap{\\textsuperscript{{[}1{]}}}",
+        "20240\\phantom{.000}\\rlap{\\textsuperscript{{[}2,3{]}}}",
+        "--", "1.5 (2 of 5)",
+    ]  # fmt: skip
+    numbers = [re.sub(r"\\phantom\{(.*?)\}", r"\1", cell.partition("\\rlap")[0]) for cell in shown[:6]]
+    widths = {len(cell.partition(".")[2]) for cell in numbers}
+    assert widths == {3}
+    whole = latex(table(lines=[["a", "b", "3", "ok"], ["a", "b", "14", "ok"]], ends=frozenset()))
+    assert "\\phantom" not in whole
+
+
+#: names that would be more than text in LaTeX
+HOSTILE_NAMES = (
+    NASTY, HOSTILE, "a & b \\\\ c", "\\input{/etc/passwd}", "^^5cinput", "}{", "{", "}", "$", "%", "#1", "*star",
+    "[3pt]", "~", "`?`!`", "``''", "--flag", ",,", "\\\\[3pt]", "%\n\\end{document}", "\\end{tabular}",
+    "é ü ñ ç ø ß Å ł ő š Ż ı j̈",
+    "αβγ ΔΩ Μ", "中文", "a\u202eb\u200f\u2066", "\x00\x07\x1b\x7f", "😀", "\u0301", "\u00ad", "\ud800", "\ufffe", "",
+)  # fmt: skip
+
+
+@given(st.text(max_size=60) | st.sampled_from(HOSTILE_NAMES))
+def test_any_name_is_text_in_latex(name):
+    text = latex(
+        table(name=name, title=name, lines=[[name, name, "1", name]], headers=["a", name, "ms", name], notes=[name])
+    )
+    commands = parsed(text)
+    assert {len(line) for line in rows_of(text)} == {4}
+    harmless = parsed(latex(table(lines=[["a", "b", "1", "c"]], notes=["d"])))
+    active = {"\\input", "\\def", "\\end{document}", "\\write", "\\let", "\\catcode", "\\csname"}
+    assert not active & set(commands)
+    assert commands["\\\\"] == harmless["\\\\"]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_lose_no_letter_that_can_be_shown(name):
+    said = escape(name)
+    plain = [letter for letter in name if letter.isascii() and letter.isalnum()]
+    assert [letter for letter in said if letter in plain] or not plain
+    for letter in name:
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Lo", "So") and letter not in "\n\t":
+            assert f"U+{ord(letter):04X}" in said
 
 
 def test_latex_special_characters_are_harmless():
@@ -122,9 +206,30 @@ def test_latex_special_characters_are_harmless():
     assert text.replace("\\textbackslash{}", "").count("\\\\") == 0
 
 
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="NOT COMPILED: no pdflatex here, the emitted LaTeX is only parsed"
+)
+@pytest.mark.slow
+def test_every_table_of_a_report_and_every_hostile_name_compiles(tmp_path):
+    report = document.make(made(everything()))
+    long = [[name, "x", f"{at}.5", "ok [1]"] for at, name in enumerate(HOSTILE_NAMES * 2)]
+    tables = [*report.shown, report.details, table(lines=long, units={"ms": "µs"}, notes=list(HOSTILE_NAMES)), table()]
+    texts = [latex(each, f"{report.title}, on {HOSTILE}") for each in tables]
+    body = "\n\\clearpage\n".join(texts)
+    (tmp_path / "all.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs,longtable}\\begin{document}\n" + body + "\\end{document}\n"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    assert (tmp_path / "all.pdf").stat().st_size > 10_000
+
+
 @pytest.mark.parametrize(("count", "environment"), [(PAGE, "tabular"), (PAGE + 1, "longtable")])
 def test_a_table_longer_than_a_page_breaks_across_pages_and_repeats_its_header(count, environment):
     text = latex(table(lines=[["a", "b", "1", "ok"]] * count, ends=frozenset()))
+    parsed(text)
+    assert text.startswith(f"% needs \\usepackage{{booktabs{',longtable' * (environment == 'longtable')}}}\n")
     assert f"\\begin{{{environment}}}" in text
     assert ("\\endhead" in text) == (environment == "longtable")
 
@@ -137,6 +242,8 @@ def test_every_renderer_takes_every_table_of_a_report():
         assert each.values is None or [len(line) for line in each.values] == [len(line) for line in each.lines]
         assert Tags(html(each)).count["tr"] == len(each.lines) + 1
         assert {len(line) for line in rows_of(latex(each))} == {len(each.headers)}
+        parsed(latex(each, report.title))
+        assert set(each.units) <= set(each.headers)
         assert markdown(each).startswith(f"## {each.title}\n")
         assert list(terminal(each))
         assert all(next(iter(record)) == "table" for record in records(each))
@@ -150,3 +257,6 @@ def test_report_writes_latex_files_alone(capsys, tmp_path):
     names = {path.name for path in (run / "report").iterdir()}
     assert {"cells.tex", "table-2.4.tex"} <= names
     assert {name.rpartition(".")[2] for name in names} == {"tex"}
+    text = (run / "report" / "table-2.4.tex").read_text()
+    assert f". Run run, on {escape(ENVIRONMENT['cpu'])}, 2 cores." in text
+    assert " & (ms) & " in text

@@ -330,7 +330,10 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
     if form == "markdown" or (form == "both" and report.whole):
         files["report.md"] = as_markdown(report)
     if form == "latex":
-        files |= _files([*report.shown, *added], "tex", lambda tables: "\n".join(map(latex, tables)))
+        source = f"{report.title}, on {machine(report.run.environment, whole=False)}"
+        files |= _files(
+            [*report.shown, *added], "tex", lambda tables: "\n".join(latex(each, source) for each in tables)
+        )
     else:
         shown = [*report.shown, report.details] if form in ("csv", "both") else []
         files |= _files([table for table in (*shown, *added) if table.data is not None], "csv", csv)

@@ -192,6 +192,9 @@ def _record(cell: Cell, phases: Iterable[str]) -> dict:
 _SUMMARY = [axis for axis in axes.shown() if axis.summary]
 
 
+_TIMES = ("mean", "95 % of mean", "median", "95 % of median", "min", "IQR")
+
+
 def details(found: list[Cell]) -> Table:
     """One line per cell and phase, with the statistics of its trials; notes say why cells have no times.
 
@@ -202,8 +205,7 @@ def details(found: list[Cell]) -> Table:
     foot = Footnotes()
     keys = ["Data set", *(["problem"] if named else []), "implementation", *(axis.header for axis in _SUMMARY),
             "query set", "phase"]  # fmt: skip
-    headers = [*keys, "n", "mean", "95 % of mean", "median", "95 % of median", "min", "IQR", "outliers", "drift",
-               "positives", "status"]  # fmt: skip
+    headers = [*keys, "n", *_TIMES, "outliers", "drift", "positives", "status"]
     lines = []
     for cell in found:
         start = [cell.dataset, *([cell.problem] if named else []), cell.impl, *_choices(cell), cell.query_set]
@@ -218,7 +220,7 @@ def details(found: list[Cell]) -> Table:
             lines.append([*start, f"{under}/{phase}" if under else phase, *times, *end])
     return Table(
         "details", "All cells (ms)", headers, lines, numbers(headers), keys=len(keys), notes=foot.lines(), file="cells",
-        data=detail(own) if own else None,
+        data=detail(own) if own else None, units=dict.fromkeys(_TIMES, "ms"),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ class Table:
     records  typed values, one dictionary per JSON object
     file     name of its files without the ending, '' for its own name; tables with the same name share a file
     data     typed values of its CSV file; None if it has no CSV file
+    units    of columns by their header, where the header does not say it: 'ms'
     """
 
     name: str
@@ -50,6 +51,7 @@ class Table:
     file: str = ""
     data: pandas.DataFrame | None = None
     links: list[list[str | None]] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def groups(self) -> list[list[list[str]]]:
         """The lines, split after each of `ends`."""

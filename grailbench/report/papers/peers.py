@@ -153,6 +153,7 @@ def table(comparison: Comparison) -> Table:
     return Table(
         "peers", heading(comparison), headers, [*lines, means, largest], frozenset(headers[1:]),
         notes=[NOTE], records=[*records, *_means(comparison)], file="peers", data=pandas.DataFrame(records),
+        units={name: "ms" for name in headers if name.endswith((" ours", " theirs"))},
     )  # fmt: skip
 
 
