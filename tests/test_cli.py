@@ -244,7 +244,7 @@ def test_report_of_one_table_in_one_format(capsys, run):
     assert code == 0
     assert "Table 2.6" in out
     assert "Table 2.4" not in out
-    assert {p.name for p in (run / "report").iterdir()} == {"table-2.6.csv", "cells.csv"}
+    assert {p.name for p in (run / "report").iterdir()} == {"table-2.6.csv", "cells.csv", "datapackage.json"}
 
 
 def test_report_of_one_table_leaves_the_page_of_all(capsys, run):

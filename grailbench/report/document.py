@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, measured, pays, published, ranking, rivals, workers
+from grailbench.report import answer, dictionary, measured, pays, published, ranking, rivals, workers
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, save
@@ -319,7 +319,8 @@ def as_markdown(report: Report) -> str:
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
     """Write the report's files atomically and return their paths.
 
-    form   'markdown' (`report.md`), 'csv' or 'latex' (one file per table), or 'both' (Markdown and CSV)
+    form   'markdown' (`report.md`), 'csv' (one file per table, and `datapackage.json` with the meaning of all columns),
+           'latex' (one file per table), or 'both' (Markdown and CSV)
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
     """
@@ -336,7 +337,13 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
         )
     else:
         shown = [*report.shown, report.details] if form in ("csv", "both") else []
-        files |= _files([table for table in (*shown, *added) if table.data is not None], "csv", csv)
+        tables = [table for table in (*shown, *added) if table.data is not None]
+        files |= _files(tables, "csv", csv)
+        if tables:
+            frames: dict[str, list] = {}
+            for table in tables:
+                frames.setdefault(f"{table.file or table.name}.csv", []).append(table.data)
+            files[dictionary.NAME] = dictionary.package(frames, report.run.name, report.title)
     return [save(folder / name, text.encode()) for name, text in files.items()]
 
 

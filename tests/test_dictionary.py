@@ -1,0 +1,144 @@
+"""Every column of every CSV file that is written is in the data dictionary, with the type that its values have; and
+nothing else is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from functools import cache
+
+from commands import ROOT, call
+from stored import evaluation, everything, made, store, trials, unguided
+from test_pays import sweep, timed
+
+from grailbench import contract
+from grailbench.counts.export import COLUMNS
+from grailbench.report import dictionary, document, floors, plots
+from grailbench.report.papers import computation_figures
+from grailbench.report.render.csv import csv as rendered
+from grailbench.runs.cells import load
+
+#: recorded runs of the other problems, and of workers: small ones
+RECORDED = (
+    "cpu-2core/counts",
+    "h200/traversal",
+    "h200/datalog",
+    "cpu-2core/dask-streams",
+    "h200/closure-50000",
+    "speed",
+)
+
+
+def rivals():
+    """Rows of a run with five peers, so that the best of ours stands against the best of the others."""
+    peers = [f"peer:pyreachability-{name}" for name in ("grail", "pll", "bfl", "tf", "ferrari")]
+    return [row for n, name in enumerate(peers) for row in trials(impl=name, threads=1, query=n + 1.0)]
+
+
+@cache
+def written():
+    """The text of every CSV file, by its name without the ending: of tables, then of figures."""
+    found = []
+    runs = [made(everything()), made(evaluation()), made([*sweep(), *timed("core", 1.0, 1.0, 3.0)]),
+            made([*rivals(), *trials(), *unguided()]),
+            made(trials(impl="gpu", search=None, parts={("query", "gpu_search"): 1.0})),
+            *(load(ROOT / "results" / "baselines" / name) for name in RECORDED)]  # fmt: skip
+    for run in runs:
+        report = document.make(run)
+        tables = [*report.shown, report.details, floors.table(floors.COUNTERS, floors.counters(run.cells))]
+        for table in tables:
+            if table.data is not None:
+                found.append((table.file or table.name, rendered([table]), table.data))
+        for name, figure in plots.of_report(report).items():
+            found.append((name, figure.csv, figure.frame))
+    return found
+
+
+def lines(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_no_column_is_missing_and_every_value_has_the_type_that_the_dictionary_says():
+    seen, wrong = set(), set()
+    for file, text, frame in written():
+        head, *rows = lines(text)
+        for at, name in enumerate(head):
+            assert dictionary.column(file, name) is not None, f"{file}.csv: {name}"
+            (whole,) = [each for each in dictionary._fields(file, [frame]) if each["name"] == name]
+            seen.add(whole["type"])
+            for value in {row[at] for row in rows} - {""}:
+                if whole["type"] == "integer":
+                    right = value.lstrip("-").isdigit()
+                elif whole["type"] == "number":
+                    right = re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", value)
+                else:
+                    right = whole["type"] == "string" or value in ("True", "False")
+                wrong |= set() if right else {(file, name, value)}
+    assert wrong == set()
+    assert seen == {"string", "integer", "number", "boolean"}
+
+
+def counters():
+    """The counters that implementations say they have, with the traffic that goes with them."""
+    for name in contract.PROBLEMS:
+        problem = contract.problem(name)
+        yield from problem.counts
+        for impl in contract.implementations(name).values():
+            if impl.__module__.startswith("grailbench."):
+                yield from impl.counts
+
+
+def test_every_counter_of_ours_is_named():
+    bare = [name for name in counters() if dictionary.column("counters", name).name == "*"]
+    assert sorted(set(bare)) == []
+
+
+def test_no_entry_is_unused():
+    used = {dictionary.column(file, name) for file, text, _ in written() for name in lines(text)[0]}
+    used |= {dictionary.column("counters", name) for name in counters()}
+    used |= {dictionary.column("export", name) for name in ("source", "target", "weight", *COLUMNS)}
+    used |= {dictionary.column("computation-8", name) for name in computation_figures.stalls.COLUMNS}
+    used |= {dictionary.column("x-limit", name) for name in ("median_ms", "least_ms", "x_limit", "bound")}
+    used |= {dictionary.column("counters", "of a third party")}
+    unused = [(each.file, each.name) for each in dictionary.columns() if each not in used]
+    assert unused == []
+
+
+def test_entries_are_whole_sentences_and_each_name_stands_once_for_a_file():
+    names = [(each.file, each.name) for each in dictionary.columns()]
+    assert len(names) == len(set(names))
+    for each in dictionary.columns():
+        assert each.type in ("string", "integer", "number", "boolean")
+        assert (each.unit == "") == (each.type in ("string", "boolean")), each
+        assert each.description.endswith(".")
+
+
+def test_a_report_writes_the_dictionary_beside_its_files(tmp_path, capsys):
+    run = store(tmp_path / "Run <1>", everything())
+    assert call(capsys, "report", run)[0] == 0
+    found = json.loads((run / "report" / dictionary.NAME).read_text())
+    assert found["name"] == "run-1"
+    files = {each["path"]: each for each in found["resources"]}
+    assert set(files) == {path.name for path in (run / "report").glob("*.csv")}
+    for path, each in files.items():
+        head = lines((run / "report" / path).read_text())[0]
+        assert [field["name"] for field in each["schema"]["fields"]] == head
+        assert each["schema"]["missingValues"] == [""]
+    fields = {field["name"]: field for field in files["table-2.4.csv"]["schema"]["fields"]}
+    assert (fields["Pure DFS measured"]["unit"], fields["Positive Queries measured"]["unit"]) == ("ms", "1")
+    assert "unit" not in fields["dataset"]
+
+
+def test_a_column_of_a_file_of_its_own_meaning_comes_before_the_others():
+    assert dictionary.column("computation-5", "value").unit == "MiB"
+    assert dictionary.column("counters", "levels").unit == "1"
+    assert dictionary.column("peers", "nonsense") is None
+
+
+def test_the_page_is_what_the_dictionary_says():
+    page = ROOT / "docs" / "data-dictionary.md"
+    assert page.read_text(encoding="utf-8") == dictionary.page(), "python -m grailbench.report.dictionary"
+    rows = [line for line in dictionary.page().splitlines() if line.startswith("| `")]
+    assert len(rows) == len(dictionary.columns())
