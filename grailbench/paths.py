@@ -48,6 +48,11 @@ def baselines_dir() -> Path:
     return _shipped("results/baselines")
 
 
+def citation() -> Path:
+    """CITATION.cff: how the software is cited, and which papers it reproduces."""
+    return _shipped("CITATION.cff")
+
+
 def cache_dir() -> Path:
     """The cache of downloads, condensed graphs and query sets. It is created on first use and may be deleted.
 

@@ -1,0 +1,248 @@
+"""How to cite grailbench, and a run of it: with the papers that its tables reproduce, where its graphs come from, and
+the machine in a paragraph for a section on methods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from grailbench import __version__, paths, words
+from grailbench.contract import PROBLEMS, implementations
+from grailbench.datasets.registry import registry
+from grailbench.graph.store import sha256_file
+from grailbench.report import document
+from grailbench.report.published import PAPER_TABLES
+from grailbench.report.render.latex import escape
+from grailbench.runs import folder as results
+from grailbench.runs import pack
+from grailbench.runs.cells import Run, load
+from grailbench.runs.commit import commit_state
+from grailbench.runs.environment import busy
+
+_GRAPHS = 12  #: names of graphs that the title of a source has
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is cited: the type of its entry in BibTeX, its key, and its fields as plain text."""
+
+    kind: str
+    key: str
+    fields: Mapping[str, str]
+
+    def bibtex(self) -> str:
+        """The entry; names in two braces stay as they are."""
+        lines = [f"  {name} = {_field(name, value)}," for name, value in self.fields.items()]
+        return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
+
+    def text(self) -> str:
+        """The entry in a line."""
+        said = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
+        return ". ".join(each.rstrip(".") for each in said) + "."
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Entries, the first of which is the software; of a run also the environment as a paragraph, and the sha256 of its
+    files and of its graphs by their names."""
+
+    entries: list[Entry]
+    environment: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    graphs: Mapping[str, str] = field(default_factory=dict)
+
+    def bibtex(self) -> str:
+        """A .bib file: what is outside of entries is a comment there."""
+        sums = [f"% sha256 {digest} {_comment(name)}" for name, digest in {**self.files, **self.graphs}.items()]
+        about = [f"% {_comment(self.environment)}"] if self.environment else []
+        return "\n\n".join(["\n".join([*about, *sums])] * bool(about or sums) + [e.bibtex() for e in self.entries])
+
+    def text(self) -> str:
+        """Plain text."""
+        parts = ["\n".join(f"- {entry.text()}" for entry in self.entries)]
+        parts += [f"Environment: {self.environment}"] if self.environment else []
+        for title, sums in (("Files of the run", self.files), ("Graphs", self.graphs)):
+            parts += [
+                "\n".join([f"{title} (sha256):", *(f"  {digest}  {name}" for name, digest in sums.items())])
+            ] * bool(sums)
+        return "\n\n".join(parts)
+
+    def record(self) -> dict:
+        """The same as plain values."""
+        entries = [{"type": each.kind, "key": each.key, **each.fields} for each in self.entries]
+        return {"entries": entries, "environment": self.environment, "files": dict(self.files),
+                "graphs": dict(self.graphs)}  # fmt: skip
+
+
+def software() -> Citation:
+    """How to cite the software: as CITATION.cff says, with the version and the commit that is here."""
+    return Citation([_software(*commit_state())])
+
+
+def of_run(run: str | None = None) -> Citation:
+    """How to cite a run (a folder, a name or a pack; None: the latest). Raises the errors of `runs.cells.load`."""
+    found = load(run)
+    environment = found.environment
+    report = document.make(found)
+    with _files(found) as where:
+        files = {name: sha256_file(where / name) for name in pack.FILES if (where / name).is_file()}
+        plan = results.read_json(where / results.PLAN) if results.PLAN in files else {}
+    graphs: dict[str, str] = {}
+    for cell in found.cells:
+        if cell.graph_sha256:
+            graphs.setdefault(cell.dataset, cell.graph_sha256)
+    own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
+    entries = [own, _run(found, plan, files), *_papers(report), *_sources(found), *_peers(found)]
+    return Citation(entries, paragraph(environment), files, graphs)
+
+
+def paragraph(environment: Mapping) -> str:
+    """The environment of a run as sentences for a section on methods; what is unknown is left out."""
+    packages, threads = environment.get("packages") or {}, environment.get("threads") or {}
+    memory, gpus = environment.get("memory_bytes"), environment.get("gpus") or []
+    cores = environment.get("cores")
+    machine = [environment.get("cpu") or "an unknown processor", words.count(cores, "core") if cores else None,
+               f"{words.gib(memory, 0)} of memory" if memory else None, *words.gpus(environment)]  # fmt: skip
+    drivers = dict.fromkeys(str(each["driver"]) for each in gpus if each.get("driver"))
+    said = [f"Measured on {', '.join(filter(None, machine))}"]
+    said += [f"NVIDIA driver {', '.join(drivers)}"] if drivers else []
+    system = [environment.get("os"), environment.get("python"), *(f"{n} {v}" for n, v in packages.items())]
+    said += [", ".join(filter(None, system))] if any(system) else []
+    said += [f"Frequency governor {environment['governor']}"] if environment.get("governor") else []
+    given = [f"{name}={value}" for name, value in threads.items() if value]
+    said += [f"Settings of threads: {', '.join(given)}"] if given else []
+    pinned = environment.get("pinned")
+    said += [f"Pinned to cores {', '.join(map(str, pinned))}"] if pinned else []
+    loads = environment.get("load_average")
+    said += (
+        [f"Load average at the start {loads[0]:.2f}" + (" (disturbed)" if busy(environment) else "")] if loads else []
+    )
+    commit = environment.get("commit")
+    code = f"grailbench {environment.get('grailbench') or 'of an unknown version'}"
+    code += f", commit {commit[:12]}" if commit else ""
+    said += [code + (" WITH CHANGES" if environment.get("dirty") else "")]
+    said += ["Sittings of the run were on unlike machines"] if _mixed(environment) else []
+    return ". ".join(said) + "."
+
+
+def _mixed(environment: Mapping) -> bool:
+    own = environment.get("fingerprint")
+    return any(each.get("fingerprint") != own for each in environment.get("earlier", ()))
+
+
+# ------------------------------------------------------------------ entries
+
+
+@cache
+def _cff() -> dict:
+    """CITATION.cff, which ships with the package."""
+    import yaml
+
+    return yaml.safe_load(paths.citation().read_text(encoding="utf-8"))
+
+
+def _software(commit: str | None, dirty: bool | None, version: str | None = None) -> Entry:
+    cff = _cff()
+    code = f"commit {commit[:12]}{' with changes' if dirty else ''}" if commit else ""
+    fields = {"author": _authors(cff["authors"]), "title": f"{cff['title']}: {cff['abstract'].partition(':')[0]}",
+              "version": version or __version__, "note": code, "license": cff["license"]}  # fmt: skip
+    return Entry("software", "grailbench", _known(fields))
+
+
+def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
+    environment = run.environment
+    at = (environment.get("at") or min((row["at"] for row in run.rows if row.get("at")), default=""))[:10]
+    sums = [f"sha256 of {name} {digest}" for name, digest in files.items()]
+    fields = {
+        "author": _authors(_cff()["authors"]),
+        "title": f"{run.title} of grailbench: {words.count(len(run.cells), 'cell')}, {words.some(run.implementations)}",
+        "year": at[:4],
+        "date": at,
+        "howpublished": f"Measured on {run.machine}",
+        "note": "; ".join([f"config {plan['name']}", *sums] if plan.get("name") else sums),
+    }
+    return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
+
+
+def _papers(report: document.Report) -> Iterator[Entry]:
+    """The papers of the tables that a report of the run has."""
+    names = [table.name for table in report.tables]
+    wanted = {"article"} if report.claims or set(names) & set(PAPER_TABLES) else set()
+    wanted |= {"thesis"} if set(names) - set(PAPER_TABLES) else set()
+    for each in _cff()["references"]:
+        if each["type"] not in wanted:
+            continue
+        last = each["authors"][0]["family-names"]
+        school = (each.get("institution") or {}).get("name", "")
+        fields = {"author": _authors(each["authors"]), "title": each["title"], "journal": each.get("journal", ""),
+                  "school": school, "type": each.get("thesis-type", ""), "volume": str(each.get("volume", "")),
+                  "number": str(each.get("issue", "")), "pages": str(each.get("start", "")), "year": str(each["year"]),
+                  "doi": each.get("doi", "")}  # fmt: skip
+        kind = "mastersthesis" if each["type"] == "thesis" else "article"
+        yield Entry(kind, f"{_key(last)}{each['year']}", _known(fields))
+
+
+def _sources(run: Run) -> Iterator[Entry]:
+    """Where the graphs of the registry come from, a source a set."""
+    sets: dict[str, list] = {}
+    for name in dict.fromkeys(cell.dataset for cell in run.cells):
+        if (dataset := registry().get(name)) is not None:
+            sets.setdefault(dataset.set, []).append(dataset)
+    for name, members in sets.items():
+        urls = dict.fromkeys(url for each in members for url in each.archives[each.archive].urls if "://" in url)
+        named = words.some([each.name for each in members], _GRAPHS)
+        fields = {"title": f"{members[0].set_title}: {named}", "howpublished": words.some(urls, 3)}
+        yield Entry("misc", f"graphs-{_key(name)}", _known(fields))
+
+
+def _peers(run: Run) -> Iterator[Entry]:
+    """The implementations of others, with the versions of their packages as the run has them."""
+    packages = run.environment.get("packages") or {}
+    for problem, name in dict.fromkeys((cell.problem, cell.impl) for cell in run.cells):
+        if not name.startswith(("peer:", "program:")) or problem not in PROBLEMS:
+            continue
+        made_by = implementations(problem).get(name)
+        bare = name.partition(":")[2]
+        version = next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
+        fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}
+        yield Entry("software", _key(name), _known(fields))
+
+
+@contextmanager
+def _files(run: Run) -> Iterator[Path]:
+    """The folder with the files of a run, also of one in a pack."""
+    if run.folder.is_file():
+        with pack.opened(run.folder) as where:
+            yield where
+    else:
+        yield run.folder
+
+
+def _authors(people: list[dict]) -> str:
+    names = [p.get("name") or f"{p['family-names']}, {p['given-names']}" for p in people]
+    return " and ".join(names)
+
+
+def _known(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _key(name: str) -> str:
+    """A key of BibTeX: ASCII letters, digits, '.', '_' and '-'."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "unnamed"
+
+
+def _field(name: str, value: str) -> str:
+    """The value of a field of BibTeX: its authors apart, all else in braces that keep capital letters."""
+    text = value if name == "doi" else escape(value)
+    corporate = name == "author" and "," not in value
+    return f"{{{{{text}}}}}" if name == "title" or corporate else f"{{{text}}}"
+
+
+def _comment(text: str) -> str:
+    """Text outside of entries, where an at sign would begin one, on a line."""
+    return re.sub(r"[^\x20-\x7e]|@", lambda found: f"(U+{ord(found[0]):04X})", text)
