@@ -17,8 +17,8 @@ def command(run, form):
     """Say how to cite grailbench, or a run of it.
 
     The run RUN (a folder, a name or a pack) is cited with its date, machine, commit, config and checksums, the papers
-    that its tables reproduce, the sources of its graphs and the versions of its peers. There is also its environment, as a paragraph for a section on methods, and the sha256 of every graph; in
-    BibTeX both are comments.
+    that its tables reproduce, the sources of its graphs and the versions of its peers. There is also its environment,
+    as a paragraph for a section on methods, and the sha256 of every graph; in BibTeX both are comments.
 
     \b
     Examples:
