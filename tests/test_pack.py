@@ -364,6 +364,12 @@ def test_a_wrong_checksum_or_size_is_refused(files):
     assert "checksum" in refused(archived([*unsealed, *sealed(files)[1:]]))
 
 
+def test_a_manifest_without_its_checksum_is_refused(files):
+    (name, manifest), *rest = sealed(files)
+    said = {key: value for key, value in json.loads(manifest).items() if key != "sum"}
+    assert "manifest.json has no checksum" in refused(archived([(name, json.dumps(said).encode()), *rest]))
+
+
 def test_rows_that_contradict_their_plan_or_hold_another_row_are_refused(files, tmp_path):
     other = stored(tmp_path / "a", [*sound(), *trials(impl="bfs")], planned=sound())
     said = refused(archived(sealed({name: (other / name).read_bytes() for name in pack.FILES})))

@@ -195,6 +195,13 @@ def test_hostile_names_lose_no_letter_that_can_be_shown(name):
             assert f"U+{ord(letter):04X}" in said
 
 
+@pytest.mark.parametrize("name", ["*star", "[3pt]", " * x", "[*]"])
+def test_no_line_begins_with_what_the_end_of_the_one_before_takes_for_its_own(name):
+    text = latex(table(headers=[name, "", "ms", "status"], lines=[[name, "x", "1", "ok"]] * 2, notes=[]))
+    begun = [line.lstrip()[0] for line in text.splitlines() if line.endswith("\\\\")]
+    assert not {"*", "["} & set(begun)
+
+
 def test_latex_special_characters_are_harmless():
     text = escape(NASTY)
     for letter in "%_&#$":
