@@ -106,6 +106,7 @@ class Implementation(ABC):
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
+    repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
     racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
     described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
 
@@ -340,6 +341,7 @@ class Problem(ABC):
     from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
     written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
+    repeated: ClassVar[tuple[str, ...]] = ()  #: the top phases that `again` repeats, of cells that have them
 
     def value(self, axis: str, value: Any) -> Any:
         """A value of an axis, spelled as in rows. Raises InputError if there is no such value."""
@@ -413,9 +415,12 @@ class Problem(ABC):
         `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 
-    def again(self, implementation: type, params: Params, data: Any, asked: Any) -> Callable[[], Any] | None:
-        """Prepares, and returns a function that does once more what the last phase of a trial times, and nothing else:
-        it is repeated to measure the energy of it. None if the problem has no such."""
+    def again(
+        self, implementation: type, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
+    ) -> Callable[[], Any] | None:
+        """Prepares, and returns a function that does once more what a trial times as `phase`, one of `repeated`, from
+        the same input, and nothing else: it is repeated to measure the energy of it. What a call made is freed with
+        what it returns. edges: as in `trial`, for `ready`. None if there is no such."""
         return None
 
 

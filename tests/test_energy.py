@@ -1,166 +1,420 @@
-"""Energy is that of the work alone, by a counter that goes up in steps; where it cannot be read, rows say why."""
+"""Energy is that of the work alone, by counters that go up in steps; where it cannot be read, rows say why."""
 
+import gc
 import json
 import sys
+import weakref
 
 import pytest
-from commands import call, in_python
+from metered import Device, World
+from commands import call
+from hypothesis import given, settings
+from hypothesis import strategies as some
 from watchers import Notes
 
-from grailbench.bench import passes, tasks
+from grailbench.bench import passes
 from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
-from grailbench.contract import problem
-from grailbench.device import energy
+from grailbench.bench.runner import Interrupted, run
+from grailbench.contract import implementation, problem
+from grailbench.device import energy, meters
+from grailbench.device.energy import Counter, Energy, Reading
 from grailbench.errors import MachineLacks
+from grailbench.graph.condense import condense
 from grailbench.runs.cells import read
+from grailbench.runs.energies import Energies, fits
 
-STEP = 100_000  #: microseconds between two steps of the counter
-READ = 1_000  #: microseconds that a look at it takes
-
-
-class Board:
-    """A GPU that takes `idle` watts, and `busy` in `work`, and says how much in steps of 100 ms."""
-
-    def __init__(self, idle=100.0, busy=600.0, seconds=0.015):
-        self.idle, self.busy, self.seconds = idle, busy, seconds
-        self.us, self.joules, self.shown = 0, 0.0, 0.0
-        self.calls = 0
-
-    @property
-    def now(self):
-        return self.us / 1e6
-
-    def wait(self, seconds, watts=None):
-        end = self.us + round(seconds * 1e6)
-        while self.us < end:
-            part = min(end, self.us // STEP * STEP + STEP) - self.us
-            self.us += part
-            self.joules += (self.idle if watts is None else watts) * part / 1e6
-            if self.us % STEP == 0:
-                self.shown = self.joules
-
-    def read(self):
-        self.wait(READ / 1e6)
-        return self.shown
-
-    def work(self):
-        self.calls += 1
-        self.wait(self.seconds, self.busy)
-
-    def measured(self):
-        return energy.of(self.work, self.read, lambda: self.now, self.wait)
+# ------------------------------------------------------------------ the measurement
 
 
 @pytest.mark.parametrize("seconds", [0.015, 0.36, 3.03])
 def test_joules_are_those_of_one_call(seconds):
-    found = Board(idle=400, seconds=seconds).measured()
-    assert found.joules == pytest.approx(600 * seconds, rel=0.02)
-    assert found.seconds == pytest.approx(seconds, rel=0.02)
-    assert found.idle_watts == pytest.approx(400, rel=0.02)
+    found = World(Device(idle=400), seconds=seconds).measured()
+    assert found.meters["gpu"].joules == pytest.approx(600 * seconds, rel=0.01)
+    assert found.seconds == pytest.approx(seconds, rel=0.01)
+    assert found.meters["gpu"].idle_watts == pytest.approx(400, rel=0.02)
 
 
-def test_work_is_repeated_until_a_second_has_passed_and_once_at_least():
-    for seconds, calls in ((0.3, 4), (5.0, 1)):
-        board = Board(seconds=seconds)
-        assert board.measured().calls == board.calls == calls
+@pytest.mark.parametrize(
+    ("step", "seconds", "calls"),
+    [(1, 0.3, 4), (1, 1.5, 1), (100, 0.3, 34), (100, 12.0, 1), (500, 0.5, 40)],  # at least 1 s, 100 steps, 20 s at most
+)
+def test_work_is_repeated_until_a_step_is_a_hundredth_of_it(step, seconds, calls):
+    world = World(Device(step=step), seconds=seconds)
+    found = world.measured()
+    assert found.calls == world.calls == calls
+    assert found.meters["gpu"].resolution == pytest.approx(
+        step / 1e3 / (calls * seconds), rel=0.6 if step == 1 else 0.05
+    )
 
 
-def test_a_counter_that_stands_is_no_measurement():
-    board = Board()
-    board.idle = 0.0
-    with pytest.raises(MachineLacks, match="stands at 0 J"):
-        board.measured()
-    assert board.calls == 0
+def test_work_is_not_repeated_beyond_its_time():
+    world = World(seconds=0.5)
+    assert world.measured(seconds=4.0).calls < 7
+    assert world.now < 4.2
+    assert World(seconds=5.0).measured(seconds=0.1).calls == 1
+
+
+def test_meters_are_read_together_and_their_counters_added():
+    gpu, one, two = Device(), Device(20, 90, 1, name="package-0"), Device(30, 40, 1, name="package-1")
+    world = World(gpu, one, two, seconds=0.02)
+    found = world.measured(world.meter("gpu", gpu), world.meter("cpu", one, two))
+    assert found.meters["gpu"].joules == pytest.approx(600 * 0.02, rel=0.01)
+    assert found.meters["cpu"].joules == pytest.approx(130 * 0.02, rel=0.01)
+    assert found.meters["cpu"].idle_watts == pytest.approx(50, rel=0.01)
+    assert found.unread == {}
+
+
+def test_a_counter_may_begin_anew_on_the_way():
+    world = World(Device(30, 200, 1, wraps=2_000.0, shown=1_900.0, name="package-0"), seconds=0.7)
+    assert world.measured().meters["gpu"].joules == pytest.approx(140, rel=0.01)
+    assert world.devices[0].joules > 2_000
+
+
+def stands(world):
+    world.devices[0].step = 10**12
+
+
+def goes_backwards(world):
+    world.devices[0].seen = world.devices[0].joules = -5e5
+
+
+@pytest.mark.parametrize(("fault", "reason"), [(stands, "stands at"), (goes_backwards, "went backwards")])
+def test_a_counter_that_stands_or_goes_backwards_is_no_measurement_and_others_are(fault, reason):
+    gpu, cpu = Device(), Device(20, 90, 1, wraps=262_143.0, name="package-0")
+    world = World(gpu, cpu, seconds=0.4)
+
+    def work():
+        world.work()
+        if world.calls == 2:
+            fault(world)
+
+    found = world.measured(world.meter("gpu", gpu), world.meter("cpu", cpu), work=work)
+    assert [*found.unread] == ["gpu"]
+    assert reason in found.unread["gpu"]
+    assert found.meters["cpu"].joules == pytest.approx(36, rel=0.01)
+
+
+def test_a_counter_that_wraps_and_is_set_back_is_told_from_one_that_began_anew():
+    world = World(Device(20, 90, 1, wraps=262_143.0, shown=5e3, name="package-0"), seconds=0.4)
+
+    def work():
+        world.work()
+        world.devices[0].joules = 100.0
+
+    with pytest.raises(MachineLacks, match="package-0 went backwards"):
+        world.measured(work=work)
+
+
+def test_without_a_counter_that_moves_nothing_is_repeated():
+    world = World(Device(idle=0.0))
+    with pytest.raises(MachineLacks, match="GPU 0 stands at 0 J"):
+        world.measured()
+    assert world.calls == 0
+
+
+def test_one_that_cannot_be_read_any_more_has_the_reason():
+    world = World()
+    counter, looks = world.counter(world.devices[0]), []
+
+    def read():
+        looks.append(1)
+        if len(looks) > 400:
+            raise MachineLacks("the GPU fell off the bus")
+        return counter.read()
+
+    with pytest.raises(MachineLacks, match="fell off the bus"):
+        world.measured(energy.Meter("gpu", (Counter("GPU 0", read),)))
+
+
+def test_a_long_time_may_hide_a_counter_that_began_anew_twice():
+    counter = Counter("package-0", lambda: 0.0, 65_532.0)
+    assert counter.between(10.0, 20.0, 60.0) == 10.0
+    with pytest.raises(MachineLacks, match="perhaps several times in 70 s"):
+        counter.between(10.0, 20.0, 70.0)
+
+
+def test_more_at_idle_than_at_work_is_no_measurement():
+    world = World(Device(idle=600, busy=1.0), seconds=2.0)
+
+    def work():
+        world.devices[0].idle = 0.5
+        world.work()
+
+    with pytest.raises(MachineLacks, match="less at work than idle"):
+        world.measured(work=work)
+
+
+def test_what_a_call_made_is_freed_before_the_next():
+    world, alive, most = World(), weakref.WeakSet(), []
+
+    class Made:
+        pass
+
+    def work():
+        world.work()
+        made = Made()
+        alive.add(made)
+        most.append(len(alive))
+        return made
+
+    world.measured(work=work)
+    assert max(most) == 1
+    assert len(most) > 100
+
+
+@given(some.floats(0, 262_143, exclude_max=True), some.floats(0, 999), some.floats(0.001, 250))
+def test_the_joules_between_two_readings_do_not_depend_on_where_the_counter_wraps(start, watts, seconds):
+    counter = Counter("package-0", lambda: 0.0, 262_143.0)
+    taken = watts * seconds
+    assert counter.between(start, (start + taken) % 262_143.0, seconds) == pytest.approx(taken, abs=1e-4)
+
+
+@settings(max_examples=15)
+@given(some.integers(1, 400), some.integers(0, 600), some.sampled_from([1, 20, 100]), some.floats(0.01, 2.0))
+def test_idle_power_is_taken_off_exactly_what_the_devices_idled(idle, more, step, seconds):
+    found = World(Device(idle, idle + more, step), seconds=seconds).measured()
+    assert found.meters["gpu"].joules == pytest.approx((idle + more) * found.seconds, rel=0.02)
+    known = Energies({"query": found})
+    assert known.above_idle("query") == pytest.approx(more * found.seconds, abs=0.02 * (idle + more) * found.seconds)
+    assert known.watts("query", "gpu") == pytest.approx(idle + more, rel=0.02)
+
+
+# ------------------------------------------------------------------ in a run
 
 
 @pytest.fixture
 def plan(diamond):
-    """The plan of counting on the diamond, with energy."""
+    """The plan of a problem on the diamond, with energy."""
 
     def made(**more):
-        block = {"problem": "counts", "datasets": [diamond], "implementations": ["counts"], "trials": 2, "warmup": 0}
+        block = {"datasets": [diamond], "implementations": ["sequential"], "trials": 2, "warmup": 0, "count": 20}
         return make_plan(Config.model_validate({"experiment": [block | {"energy": True} | more]}))
 
     return made
 
 
 @pytest.fixture
-def on_gpu(monkeypatch):
-    """Makes `counts` an implementation on a GPU whose energy is that of a `Board`; returns the board."""
-    board = Board()
-    monkeypatch.setattr(tasks, "on_gpu", lambda cell: True)
+def world(monkeypatch):
+    """The only meters of this machine: a package of 90 W at work, whose clock stands still but for phases and waits."""
+    world = World(Device(20, 90, 1, name="package-0"))
     of = energy.of
-    monkeypatch.setattr(energy, "counter", lambda: board.read)
-    monkeypatch.setattr(
-        energy, "of", lambda work: of(lambda: (work(), board.work()), board.read, lambda: board.now, board.wait)
-    )
-    return board
+
+    def measured(work, found, seconds, settle):
+        settle()
+        return of(lambda: (work(), world.work()), found, seconds, clock=lambda: world.now, wait=world.wait)
+
+    monkeypatch.setattr(meters, "found", lambda devices: ([world.meter("cpu")], {}))
+    monkeypatch.setattr(energy, "of", measured)
+    return world
 
 
-def test_a_cell_of_a_gpu_has_one_row_of_energy_after_its_trials(plan, on_gpu, tmp_path):
-    done = run(plan(), notes := Notes(), fetch=False, out=tmp_path / "run")
-    assert [row["trial"] for row in done.rows if row["phase"] == "solve"] == [0, 1]
+def test_a_cell_has_one_row_of_the_energy_of_its_phases_after_its_trials(plan, world, tmp_path):
+    done = run(plan(from_edges=True), notes := Notes(), fetch=False, out=tmp_path / "run")
+    assert [row["trial"] for row in done.rows if row["phase"] == "query"] == [0, 1]
     assert [row["energy"] is not None for row in done.rows] == [False] * (len(done.rows) - 1) + [True]
     (cell,) = read(tmp_path / "run").cells
-    assert cell.energy["joules"] == pytest.approx(9.0, rel=0.02)
-    assert cell.energy["calls"] == on_gpu.calls
+    for phase in ("label", "query", "ready"):
+        assert cell.joules(phase) == cell.joules(phase, "cpu") == pytest.approx(90 * world.seconds, rel=0.02)
+        assert cell.joules(phase, "gpu") is None
+        assert cell.energies.phases[phase].calls == pytest.approx(1 / world.seconds, abs=2)
+    assert sum(each.calls for each in cell.energies.phases.values()) == world.calls
     assert (cell.status, cell.reason, cell.trials) == ("ok", "", 2)
     assert notes.steps == notes.total == 1 + 2 + 1
 
 
-def test_resuming_measures_no_energy_twice_and_a_missing_one_alone(plan, on_gpu, tmp_path):
+@pytest.mark.parametrize(
+    ("of", "phases"),
+    [({"from_edges": False}, ["label", "query"]),
+     ({"problem": "counts", "implementations": ["counts"], "count": 1, "from_edges": True}, ["solve"]),
+     ({"problem": "closure", "implementations": ["condense-bits"], "count": 1}, ["solve"])],
+)  # fmt: skip
+def test_the_phases_are_those_that_the_cell_has_and_its_problem_repeats(plan, world, tmp_path, of, phases):
+    run(plan(**of, trials=1), Notes(), fetch=False, out=tmp_path / "run")
+    (cell,) = read(tmp_path / "run").cells
+    assert [*cell.energies.phases] == phases
+
+
+def test_resuming_measures_no_energy_twice_and_a_missing_one_alone(plan, world, tmp_path):
     run(plan(energy=False), Notes(), fetch=False, out=tmp_path / "run")
-    assert on_gpu.calls == 0
+    assert world.calls == 0
     run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
-    before = on_gpu.calls
+    before = world.calls
     assert before > 0
     run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
-    assert on_gpu.calls == before
-    assert [cell.trials for cell in read(tmp_path / "run").cells] == [2]
+    run(plan(trials=3), Notes(), fetch=False, resume=tmp_path / "run")
+    assert world.calls == before
+    assert [cell.trials for cell in read(tmp_path / "run").cells] == [3]
 
 
-def test_where_it_cannot_be_read_the_row_says_why_and_times_stay(plan, on_gpu, monkeypatch, tmp_path):
-    def refuse(cell, data, asked):
-        raise MachineLacks("energy of this GPU cannot be read: Not Supported")
+def test_where_it_cannot_be_read_the_row_says_why_and_times_stay(plan, monkeypatch, tmp_path):
+    monkeypatch.setattr(meters, "found", lambda devices: ([], {"cpu": "closed to this user", "gpu": "Not Supported"}))
+    run(plan(), notes := Notes(), fetch=False, out=tmp_path / "run").check()
+    (cell,) = read(tmp_path / "run").cells
+    assert cell.energy == {"reason": "closed to this user; Not Supported"}
+    assert (cell.status, cell.trials, cell.joules("query")) == ("ok", 2, None)
+    assert [note for note in notes.notes if "closed to this user" in note]
 
-    monkeypatch.setattr(passes, "energy", refuse)
+
+@pytest.mark.parametrize("fault", [ValueError("no"), MemoryError("an array"), MachineLacks("a library")])
+def test_a_phase_that_fails_when_it_is_repeated_loses_nothing_else(plan, world, monkeypatch, tmp_path, fault):
+    reachability = problem("reachability")
+    again = reachability.again
+
+    def failing(impl, params, data, asked, phase, edges=None):
+        def raising():
+            raise fault
+
+        return raising if phase == "label" else again(impl, params, data, asked, phase, edges)
+
+    monkeypatch.setattr(reachability, "again", failing, raising=False)
     run(plan(), Notes(), fetch=False, out=tmp_path / "run").check()
     (cell,) = read(tmp_path / "run").cells
-    assert cell.energy == {"reason": "energy of this GPU cannot be read: Not Supported"}
+    assert str(fault) in cell.energies.reasons["label"]
+    assert str(fault) in cell.energies.why("label")
+    assert cell.joules("query") is not None
+    assert cell.joules("label") is None
     assert (cell.status, cell.trials) == ("ok", 2)
+
+
+def test_an_interrupt_while_energy_is_measured_leaves_the_trials(plan, world, monkeypatch, tmp_path):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as now:
+        now.setattr(passes, "energy", interrupted)
+        with pytest.raises(Interrupted):
+            run(plan(), Notes(), fetch=False, out=tmp_path / "run")
+    assert [cell.trials for cell in read(tmp_path / "run").cells] == [2]
+    run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
+    (cell,) = read(tmp_path / "run").cells
+    assert cell.trials == 2
+    assert cell.joules("label") is not None
+
+
+def test_phases_share_the_time_that_the_limit_of_the_cell_leaves(plan, world, monkeypatch, tmp_path):
+    asked = []
+
+    def short(cell, data, queries, edges, phase, seconds):
+        asked.append((phase, seconds))
+        raise MachineLacks("nothing")
+
+    monkeypatch.setattr(passes, "energy", short)
+    run(plan(time_limit=60), Notes(), fetch=False, out=tmp_path / "run")
+    assert [phase for phase, _ in asked] == ["label", "query"]
+    assert asked[0][1] <= 30 < asked[1][1] <= 60
 
 
 @pytest.mark.processes
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
-def test_a_cell_with_its_own_process_measures_there(plan, on_gpu, tmp_path):
-    done = run(plan(process="own"), Notes(), fetch=False, out=tmp_path / "run")
-    assert list(done.rows[-1]["energy"]) == ["reason"]  # there is no GPU there
-    assert on_gpu.calls == 0
+def test_a_cell_with_its_own_process_measures_there(plan, world, monkeypatch, tmp_path):
+    done = run(plan(process="own", from_edges=True, time_limit=100), Notes(), fetch=False, out=tmp_path / "run")
+    found = done.rows[-1]["energy"]
+    assert [*found] == ["reason"] or [*found["phases"]] == ["label", "query", "ready"]  # by the machine's own meters
+    assert world.calls == 0
 
 
-def test_cells_without_a_gpu_have_none(plan, tmp_path):
-    done = run(plan(), Notes(), fetch=False, out=tmp_path / "run")
-    assert {row["energy"] for row in done.rows} == {None}
+def test_a_problem_without_a_phase_to_repeat_says_so(plan, world, tmp_path):
+    run(plan(problem="bfs", count=2), Notes(), fetch=False, out=tmp_path / "run")
+    (cell,) = read(tmp_path / "run").cells
+    assert cell.energy == {"reason": "sequential: phase solve of bfs is not repeated, so its energy is not known"}
+    assert (cell.status, cell.trials) == ("ok", 2)
 
 
 def test_energy_is_no_part_of_a_cell_s_identity(plan):
     assert plan().digest == plan(energy=False).digest
 
 
-def test_the_simulator_has_no_energy():
-    code, out = in_python("from grailbench.device import energy; energy.counter()", NUMBA_ENABLE_CUDASIM="1")
-    assert (code, out.splitlines()[-1].partition(": ")[2]) == (1, "the simulator takes no energy of a GPU")
+@pytest.mark.parametrize("name", ["sequential", "parallel", "dfs", "bfs", "core", "sweep"])
+def test_builds_that_are_repeated_begin_with_the_same_input_and_leave_nothing(name, monkeypatch):
+    from strategies import graph_of
+
+    impl, reachability = implementation(name), problem("reachability")
+    raw = graph_of(7, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 4)])
+    dag, made, given = condense(raw), weakref.WeakSet(), []
+    build = impl.build
+
+    def kept(graph, *rest):
+        index = build(graph, *rest)
+        made.add(index)
+        given.append(graph)
+        return index
+
+    monkeypatch.setattr(impl, "build", kept)
+    pairs = dag.component[[0, 1]], dag.component[[5, 6]]
+    params = reachability.params(threads=1)
+    gc.disable()
+    try:
+        for phase in ("label", "ready"):
+            work = reachability.again(impl, params, dag, pairs, phase, raw)
+            for _ in range(3):
+                work()
+                assert not made  # freed without the garbage collector
+        ask = reachability.again(impl, params, dag, pairs, "query", raw)
+        assert [ask().tolist() for _ in range(3)] == [[True, False]] * 3
+        assert len(made) == 1
+    finally:
+        gc.enable()
+    assert [graph is dag for graph in given] == [True] * 3 + [False] * 3 + [True]
 
 
-def test_a_problem_without_a_phase_to_repeat_says_so(diamond):
-    block = {"problem": "bfs", "datasets": [diamond], "implementations": ["sequential"], "energy": True}
-    (cell,) = make_plan(Config.model_validate({"experiment": [block]})).cells
-    assert problem("bfs").again(None, None, None, None) is None
-    with pytest.raises(MachineLacks, match="bfs has no phase"):
-        passes.energy(cell, None, None)
+def test_what_a_program_prints_is_not_repeated():
+    from grailbench.reachability.peers.program import Program
+
+    assert problem("reachability").again(Program, None, None, None, "query") is None
 
 
 def test_the_plan_shows_it(capsys):
     _, out, _ = call(capsys, "plan", "--dataset", "kegg-like", "--impl", "dfs", "--energy", "--json")
     assert [json.loads(line)["energy"] for line in out.splitlines()] == [True]
+
+
+# ------------------------------------------------------------------ rows
+
+READING = {"joules": 0.5, "idle_watts": 80.0, "resolution": 0.009}
+NEW = {"phases": {"query": {"seconds": 0.01, "calls": 99, "meters": {"gpu": READING, "cpu": {"reason": "closed"}}},
+                  "label": {"reason": "no memory"}}}  # fmt: skip
+OLD = {"joules": 12.5, "seconds": 0.13, "calls": 8, "idle_watts": 81.2}
+
+
+def test_rows_of_both_forms_are_read():
+    old, new, none = (Energies.of(each, "query") for each in (OLD, NEW, {"reason": "Not Supported"}))
+    assert all(map(fits, (OLD, NEW, {"reason": "Not Supported"})))
+    assert (old.joules("query"), old.joules("query", "gpu"), old.joules("label")) == (12.5, 12.5, None)
+    assert old.phases["query"] == Energy(0.13, 8, {"gpu": Reading(12.5, 81.2)})
+    assert (new.joules("query"), new.joules("query", "cpu"), new.meters("query")) == (0.5, None, ("gpu",))
+    assert new.why("query") == "without all packages of the host: closed"
+    assert (new.why("label"), none.why("query"), old.why("query")) == ("no memory", "Not Supported", "")
+    assert new.above_idle("query") == pytest.approx(0.5 - 0.8)
+
+
+def test_the_platform_is_not_added_to_its_parts():
+    found = {name: Reading(joules, 1.0) for name, joules in (("psys", 100), ("cpu", 40), ("dram", 5), ("gpu", 7))}
+    known = Energies({"query": Energy(1.0, 1, found)})
+    assert (known.joules("query"), known.meters("query"), known.joules("query", "psys")) == (
+        52,
+        ("gpu", "cpu", "dram"),
+        100,
+    )
+
+
+def test_what_is_measured_is_read_again_as_it_was():
+    found = Energy(0.25, 4, {"gpu": Reading(1.0, 2.0, 0.5)}, {"cpu": "closed"})
+    record = json.loads(json.dumps({"phases": {"label": found.record()}}))
+    assert fits(record)
+    assert Energies.of(record, "query").phases == {"label": found}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None, [], 5, {}, {"reason": 5}, {"reason": "x", "joules": 1}, {**OLD, "joules": "12"}, {**OLD, "more": 1},
+        {"phases": {}}, {"phases": []}, {**NEW, "joules": 1}, {"phases": {"query": {}}}, {"phases": {"query": 5}},
+        {"phases": {"query": {**NEW["phases"]["query"], "calls": 0}}},
+        {"phases": {"query": {**NEW["phases"]["query"], "meters": {"wind": READING}}}},
+        {"phases": {"query": {**NEW["phases"]["query"], "meters": {"gpu": {**READING, "joules": -1}}}}},
+        {"phases": {"query": {**NEW["phases"]["query"], "meters": {"gpu": {**READING, "joules": float("nan")}}}}},
+        {"phases": {"query": {**NEW["phases"]["query"], "meters": {"gpu": {**READING, "joules": True}}}}},
+    ],
+)  # fmt: skip
+def test_rows_of_no_form_are_refused(wrong):
+    assert not fits(wrong)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.timing import PhaseTimer
 from grailbench.contract import Attempt, implementation, problem
+from grailbench.device import energy as energies
+from grailbench.device import meters
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Graph
 
@@ -72,14 +75,28 @@ def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)
 
 
-def energy(cell: Cell, data: Any, asked: Any) -> dict[str, float]:
-    """Repeat what the last phase of a trial times until its energy on the GPU is known (`device.energy.Energy`).
+def weighed(cell: Cell) -> tuple[str, ...]:
+    """The phases of a cell whose energy is measured if it is asked for; the last one of a problem that has none."""
+    solved = problem(cell.problem)
+    phases = tuple(each for each in solved.repeated if each != "ready" or cell.from_edges)
+    return phases or solved.phases[-1:]
 
-    Raises MachineLacks where it cannot be read, and what the implementation raises.
+
+def energy(cell: Cell, data: Any, asked: Any, edges: Graph | None, phase: str, seconds: float | None = None) -> dict:
+    """Repeat what a trial times as a phase until its energy is known, for so many seconds at most. Returns the record
+    of an `energy.Energy`.
+
+    Raises MachineLacks where no meter can be read, and what the implementation raises.
     """
-    again = problem(cell.problem).again(implementation(cell.impl, cell.problem), cell.params, data, asked)
+    began, impl = perf_counter(), implementation(cell.impl, cell.problem)
+    devices = (cell.devices or 1) if "gpu" in impl.needs else 0
+    found, unread = meters.found(devices)
+    if not found:
+        raise MachineLacks(energies.said(unread))
+    gc.collect()
+    again = problem(cell.problem).again(impl, cell.params, data, asked, phase, edges)
     if again is None:
-        raise MachineLacks(f"{cell.problem} has no phase that is repeated for its energy")
-    from grailbench.device import energy
-
-    return energy.of(again).record()
+        raise MachineLacks(f"{cell.impl}: phase {phase} of {cell.problem} is not repeated, so its energy is not known")
+    left = None if seconds is None else seconds - (perf_counter() - began)
+    measured = energies.of(again, found, left, lambda: meters.settle(devices))
+    return replace(measured, unread={**measured.unread, **unread}).record()

@@ -167,11 +167,11 @@ class CellProcess:
         self._connection, self._pid, self._ending, self.read_ms = connection, pid, ending, read_ms
         self.over = False  #: whether the process has ended
 
-    def ask(self, what: str, seconds: float | None = None) -> Outcome:
-        """Make the cell run one pass, 'attempt', 'measure' or 'energy', or 'prime' its kernels. It is killed if that
-        takes longer than `seconds`."""
+    def ask(self, what: str, seconds: float | None = None, *more) -> Outcome:
+        """Make the cell run one pass, 'attempt', 'measure' or 'energy' (of the phase and for the seconds that are
+        `more`), or 'prime' its kernels. It is killed if that takes longer than `seconds`."""
         try:
-            self._connection.send(what)
+            self._connection.send((what, *more))
             if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
                 self.close()
                 return Outcome("timeout", "the cell's time limit was reached")
@@ -268,18 +268,17 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     edges = None
     with suppress(EOFError, OSError):
         while True:
-            what = connection.recv()
+            what, *more = connection.recv()
+            if what in ("measure", "energy") and cell.from_edges and edges is None:
+                edges = guarded(lambda: graph.raw).value
             if what == "prime":
                 outcome = guarded(lambda: passes.prime(cell, counted=True, large=graph.edges >= LARGE))
             elif what == "attempt":
                 outcome = guarded(lambda: passes.attempt(cell, data, asked))
                 passes.freeze(first=False)
             elif what == "energy":
-                outcome = guarded(lambda: passes.energy(cell, data, asked))
+                outcome = guarded(lambda more=more, edges=edges: passes.energy(cell, data, asked, edges, *more))
             else:
-                if cell.from_edges and edges is None:
-                    outcome = guarded(lambda: graph.raw)
-                    edges = outcome.value
                 outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
             peaks.release()
             connection.send(outcome)

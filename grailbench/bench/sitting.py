@@ -25,7 +25,6 @@ from grailbench.bench.tasks import (
     Task,
     cell_key,
     implementation_of,
-    measures_energy,
     new_row,
     on_gpu,
     steps,
@@ -96,8 +95,7 @@ class Sitting:
         self.others = [other for other in others if other.get("code") == env["code"]]
         self.prior, self.finished, self.given_up = prior, finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
-        last = {row["key"]: row for row in prior}
-        self.weighed = {key for key, row in last.items() if row.get("energy")}
+        self.weighed = {row["key"] for row in prior if row.get("energy")}
         self.outdated = 0
         self.new: list[dict] = []
         self.lacking: str | None = None
@@ -151,7 +149,7 @@ class Sitting:
             self._warm_up(graph, checkers, tasks, edges)
             passes.freeze(first=False)
             self._trials(graph, checkers, tasks, edges)
-            self._energy(graph, checkers, tasks)
+            self._energies(graph, checkers, tasks, edges)
             self.watcher.timed(graph)
 
     def open(self, solved: Problem, name: str) -> Outcome:
@@ -211,7 +209,7 @@ class Sitting:
         return key in self.given_up or any(self._complete(cell, each) for each in (key, *others))
 
     def _complete(self, cell: Cell, key: str) -> bool:
-        return len(self._done(cell, key)) == cell.trials and (key in self.weighed or not measures_energy(cell))
+        return len(self._done(cell, key)) == cell.trials and (key in self.weighed or not cell.energy)
 
     def _done(self, cell: Cell, key: str) -> frozenset[int]:
         """The numbers of the finished trials of a cell."""
@@ -324,20 +322,38 @@ class Sitting:
                     checker = checkers[task.cell.queries.name]
                     self.append(trial_rows(task, self.name, graph, checker, trial, outcome.value))
 
-    def _energy(self, graph: Input, checkers: dict[str, Workload], tasks: list[Task]) -> None:
-        """Measure the energy of cells of a GPU of which it was asked, once all cells were timed. What could not be
-        measured has a row with the reason, and keeps its times."""
+    def _energies(self, graph, checkers: dict[str, Workload], tasks: list[Task], edges: Graph | None) -> None:
+        """Measure the energy of cells of which it was asked, once all cells were timed, and add a row of it to each.
+        What could not be measured has the reason there, and keeps its times."""
+        told = {None}
         for task in tasks:
-            if task.over or not measures_energy(task.cell):
+            if task.over or not task.cell.energy or task.key in self.weighed:
                 continue
             self.watcher.step(task.cell, "measuring its energy", 0)
-            name = task.cell.queries.name
-            here = lambda task=task, name=name: passes.energy(task.cell, self.data[name], checkers[name].asked)  # noqa: E731
-            outcome = self._pass(task, "energy", here)
+            checker = checkers[task.cell.queries.name]
+            found = self._energy(task, checker, edges)
             self.watcher.step(task.cell, "measuring its energy")
-            found = outcome.value if outcome.status == "ok" else {"reason": outcome.reason}
-            row = verified_row(task, self.name, graph, checkers[name])
+            if (reason := found.get("reason")) not in told:
+                self.watcher.note(f"  no energy of {task.cell.label()}, and of others alike: {reason}")
+                told.add(reason)
+            row = verified_row(task, self.name, graph, checker)
             self.append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
+
+    def _energy(self, task: Task, checker: Workload, edges: Graph | None) -> dict:
+        """The energy of a cell as its row has it (`rows.FIELDS`). Phases share the time that its limit leaves."""
+        found, phases, data = {}, passes.weighed(task.cell), self.data[task.cell.queries.name]
+        for at, phase in enumerate(phases):
+            if task.process is not None and task.process.over:
+                found[phase] = {"reason": "the cell's process had ended before"}
+                continue
+            budget = None if task.left is None else task.left / (len(phases) - at)
+            here = lambda phase=phase, budget=budget: passes.energy(  # noqa: E731
+                task.cell, data, checker.asked, edges, phase, budget
+            )
+            outcome = self._pass(task, "energy", here, phase, budget)
+            found[phase] = outcome.value if outcome.status == "ok" else {"reason": outcome.reason}
+        reasons = [each["reason"] for each in found.values() if "reason" in each]
+        return {"phases": found} if len(reasons) < len(found) else {"reason": "; ".join(dict.fromkeys(reasons))}
 
     def _attempts_at_once(self, checkers: dict[str, Workload], tasks: list[Task]) -> dict[str, Future]:
         """Start the passes that are verified of cells with their own processes, `checks.jobs` at once; those on a GPU
@@ -385,9 +401,9 @@ class Sitting:
             task, "measure", lambda: passes.measure(task.cell, self.data[name], checkers[name].asked, edges)
         )
 
-    def _pass(self, task: Task, what: str, here: Callable[[], object]) -> Outcome:
+    def _pass(self, task: Task, what: str, here: Callable[[], object], *more) -> Outcome:
         began = monotonic()
-        outcome = guarded(here, task.left) if task.process is None else task.process.ask(what, task.left)
+        outcome = guarded(here, task.left) if task.process is None else task.process.ask(what, task.left, *more)
         task.spent += monotonic() - began
         return outcome
 

@@ -60,13 +60,8 @@ def on_gpu(cell: Cell) -> bool:
 
 
 def steps(cell: Cell) -> int:
-    """The number of passes of a cell: the verified one, those of the warm-up, the trials, and that for energy."""
-    return 1 + cell.warmup + cell.trials + measures_energy(cell)
-
-
-def measures_energy(cell: Cell) -> bool:
-    """True if the energy of a cell is asked for, and it is that of a GPU."""
-    return cell.energy and on_gpu(cell)
+    """The number of passes of a cell: the verified one, those of the warm-up, the trials, and one for energy."""
+    return 1 + cell.warmup + cell.trials + cell.energy
 
 
 def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:

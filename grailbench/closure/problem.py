@@ -37,6 +37,7 @@ class Closure(Problem):
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"
     counts = ("pairs_with_cycles",)
+    repeated = ("solve",)
 
     def params(self, **axes) -> Params:
         return Params(**{name: axes[name] for name in ("threads", "seed", "memory") if name in axes})
@@ -93,7 +94,7 @@ class Closure(Problem):
         return Trial(found)
 
     def again(
-        self, implementation: type[Implementation], params: Params, data: Relation, asked
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, phase: str, edges=None
     ) -> Callable[[], Closed]:
         """Prepares; returns what solves, from edges in host memory to the closure as the implementation gives it."""
         solver = implementation.prepare(data, params, NoTimer())

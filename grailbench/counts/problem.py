@@ -40,6 +40,7 @@ class Counts(Problem):
     usual = ("counts",)
     rate = "vertices/s"
     answer = "pairs counted"
+    repeated = ("solve",)
 
     def params(self, **axes) -> Params:
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
@@ -109,7 +110,9 @@ class Counts(Problem):
         size = data.component.shape[0] if where is None else where.shape[0]
         return Trial(total, size / solve.ms * 1e3 if solve.ms else None)
 
-    def again(self, implementation: type[Implementation], params: Params, data: Task, asked) -> Callable[[], Counted]:
+    def again(
+        self, implementation: type[Implementation], params: Params, data: Task, asked, phase: str, edges=None
+    ) -> Callable[[], Counted]:
         """Prepares; returns what counts, from the condensed graph on the host to counts there."""
         solver, components = implementation.prepare(data, params, NoTimer()), _components(data, asked)
         return lambda: solver.solve(components, NoTimer())

@@ -1,99 +1,238 @@
-"""Measures the energy that a GPU takes, in joules, by the counter of its driver.
+"""Measures the energy that work takes, in joules, by the counters of a GPU's driver and of a CPU's packages.
 
-The counter goes up in steps, some 20 to 100 ms apart, and counts the whole board, whoever uses it: its memory, its idle
-power and other programs. So work is repeated for a second or more, and what is measured begins and ends with a step.
+Such counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device: other
+programs, its memory, its idle power. So work is repeated until a step is a hundredth of it, what is measured begins and
+ends with a step, and the idle power just before stands beside it. `device.meters` finds the counters of a machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from time import perf_counter, sleep
 
 from grailbench.errors import MachineLacks
 
-LEAST_SECONDS = 1.0  #: for which work is repeated
-IDLE_SECONDS = 0.3  #: for which the device is left alone, to know its idle power
+LEAST_SECONDS = 1.0  #: for which work is repeated, at least
+RESOLUTION = 0.01  #: the most that one step of a counter may be of the time for which work is repeated
+MOST_SECONDS = 20.0  #: after which work is not repeated again, also where a counter has longer steps than that
+IDLE_SECONDS = 0.5  #: for which the devices are left alone, to know their idle power
 STANDING_SECONDS = 1.0  #: after which a counter without a step is broken
+POLL_SECONDS = 0.0005  #: between two looks at counters whose steps are waited for, so that waiting takes little energy
+MOST_WATTS = 1_000.0  #: more than any package of a CPU takes; what counts faster went backwards or around
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter of energy.
+
+    name   in messages
+    read   returns what it shows, in joules; raises MachineLacks where it cannot be read
+    wraps  the joules after which it begins anew; None if it never does
+    """
+
+    name: str
+    read: Callable[[], float]
+    wraps: float | None = None
+
+    def between(self, before: float, after: float, seconds: float) -> float:
+        """The joules from one reading to another, so many seconds later.
+
+        Raises MachineLacks if it went backwards, or if it may have begun anew more than once.
+        """
+        found = after - before
+        if self.wraps is None:
+            if found < 0:
+                raise self._backwards(before, after)
+            return found
+        if seconds * MOST_WATTS >= self.wraps:
+            raise MachineLacks(
+                f"the counter of {self.name} begins anew after {self.wraps:,.0f} J, perhaps several times in "
+                f"{seconds:,.0f} s"
+            )
+        if found < 0 and found + self.wraps > seconds * MOST_WATTS:
+            raise self._backwards(before, after)
+        return found % self.wraps
+
+    def _backwards(self, before: float, after: float) -> MachineLacks:
+        return MachineLacks(f"the counter of {self.name} went backwards, from {before:,.0f} J to {after:,.0f} J")
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Counters that are read together and added: those of all GPUs of a cell, or of all packages of the host.
+
+    name  'gpu', 'cpu', 'dram' or 'psys', as in rows
+    """
+
+    name: str
+    counters: tuple[Counter, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one call took by one meter.
+
+    joules      while the work went on, the idle power included
+    idle_watts  just before it
+    resolution  the largest step of a counter, as a share of the time measured; None in rows that do not have it
+    """
+
+    joules: float
+    idle_watts: float
+    resolution: float | None = None
 
 
 @dataclass(frozen=True)
 class Energy:
     """What one call of some work took.
 
-    joules      of the whole device while the work went on, its idle power included
-    seconds     of the call, by the host's clock
-    calls       over which both are means
-    idle_watts  of the device just before, with its context and its clocks, and without work
+    seconds  of the call, by the host's clock
+    calls    over which all are means
+    meters   the readings by the name of the meter
+    unread   why other meters have none
     """
 
-    joules: float
     seconds: float
     calls: int
-    idle_watts: float
+    meters: Mapping[str, Reading]
+    unread: Mapping[str, str] = field(default_factory=dict)
 
-    def record(self) -> dict[str, float]:
-        """The fields, rounded to what a counter of mJ can tell."""
-        return {name: round(value, 6) for name, value in asdict(self).items()}
+    def record(self) -> dict:
+        """The fields as rows have them, rounded to nJ and ns; a meter without a reading has its reason there."""
+        read = {
+            name: {key: round(value, 9) for key, value in vars(reading).items() if value is not None}
+            for name, reading in self.meters.items()
+        }
+        unread = {name: {"reason": reason} for name, reason in self.unread.items()}
+        return {"seconds": round(self.seconds, 9), "calls": self.calls, "meters": read | unread}
 
 
-def counter() -> Callable[[], float]:
-    """Returns a function that reads the energy in joules that the current device has taken since its driver was loaded.
+def said(unread: Mapping[str, str]) -> str:
+    """Why meters have no reading, in one line."""
+    return "; ".join(dict.fromkeys(unread.values()))
 
-    Raises MachineLacks, which says why, where it cannot be read.
-    """
-    from grailbench.device.gateway import cuda, require, simulated
 
-    if simulated:
-        raise MachineLacks("the simulator takes no energy of a GPU")
-    require()
-    try:
-        import pynvml
-    except ImportError as error:
-        raise MachineLacks(f"energy cannot be read: {error} (pip install nvidia-ml-py)") from error
-    uuid = cuda.get_current_device().uuid
-    try:
-        pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid.encode())
-        pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
-    except pynvml.NVMLError as error:
-        raise MachineLacks(f"energy of this GPU cannot be read: {error}") from error
-    return lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3
+@dataclass(frozen=True)
+class _Look:
+    """A step of a counter: when it was seen, what the counter then showed, or why nothing was seen."""
+
+    at: float
+    joules: float = 0.0
+    fault: str = ""
 
 
 def of(
     work: Callable[[], object],
-    read: Callable[[], float] | None = None,
+    meters: Iterable[Meter],
+    seconds: float | None = None,
+    settle: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = perf_counter,
     wait: Callable[[float], None] = sleep,
 ) -> Energy:
-    """Calls `work` until `LEAST_SECONDS` have passed, and returns what one call took. It must leave the device idle.
+    """Calls `work` until its energy is known, and returns what one call took.
 
-    read   the counter, by default that of the current device; its steps are waited for
-    clock  seconds; `wait` lets some pass
+    It is called once or more, for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or
+    `MOST_SECONDS` have passed, or the next call would not end `seconds` after the beginning. What a call returns is
+    freed before the next.
 
-    Raises MachineLacks where the counter cannot be read, or stands still.
+    settle  waits until devices have nothing left to do; called before and after the work
+    clock   seconds; `wait` lets some pass
+
+    A meter that cannot be read, stands still or goes backwards is `unread`, and the others are read all the same.
+    Raises MachineLacks where none can be read, and what `work` raises.
     """
-    read = counter() if read is None else read
-    began, before = _step(read, clock)
+    meters = tuple(meters)
+    watch = _Watch([counter for meter in meters for counter in meter.counters], clock, wait)
+    opened = clock()
+    settle()
+    first = watch.steps()
+    watch.steps()  # one more, for the time between two steps
     wait(IDLE_SECONDS)
-    start, first = _step(read, clock)
-    idle, calls = (first - before) / (start - began), 0
-    while not calls or clock() - start < LEAST_SECONDS:
+    idle = watch.steps()
+    start, calls, enough = clock(), 0, min(MOST_SECONDS, max(LEAST_SECONDS, watch.longest / RESOLUTION))
+    while watch.able:
         work()
         calls += 1
+        passed = clock() - start
+        if passed >= enough or (seconds is not None and clock() - opened + passed / calls > seconds):
+            break
+    settle()
     done = clock()
-    end, last = _step(read, clock)
-    joules = last - first - idle * (end - done)  # the device idles until the step that has all of the work in it
-    return Energy(joules / calls, (done - start) / calls, calls, idle)
+    last = watch.steps()
+
+    def joules(counter: Counter) -> tuple[float, float]:
+        """What the counter says of all calls, and idle watts."""
+        if counter in watch.faults:
+            raise MachineLacks(watch.faults[counter])
+        one, two, three = first[counter], idle[counter], last[counter]
+        watts = counter.between(one.joules, two.joules, two.at - one.at) / (two.at - one.at)
+        whole = counter.between(two.joules, three.joules, three.at - two.at)
+        found = whole - watts * (start - two.at + three.at - done)  # it idled from its step on, and up to its last
+        if found < 0:
+            raise MachineLacks(f"{counter.name} took less at work than idle, so another program used it before")
+        return found, watts
+
+    read, unread = {}, {}
+    for meter in meters:
+        try:
+            found = [joules(counter) for counter in meter.counters]
+        except MachineLacks as error:
+            unread[meter.name] = str(error)
+            continue
+        share = max(watch.period[counter] for counter in meter.counters) / (done - start)
+        read[meter.name] = Reading(sum(each for each, _ in found) / calls, sum(watts for _, watts in found), share)
+    if not read:
+        raise MachineLacks(said(unread) or "no meter of energy")
+    return Energy((done - start) / calls, calls, read, unread)
 
 
-def _step(read: Callable[[], float], clock: Callable[[], float]) -> tuple[float, float]:
-    """Waits until the counter goes up; returns the time and what it shows then."""
-    began, before = clock(), read()
-    while True:
-        now, found = clock(), read()
-        if found != before:
-            return now, found
-        if now - began > STANDING_SECONDS:
-            raise MachineLacks(f"energy of this GPU cannot be read: its counter stands at {before:,.0f} J")
+class _Watch:
+    """Waits for the steps of counters; one that fails once is left alone.
+
+    faults  why counters cannot be read
+    period  seconds between two steps in a row
+    """
+
+    def __init__(self, counters: Iterable[Counter], clock: Callable[[], float], wait: Callable[[float], None]):
+        self._counters, self._clock, self._wait = tuple(counters), clock, wait
+        self._seen: dict[Counter, _Look] = {}
+        self.faults: dict[Counter, str] = {}
+        self.period: dict[Counter, float] = {}
+
+    @property
+    def able(self) -> list[Counter]:
+        """The counters that could be read so far."""
+        return [counter for counter in self._counters if counter not in self.faults]
+
+    @property
+    def longest(self) -> float:
+        """The longest time between two steps of a counter."""
+        return max((self.period[counter] for counter in self.able), default=0.0)
+
+    def steps(self) -> dict[Counter, _Look]:
+        """Waits until each counter goes up; returns when that was, and what it shows."""
+        began, found = self._clock(), {}
+        before = {counter: self._look(counter) for counter in self.able}
+        while left := [counter for counter in self.able if counter not in found]:
+            for counter in left:
+                look = self._look(counter)
+                if look.joules != before[counter].joules:
+                    found[counter] = look
+                elif look.at - began > STANDING_SECONDS:
+                    self.faults[counter] = f"the counter of {counter.name} stands at {look.joules:,.0f} J"
+            if any(counter not in found for counter in self.able):
+                self._wait(POLL_SECONDS)
+        for counter, look in found.items():
+            if counter in self._seen:
+                self.period.setdefault(counter, look.at - self._seen[counter].at)
+        self._seen |= found
+        return found
+
+    def _look(self, counter: Counter) -> _Look:
+        now = self._clock()
+        try:
+            return _Look(now, counter.read())
+        except MachineLacks as error:
+            self.faults.setdefault(counter, str(error))
+            return _Look(now)

@@ -50,6 +50,7 @@ class Reachability(Problem):
     usual = ("sequential", "parallel")
     written = True
     exact = True
+    repeated = ("label", "query", "ready")
 
     def value(self, axis: str, value):
         """Returns a word of `CHOICES`, or filters in the order of `FILTERS`, such as 'level,tree' or 'none'."""
@@ -150,6 +151,28 @@ class Reachability(Problem):
             if implementation.condenses(edges, params):
                 answers = index.query_batch(*_members(data, asked), NoTimer())
         return Trial(checksum(answers))
+
+    def again(
+        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, phase: str, edges=None
+    ) -> Callable[[], object] | None:
+        """Returns what builds an index anew (`label`), asks one and the same the batch (`query`), or goes from raw
+        edges to an index that is ready for it (`ready`); None of a program, whose phases are what it prints."""
+        if not implementation.repeats:
+            return None
+        timer = NoTimer()
+        if phase == "label":
+            return lambda: implementation.build(data, params, timer)
+        if phase == "query":
+            index = implementation.build(data, params, timer)
+            index.expect(asked[0].shape[0], timer)
+            return lambda: index.query_batch(*asked, timer)
+
+        def ready() -> object:
+            index = implementation.ready(edges, params, timer)
+            index.expect(asked[0].shape[0], timer)
+            return index
+
+        return ready
 
 
 def _members(dag: Dag, asked: Pairs) -> Pairs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell, detail
+from grailbench.runs.energies import METERS, SUMMED
 from grailbench.runs.statistics import Stats
 from grailbench.words import BLANK, grouped, ms, short, size
 
@@ -50,18 +51,39 @@ def rate(cell: Cell) -> float | None:
     return Stats.of(list(cell.rates.values())).median if cell.sound and cell.rates else None
 
 
-def energy(cell: Cell) -> Mapping[str, float] | None:
-    """The energy of a sound cell (`device.energy.Energy`); None if it was not measured."""
-    return cell.energy if cell.sound and cell.energy and "joules" in cell.energy else None
-
-
-def joules(cells: Iterable[Cell], foot: Footnotes) -> str:
-    """The joules of the first of some cells of which energy was asked, or a footnote that says why there are none."""
+def joules(cells: Iterable[Cell], phase: str, foot: Footnotes, meter: str | None = None) -> str:
+    """The joules of a phase of the first of some cells of which energy was asked, by a meter or by all, with a footnote
+    that says why there are none or a meter is missing."""
     for cell in cells:
-        if cell.energy:
-            known = energy(cell)
-            return short(known["joules"]) if known else BLANK + foot.mark([cell.energy.get("reason", cell.reason)])
+        if cell.energies:
+            found = cell.joules(phase, meter)
+            why = cell.energies.why(phase) if cell.sound else cell.reason
+            if found is None:
+                return BLANK + foot.mark([why] if why else [])
+            return short(found) + foot.mark([why] if why and meter is None else [])
     return BLANK
+
+
+def weighed(cells: Iterable[Cell], problem: str) -> list[str]:
+    """The phases of a problem whose joules are shown: those of which a cell has some or, if none has any though they
+    were asked for, the last one."""
+    asked = [cell for cell in cells if cell.energies]
+    phases = (*contract.problem(problem).phases, "ready")
+    found = [phase for phase in phases if any(cell.joules(phase) is not None for cell in asked)]
+    return found or [*phases[-2:-1]] if asked else []
+
+
+def energy_notes(cells: Iterable[Cell], phases: Iterable[str]) -> list[str]:
+    """What joules in a table of these cells and phases are of."""
+    phases = [*phases]
+    read = {meter for cell in cells if cell.sound and cell.energies for phase in phases
+            for meter in cell.energies.meters(phase)}  # fmt: skip
+    if not read:
+        return []
+    what = " and ".join(METERS[meter] for meter in SUMMED if meter in read)
+    return [
+        f"J: joules of one call of the phase, idle power and other programs included, of {what}, where a cell has it."
+    ]
 
 
 #: columns of rows that hold sizes in bytes, and their headers in tables of other problems
@@ -110,6 +132,7 @@ def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,))
           for phase in (*solved.phases, "ready")),
         Column(solved.rate, rate, short, usual=(None,)),
+        *(Column(f"{phase} J", lambda c, phase=phase: c.joules(phase), short) for phase in weighed(cells, problem)),
         Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
         Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
         Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
@@ -144,10 +167,14 @@ def table(cells: list[Cell], problem: str = USUAL) -> Table:
     one line per cell and phase.
     """
     shown, foot = columns(cells, problem), Footnotes()
+    phases = weighed(cells, problem)
     lines, values = [], []
     for cell in ordered(cells):
         found = [each.value(cell) for each in shown]
         line = ["" if value is None else each.text(value) for each, value in zip(shown, found, strict=True)]
+        for at, header in enumerate(each.header for each in shown):
+            if cell.energies and cell.sound and header in (f"{phase} J" for phase in phases):
+                line[at] = joules([cell], header.removesuffix(" J"), foot)
         line[-1] = foot.status(line[-1], cell.reason)
         lines.append(line)
         values.append(found)
@@ -156,6 +183,7 @@ def table(cells: list[Cell], problem: str = USUAL) -> Table:
     if any(cell.search for cell in cells) and "search" not in headers:
         notes.append("Searches go depth first.")
     notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in headers]
+    notes += energy_notes(cells, phases)
     usual, phases = problem == USUAL, (*contract.problem(problem).phases, "ready")
     return Table(
         NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", headers, lines,
@@ -183,9 +211,25 @@ def _record(cell: Cell, phases: Iterable[str]) -> dict:
         **{f"{phase}_ms": median(cell, phase) for phase in phases}, "index_bytes": cell.index_bytes,
         "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
         **({} if rate(cell) is None else {"rate": rate(cell)}),
+        **_weighed(cell, phases),
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,
         "reason": cell.reason or None,
     }  # fmt: skip
+
+
+def _weighed(cell: Cell, phases: Iterable[str]) -> dict:
+    """Joules and meters of each phase, and why something of it is missing; nothing of a cell that was not asked."""
+    found = {}
+    for phase in phases if cell.energies and cell.sound else ():
+        energies = cell.energies
+        if (joules := cell.joules(phase)) is not None:
+            found[f"{phase}_joules"], found[f"{phase}_idle_watts"] = joules, energies.idle_watts(phase)
+            found[f"{phase}_meters"] = "+".join(energies.meters(phase))
+        if phase in energies.named and (why := energies.why(phase)):
+            found[f"{phase}_energy_reason"] = why
+    if cell.energies and cell.energies.reason:
+        found["energy_reason"] = cell.energies.reason
+    return found
 
 
 #: the axes that the table of all statistics has

@@ -4,9 +4,12 @@ An expression is one selector, or two selectors with ' / ' between them. The nam
 selector of that column. A selector consists of words, split as a shell does: an implementation, what to take, and any
 number of `key=value` pairs that choose the cell. What to take is a phase ('query', 'label/on_device'), a sum of phases
 ('label+transfer'), a field of the cell (`FIELDS`), or one of its counters. A field of the graph, such as `vertices`,
-needs no implementation. `floor` is the least time of `ready` on a GPU, `floor/counted` and `floor/solve` those of
-closures and counts (`report.floors.floor_ms`), by the ceilings of the block's `limits`. `printed COLUMN` is the printed
-number for the graph, from a table whose name begins with the value of `table=`; look-alikes have none.
+needs no implementation. `joules/query` are those of one pass of a phase by all meters that could be read,
+`joules/query/gpu` those by one ('gpu', 'cpu', 'dram', 'psys'); `above_idle/...` is without what idle devices take in
+that time, and `watts/...` and `idle_watts/...` are powers (`runs.energies`). `floor` is the least time of `ready` on a
+GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
+block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
+`table=`; look-alikes have none.
 """
 
 from __future__ import annotations
@@ -35,11 +38,12 @@ KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 #: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
 Where = Mapping[str, str | Sequence[str]]
 PRINTED, FLOOR = "printed", "floor"
+ENERGY = {"joules": "J", "above_idle": "J", "watts": "W", "idle_watts": "W"}  #: of a phase, and their units
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its unit: 'ms', 'count', 'bytes', '/s', 'x' for a ratio of equal units, or '' for any other.
+    """A number with its unit: 'ms', 'count', 'bytes', 'J', 'W', '/s', 'x' for a ratio of equal units, or '' for others.
 
     notes  remarks on the number
     times  statistics of the times that it is the sum of
@@ -68,7 +72,7 @@ class Value:
             unit, number = "x", self.number / other.number
         elif (self.unit, other.unit) == ("count", "ms"):
             unit, number = "/s", 1000 * self.number / other.number
-        elif (self.unit, other.unit) in (("bytes", "count"), ("ms", "count")):
+        elif (self.unit, other.unit) in (("bytes", "count"), ("ms", "count"), ("J", "count")):
             unit, number = self.unit.removeprefix("bytes"), self.number / other.number
         else:
             raise ValueError(f"{self.unit} over {other.unit} is no unit")
@@ -152,6 +156,9 @@ class Selector:
         if all(phase in cell.phases for phase in phases):
             times = tuple(cell.phases[phase] for phase in phases)
             return Value(sum(getattr(time, statistic) for time in times), "ms", notes, times)
+        name, *rest = self.what.split("/")
+        if name in ENERGY and len(rest) in (1, 2):
+            return _energy(cell, name, *rest)
         if self.what in FIELDS:
             number = getattr(cell, self.what)
             return None if number is None else Value(number, FIELDS[self.what])
@@ -166,6 +173,14 @@ class Selector:
                 notes = tuple(f"print: {note}" for note in table.notes(dataset, self.what))
                 return Value(table.number(dataset, self.what), unit, notes)
         return None
+
+
+def _energy(cell: Cell, name: str, phase: str, meter: str | None = None) -> Value | None:
+    """What `ENERGY` names, of a phase by one meter or all; a note says which meter is missing."""
+    if cell.energies is None or (number := getattr(cell.energies, name)(phase, meter)) is None:
+        return None
+    why = cell.energies.why(phase) if meter is None else ""
+    return Value(number, ENERGY[name], (why,) if why else ())
 
 
 def _has(cell: Cell, key: str, wanted: str, own: bool) -> bool:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grailbench import words
-from grailbench.contract import USUAL
+from grailbench.contract import USUAL, problem
 from grailbench.runs import axes, folder, machines, pack
+from grailbench.runs.energies import Energies
 from grailbench.runs.folder import Damage
 from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
 from grailbench.runs.statistics import Stats
@@ -124,6 +125,16 @@ class Cell:
     def sample(self, phase: str) -> np.ndarray:
         """float64[trials]: the times of a phase of `timed` in ms, in the order of the trials; empty if it has none."""
         return np.array(list(self.timed.get(phase, {}).values()))
+
+    @cached_property
+    def energies(self) -> Energies | None:
+        """Its energy by phase and meter, or why it has none; None if it was not asked for."""
+        return Energies.of(self.energy, problem(self.problem).phases[-1]) if self.energy else None
+
+    def joules(self, phase: str, meter: str | None = None) -> float | None:
+        """The joules of one pass of a phase of a sound cell, by one meter ('gpu', 'cpu') or all of `energies.SUMMED`
+        that could be read; None where it cannot be had."""
+        return self.energies.joules(phase, meter) if self.sound and self.energies else None
 
     @property
     def trials(self) -> int:
@@ -392,7 +403,8 @@ def of_machine(run: Run, machine: str | None = None) -> Run:
 
 def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
     """A table with one row for each cell and phase: configuration, trials, mean and median with their bounds, minimum
-    and IQR (ms), outliers, drift (a fraction, if it is a warning), peak memory, status and reason.
+    and IQR (ms), outliers, drift (a fraction, if it is a warning), energy of a call (joules, idle_watts, and the meters
+    of both, such as 'gpu+cpu'; only phases of the runner have it), peak memory, status and reason.
 
     A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
     """
@@ -412,8 +424,15 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
                 "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
-            out.append({**base, "under": under, "phase": phase, "trials": 0, **times})
+            out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_weighed(cell, under, phase)})
     columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
                "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
-               *after]  # fmt: skip
+               "joules", "idle_watts", "meters", *after]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)
+
+
+def _weighed(cell: Cell, under: str, phase: str) -> dict[str, Any]:
+    if under or (joules := cell.joules(phase)) is None:
+        return {}
+    meters = "+".join(cell.energies.meters(phase))
+    return {"joules": joules, "idle_watts": cell.energies.idle_watts(phase), "meters": meters}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from grailbench.contract import PROBLEMS, USUAL, Problem, problem
 from grailbench.errors import InputError
 from grailbench.records import opened
-from grailbench.runs import axes
+from grailbench.runs import axes, energies
 
 FORMAT = 2  #: the format of a run, stored in its plan; format 1, which is not stored, has rows without checksums
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
@@ -24,8 +24,7 @@ _CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of e
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
 #: process; device_peak_bytes: peak memory of device arrays (`bench.peaks`); roots: without the super-root; read_ms:
 #: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
-#: for a cell timed from edges; energy: in the last row of a cell of a GPU of which it was asked, the fields of
-#: `device.energy.Energy`, or {"reason": why it could not be read}
+#: for a cell timed from edges; energy: in a row after the trials of a cell of which it was asked, see `runs.energies`
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
@@ -149,7 +148,7 @@ _CHECKS |= {
     WORKER: _text,
     "status": lambda value: value in STATUSES and value != "incomplete",
     "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
-    "energy": lambda value: isinstance(value, dict) and all(_number(v) or _text(v) for v in value.values()),
+    "energy": energies.fits,
 }
 
 

@@ -42,6 +42,7 @@ class Program(Implementation):
 
     does: ClassVar[Description]
     from_edges = False
+    repeats = False
     process = "own"  # its row has a peak memory then, which is that of the command
     _kept: ClassVar[tuple[weakref.ref, _Files] | None] = None  # the last DAG, and its file
 

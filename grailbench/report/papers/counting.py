@@ -11,7 +11,7 @@ from grailbench.runs.cells import Cell
 from grailbench.words import BLANK, grouped, short
 
 PROBLEM = "counts"
-EXACT = ("counts", "counts-gpu")
+EXACT = ("counts", ON_GPU := "counts-gpu")
 SKETCH = "counts-sketch"
 
 
@@ -26,7 +26,7 @@ def table(cells: Iterable[Cell]) -> Table:
     known, found = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
     whole = sorted((c for c in found if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
     searching = sorted((c for c in found if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
-    weighed = any(cell.energy for cell in own)
+    weighed = any(cell.energies for cell in own if cell.impl == ON_GPU)
     headers = [
         "graph", "of every vertex", "vertices", "pairs", *(f"{_name(*each)} ms" for each in whole),
         "from edges ms", *(["J of the GPU"] if weighed else []), "sketch's error",
@@ -35,6 +35,7 @@ def table(cells: Iterable[Cell]) -> Table:
     lines, records, foot = [], [], Footnotes()
     for (graph, direction), group in groups.items():
         exact = [cell for cell in group if cell.impl in EXACT]
+        on_gpu = [cell for cell in exact if cell.impl == ON_GPU]
         size = next((cell.queries for cell in exact if cell.sound and cell.queries), None)
         pairs = next((cell.positives for cell in exact if cell.sound), None)
         sketch = next((cell for cell in group if cell.impl == SKETCH and cell.sound), None)
@@ -48,7 +49,7 @@ def table(cells: Iterable[Cell]) -> Table:
         fastest = min((each for each in ready.values() if each is not None), default=None)
         record["from edges"], record["sketch error"] = fastest, error = fastest, _error(sketch)
         line.append(short(fastest) or BLANK)
-        line += [measured.joules(exact, foot)] if weighed else []
+        line += [measured.joules(on_gpu, "solve", foot, "gpu")] if weighed else []
         line += [BLANK if error is None else f"{100 * error:.1f} %"]
         for impl, threads in searching:
             found = _cell(group, impl, threads)

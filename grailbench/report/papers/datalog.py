@@ -159,14 +159,18 @@ def _print(graphs: dict[str, list[Cell]]) -> Table:
         one = [each for each in said if each.one]
         lines.append([
             graph, _seconds(_times(own, BITS, None, COUNTED)), _seconds(_times(own, PAIRS, None, SOLVE)),
-            *(measured.joules([cell for cell in own if cell.impl == impl], foot) for impl in (BITS, PAIRS)),
+            *(
+                measured.joules([cell for cell in own if cell.impl == impl], "solve", foot, "gpu")
+                for impl in (BITS, PAIRS)
+            ),
             _list(f"{short(each.seconds)} {each.system}" for each in one),
             _list(f"{short(each.joules)} {each.system}" for each in one if each.joules),
             _list(f"{short(each.seconds)} on {each.hardware}" for each in said if not each.one),
         ])  # fmt: skip
     headers = ["graph", "counted, s", "pairs on the host, s", "J, bits on the host", "J, pairs on the host",
                "printed, one A100, s", "printed J", "printed, MNMGDatalog on more, s"]  # fmt: skip
-    idle = [measured.energy(cell)["idle_watts"] for own in graphs.values() for cell in own if measured.energy(cell)]
+    cells = [cell for own in graphs.values() for cell in own if cell.joules("solve", "gpu") is not None]
+    idle = [cell.energies.idle_watts("solve", "gpu") for cell in cells]
     notes = [
         "Printed times are of other machines, an A100 or several of them, and of systems that solve any Datalog query; "
         "no ratio of the two is one of code. GPUJoin is printed by two papers, and reproduced by one of them.",
@@ -199,7 +203,7 @@ def _frame(graphs: dict[str, list[Cell]]) -> pandas.DataFrame:
     for graph, own in graphs.items():
         for cell in own:
             if (ms := sum_ms(cell)) is not None:
-                joules = (measured.energy(cell) or {}).get("joules")
+                joules = cell.joules("solve", "gpu")
                 lines.append((graph, cell.label, "this run", ms / 1e3, joules, "measured"))
         for each in printed(graph):
             lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
