@@ -106,8 +106,8 @@ class Experiment(_WithAxes):
     trials, warmup    timed and untimed passes of every cell; the answers are checked before both
     seed              of query sets, child orders and the order of trials
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
-    energy            of cells on a GPU, also repeat what the last phase times until its energy is known; after all
-                      trials, about 1.5 s a cell
+    energy            also repeat each phase until its energy is known (`Problem.repeated`), by the meters of GPU and
+                      CPU that can be read; after all trials, some 2 s a phase on a CPU and 12 s on a GPU
     time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
                       once if the cell has its own process
     memory_limit      GiB that the process of a cell may allocate, if it has its own: what it allocates beyond fails

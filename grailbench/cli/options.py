@@ -116,7 +116,10 @@ timing = _bundle(
     click.option("--warmup", type=click.IntRange(0), metavar="N", help="Untimed passes before them. [default: 1]"),
     click.option("--from-edges/--no-from-edges", default=None, help="Time the whole way too, from edges in memory."),
     click.option(
-        "--energy/--no-energy", default=None, help="Measure the energy of a GPU too, once a cell, after its trials."
+        "--energy/--no-energy",
+        default=None,
+        help="Measure the joules of each phase too, of GPU and CPU where "
+        "they can be read, once a cell after its trials, some 2 to 12 s a phase.",
     ),
 )
 #: where cells are run, if not in this process
