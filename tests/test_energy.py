@@ -234,13 +234,16 @@ def test_the_phases_are_those_that_the_cell_has_and_its_problem_repeats(plan, wo
     assert [*cell.energies.phases] == phases
 
 
-def test_resuming_measures_no_energy_twice_and_a_missing_one_alone(plan, world, tmp_path):
+def test_resuming_measures_no_energy_twice_and_a_missing_one_alone(plan, world, monkeypatch, tmp_path):
+    attempt, attempts = passes.attempt, []
+    monkeypatch.setattr(passes, "attempt", lambda *of: attempts.append(of) or attempt(*of))
     run(plan(energy=False), Notes(), fetch=False, out=tmp_path / "run")
     assert world.calls == 0
     run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
     before = world.calls
     assert before > 0
     run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
+    assert len(attempts) == 2  # the cell was complete
     run(plan(trials=3), Notes(), fetch=False, resume=tmp_path / "run")
     assert world.calls == before
     assert [cell.trials for cell in read(tmp_path / "run").cells] == [3]

@@ -1,6 +1,5 @@
 """Joules in tables, records, CSV and pages: by phase, with the reason where one or a meter is missing."""
 
-
 import pytest
 from stored import HOSTILE, row, store, trials
 
