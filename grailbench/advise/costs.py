@@ -17,6 +17,8 @@ import numpy as np
 
 from grailbench.contract import implementation
 from grailbench.errors import InputError, NothingMeasured
+from grailbench.report import fronts
+from grailbench.report.fronts import Cost, Step
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell
 from grailbench.runs.rows import STATUSES
@@ -124,35 +126,21 @@ def options(cells: Iterable[Cell]) -> list[Option]:
     return [Option(tuple(own)) for own in found.values()]
 
 
-class Step(NamedTuple):
-    """The cheapest configuration from so many queries on."""
-
-    option: Option
-    since: int
-
-
 def envelope(found: Iterable[Option]) -> list[Step]:
-    """Which configuration costs least for how many queries: the lower envelope of the lines, from 0 queries on.
+    """Which configuration costs least for how many queries, from 0 queries on (`report.fronts.envelope`).
 
     `since` of a step is the least whole number of queries from which its option is the cheapest: there its dearer
     build has paid. Raises ValueError for an option without times.
     """
-    steps: list[Step] = []
-    for option in sorted(found, key=lambda each: (each.build, each.query)):
+    found = list(found)
+    for option in found:
         if not option.sound:
             raise ValueError(f"{option.name}: no times")
-        if steps and option.query >= steps[-1].option.query:
-            continue  # dearer to build, and never cheaper to ask
-        while steps and (since := _pays(steps[-1].option, option)) <= steps[-1].since:
-            steps.pop()
-        steps.append(Step(option, since if steps else 0))
-    return steps
+    return fronts.envelope(found, _line)
 
 
-def _pays(cheap: Option, dear: Option) -> int:
-    """The least whole number of queries from which `dear`, with the longer build and the shorter query, costs no more
-    than `cheap`."""
-    return int(np.ceil((dear.build - cheap.build) / (cheap.query - dear.query)))
+def _line(option: Option) -> Cost:
+    return Cost(option.build, option.query)
 
 
 class Unindexed(NamedTuple):
@@ -171,21 +159,14 @@ def unindexed(found: Iterable[Option], built: Option) -> Unindexed | None:
         return None
     if built.query >= none.query:
         return Unindexed(none, None if built.build >= none.build else 0)
-    return Unindexed(none, max(0, _pays(none, built)))
+    return Unindexed(none, fronts.pays_from(_line(built), _line(none)))
 
 
 def front(found: Iterable[Option]) -> list[Option]:
-    """The Pareto front: the options that no other beats, or equals, in build, query and index bytes alike."""
+    """The Pareto front of build, query and index bytes: see `report.fronts.front`."""
     found = [option for option in found if option.sound]
-
-    def values(option: Option) -> tuple[float, float, int]:
-        return option.build, option.query, option.index_bytes or 0
-
-    def beaten(option: Option, other: Option) -> bool:
-        mine, its = values(option), values(other)
-        return mine != its and all(a <= b for a, b in zip(its, mine, strict=True))
-
-    return [option for option in found if not any(beaten(option, other) for other in found)]
+    best = fronts.front([(option.build, option.query, option.index_bytes or 0) for option in found])
+    return [option for option, kept in zip(found, best, strict=True) if kept]
 
 
 class Compared(NamedTuple):

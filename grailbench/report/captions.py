@@ -43,6 +43,30 @@ CAPTIONS = {
         "Work counted",
         "Exact work for one graph, configuration and seed, whatever the machine; counted outside the timed trials.",
     ),
+    "tradeoff-build": (
+        "Time of the answers against the build",
+        "Each mark is a configuration: the median of a batch of queries (up, with its 95 % interval) against building "
+        "the labels, or from edges in memory to a ready index (across), on log axes; lower and further left is better. "
+        "Filled marks are on the Pareto front, which the staircase joins: no other is better in one and as good in the "
+        "other. On a dashed line the build takes as long as so many queries.",
+    ),
+    "tradeoff-memory": (
+        "Time of the answers against memory",
+        "Each mark is a configuration: the median of its answers (up, with its 95 % interval) against the bytes that "
+        "it holds beyond its input, and the peaks of host and device (across), on log axes; lower and further left is "
+        "better. Filled marks are on the Pareto front, which the staircase joins.",
+    ),
+    "tradeoff-energy": (
+        "Time of the answers against energy",
+        "Each mark is a configuration: the median of its answers (up, with its 95 % interval) against the joules that "
+        "they, and its build, take (across), on log axes; lower and further left is better. Filled marks are on the "
+        "Pareto front, which the staircase joins.",
+    ),
+    "strips": (
+        "Every trial",
+        "Each dot is a trial of a phase, in ms on a log axis; within a strip the first trial is lowest, so that a "
+        "drift slants. The bar is the 95 % interval of the median, the line in it the median.",
+    ),
     "computation-4": (
         "Labeling times (Computation 2020, figure 4)",
         "Mean seconds to label, by label pairs d, on log axes; uploading the graph, allocating and renumbering it are "

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, dictionary, measured, pays, published, ranking, rivals, workers
+from grailbench.report import answer, breakeven, dictionary, measured, pays, published, ranking, rivals, workers
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, save
@@ -89,6 +89,12 @@ class Report:
         return pays.tables(self.cells) if self.whole else []
 
     @cached_property
+    def tradeoffs(self) -> list[Table]:
+        """The front of build and query, and from how many queries a build pays, if the run has both an index and a
+        search without one, on one machine."""
+        return breakeven.tables(self.cells) if self.whole and not self.run.mixed else []
+
+    @cached_property
     def workers(self) -> list[Table]:
         """What workers of a cluster add, if the run has `dask`."""
         return workers.tables(self.cells) if self.whole else []
@@ -105,6 +111,7 @@ class Report:
             *self.rivals,
             *map(ranking.table, self.rankings),
             *self.pays,
+            *self.tradeoffs,
             *self.workers,
             *([measured.table(self.cells)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),

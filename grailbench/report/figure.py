@@ -1,6 +1,6 @@
 """A figure as data: its texts, its data frame (the CSV beside it), and the form that `report.draw` draws.
 
-There are three forms: marks on axes, stacked bars, and a grid of tinted numbers.
+There are four forms: marks on axes, strips of trials, stacked bars, and a grid of tinted numbers.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Mark(NamedTuple):
     hint       the text that a pointer shows
     open       True if it is drawn without filling
     word       the status of a cell without a value, which is written in place of the mark: 'TIMEOUT'
+    link       the address that a page has behind the mark, relative to the page, or of http; '' for none
     """
 
     series: str
@@ -31,6 +32,27 @@ class Mark(NamedTuple):
     high: float | None = None
     open: bool = False
     word: str = ""
+    link: str = ""
+
+
+class Strip(NamedTuple):
+    """The trials of a phase of a cell, in their order: a dot each, with the median and its 95 % interval.
+
+    times      in ms
+    low, high  None if there is no interval
+    word       the status of a cell without times
+    link       as that of a `Mark`
+    """
+
+    series: str
+    label: str
+    times: tuple[float, ...]
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    hint: str = ""
+    word: str = ""
+    link: str = ""
 
 
 class Part(NamedTuple):
@@ -61,20 +83,27 @@ class Tile(NamedTuple):
 @dataclass(frozen=True)
 class Panel:
     """A part of a drawing with its own axes. Panels with the same `shared` have the same range of values; `above` are
-    places on the horizontal axis and the names above them."""
+    places on the horizontal axis and the names above them; `steps` are the points of a Pareto front, which a staircase
+    joins; `x`, `y` and `guides` stand in place of the form's."""
 
     title: str
-    items: tuple[Mark, ...] | tuple[Bar, ...]
+    items: tuple[Mark, ...] | tuple[Bar, ...] | tuple[Strip, ...]
     shared: str = ""
     above: tuple[tuple[float, str], ...] = ()
+    steps: tuple[tuple[float, float], ...] = ()
+    x: str = ""
+    y: str = ""
+    guides: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label, and its scale: 'log', 'log2', 'linear' (from zero) or 'names'."""
+    """An axis: its label, and its scale: 'log', 'log2', 'linear' (from zero) or 'names'. With `zero` a log axis has a
+    place for 0, apart from the others, where a value is 0."""
 
     label: str = ""
     scale: str = "log"
+    zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +127,20 @@ class Marks:
     guides: tuple[tuple[float, str], ...] = ()
     guided: tuple[str, ...] | None = None
     across: int = 2
+
+    @property
+    def empty(self) -> bool:
+        """True when there is nothing to draw."""
+        return not self.panels
+
+
+@dataclass(frozen=True)
+class Strips:
+    """Panels of `Strip`s, each panel with a log axis of its own; `names` are the series, in the order of the legend."""
+
+    panels: tuple[Panel, ...]
+    names: tuple[str, ...]
+    label: str = "ms"
 
     @property
     def empty(self) -> bool:
@@ -148,7 +191,7 @@ class Figure:
 
     name: str
     frame: pandas.DataFrame
-    form: Marks | Bars | Grid
+    form: Marks | Strips | Bars | Grid
     note: str = ""
     missing: str = ""
 

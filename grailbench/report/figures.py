@@ -324,3 +324,10 @@ def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
         if row.status not in sound:
             found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
     return [Absent(*key, tuple(configs)) for key, configs in found.items()]
+
+
+def missing(frame: pandas.DataFrame) -> str:
+    """A sentence on the cells of a frame without a sound time, which names the first four; '' if there are none."""
+    found = absent(frame)
+    more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
+    return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, inf
+from math import inf
 
+from grailbench.report.fronts import Cost, pays_from
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.peers import PREFIX
 from grailbench.report.papers.thesis import on_gpu
@@ -72,8 +73,8 @@ def payment(cell: Cell, swept: Cell, threads: str) -> Payment | None:
     for phase in ("ready", "label"):
         build, least = median(cell, phase), median(swept, phase)
         if build is not None and least is not None:
-            extra = max(0.0, build - least) * 1e6
-            return Payment(cell, swept, threads, phase, max(1, ceil(extra / (other - own))) if own < other else inf)
+            pairs = pays_from(Cost(build * 1e6, own), Cost(least * 1e6, other), 1)
+            return Payment(cell, swept, threads, phase, pairs)
     return None
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report import document, draw, stalls
+from grailbench.report import document, draw, stalls, strips, tradeoffs
 from grailbench.report.document import Report
+from grailbench.report.captions import CAPTIONS
 from grailbench.report.figure import Figure
 from grailbench.report.papers import run_figures
 from grailbench.report.places import WHY, place, save
@@ -65,4 +66,6 @@ def of_report(
         found |= run_figures.of_report(report.cells, report.tables, reference, phase, profile)
     for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
         found |= figures(report.run.cells) if figures else {}
-    return found
+    of_all = [*tradeoffs.of_run(report.run), *strips.figures(report.run.cells)]
+    found |= {figure.name: figure for figure in of_all}
+    return {name: found[name] for name in CAPTIONS if name in found}

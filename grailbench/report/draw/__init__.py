@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator
 from importlib.resources import files as resources
 
-from grailbench.report.figure import Bars, Figure, Grid, Marks
+from grailbench.report.figure import Bars, Figure, Grid, Marks, Strips
 
 DPI = 300
 
@@ -54,11 +54,11 @@ def styles() -> str:
 
 def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
     """Each page of a figure, and its bytes from matplotlib by kind."""
-    from grailbench.report.draw import bars, grid, marks
+    from grailbench.report.draw import bars, grid, marks, strips
     from grailbench.report.draw.sheet import Sheet, page, styled
 
     form = figure.form
-    draw = {Marks: marks.blocks, Bars: bars.blocks, Grid: grid.blocks}[type(form)]
+    draw = {Marks: marks.blocks, Strips: strips.blocks, Bars: bars.blocks, Grid: grid.blocks}[type(form)]
     names = () if form.empty or isinstance(form, Grid) else form.names
     with styled(figure.name):
         pages = page([] if form.empty else draw(form)) or [[]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grailbench.report.draw import style
@@ -25,7 +26,7 @@ def blocks(form: Marks) -> list[Block]:
         over = max(0.24, max(inches(name) for panel in row for _, name in (*panel.above, (0, ""))) * 0.65 + 0.34)
         over = over if any(panel.above for panel in row) else 0.24 if any(panel.title for panel in row) else 0.1
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
-        below = 0.42 if form.x.label else 0.27
+        below = 0.42 if form.x.label or any(panel.x for panel in row) else 0.27
 
         def draw(sheet: Sheet, top: float, row=row, over=over):
             for i, panel in enumerate(row):
@@ -74,15 +75,19 @@ def _panel(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tal
     (xs if named else ys).extend(bound for mark in ranged for bound in (mark.low, mark.high) if bound is not None)
     if form.square:
         xs = ys = [*xs, *ys]
-    _scale(axes, "x", form.x, xs)
+    across = _scale(axes, "x", replace(form.x, label=panel.x or form.x.label), xs)
+    up = None
     if named:
         _lines_of_names(axes, panel)
     else:
-        _scale(axes, "y", form.y, ys)
+        up = _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
     if form.guided is None or panel.title in form.guided:
-        _guides(axes, form.guides)
+        _guides(axes, panel.guides or form.guides, across or 0.0, up or 0.0)
+    _steps(axes, [(_put(x, across), _put(y, up)) for x, y in panel.steps])
     for name in series:
-        own = [mark for mark in panel.items if mark.series == name and not mark.word]
+        own = [mark._replace(x=_put(mark.x, across), y=_put(mark.y, up), low=_put(mark.low, across if named else up),
+                             high=_put(mark.high, across if named else up))
+               for mark in panel.items if mark.series == name and not mark.word]  # fmt: skip
         _series(sheet, axes, form, own, form.names.index(name), _places(panel, own, series))
     _graphs(axes, panel, wide)
     for line, place in ((axes.xaxis, (0.5, -0.22 / tall)), (axes.yaxis, (-0.38 / wide, 0.5))):
@@ -107,25 +112,34 @@ def _places(panel: Panel, own: list[Mark], series: list[str]) -> list[float]:
     return [names.index(str(mark.y)) + 0.76 * (at + 0.5 - len(series) / 2) / len(series) for mark in own]
 
 
-def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
-    """Set range, ticks and label of an axis of numbers."""
+def _put(value, zero: float | None):
+    """A value, or the place of 0 on its axis."""
+    return zero if zero is not None and value is not None and value == 0 else value
+
+
+def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> float | None:
+    """Set range, ticks and label of an axis of numbers. Returns the place of 0 on a log axis that has one."""
     from matplotlib.ticker import MaxNLocator
 
-    values = [float(value) for value in values]
+    values, zero = [float(value) for value in values], None
     if axis.scale == "linear":
         low, high = 0.0, max(values) * 1.06
         ticks = [tick for tick in MaxNLocator(6).tick_values(low, high) if tick <= high]
     else:
-        values = [value for value in values if value > 0]
+        zeros, values = min(values) <= 0, [value for value in values if value > 0] or [1.0]
         low, high = style.log_range(values)
         ticks = sorted(set(values)) if axis.scale == "log2" else style.log_ticks(low, high, most=5)
         getattr(axes, f"set_{side}scale")("log")
+        if axis.zero and zeros:
+            zero, low = low / (high / low) ** 0.1, low / (high / low) ** 0.16
     getattr(axes, f"set_{side}lim")(low, high)
     getattr(axes, f"{side}axis").set_label_text(axis.label)
-    _ticks(axes, side, ticks, [style.tick_label(tick) for tick in ticks])
+    named = {**({} if zero is None else {zero: "0"}), **{tick: style.tick_label(tick) for tick in ticks}}
+    draw_ticks(axes, side, named, list(named.values()))
+    return zero
 
 
-def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
+def draw_ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
     """Draw grid lines and their labels. Matplotlib's own ticks would take ten times as long."""
     from matplotlib.collections import LineCollection
 
@@ -146,7 +160,7 @@ def _lines_of_names(axes: Axes, panel: Panel) -> None:
     """Draw a line per name with the words of its cells that have no mark."""
     names = _names(panel)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    _ticks(axes, "y", range(len(names)), [clip(name, 26) for name in names])
+    draw_ticks(axes, "y", range(len(names)), [clip(name, 26) for name in names])
     for line, name in enumerate(names):
         words: dict[str, list[str]] = {}
         for mark in panel.items:
@@ -189,12 +203,25 @@ def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int,
                 facecolor=colour if filled else style.PAPER, edgecolor=style.PAPER if filled else colour,
                 linewidth=0.4 if filled else 0.9, clip_on=False, zorder=3,
             )  # fmt: skip
-            sheet.stand_for(found, Shown(series, tuple(mark.hint for mark, _ in some)))
+            links = tuple(mark.link for mark, _ in some)
+            sheet.stand_for(found, Shown(series, tuple(mark.hint for mark, _ in some), links=links))
 
 
-def _guides(axes: Axes, guides: Iterable[tuple[float, str]]) -> None:
-    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out."""
+def _steps(axes: Axes, points: list[tuple[float, float]]) -> None:
+    """Draw a staircase from point to point and on to the borders: what is above it is dominated."""
+    if not points:
+        return
+    points = sorted(set(points))
+    (_, right), (_, top) = axes.get_xlim(), axes.get_ylim()
+    xs, ys = zip((points[0][0], top), *points, (right, points[-1][1]), strict=True)
+    axes.plot(xs, ys, color=style.EDGE, linewidth=0.9, drawstyle="steps-post", zorder=1.2)
+
+
+def _guides(axes: Axes, guides: Iterable[tuple[float, str]], left: float = 0.0, bottom: float = 0.0) -> None:
+    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out.
+    Left of and below the places of 0 there are none."""
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    x0, y0 = (x0 if not left else left * (x1 / left) ** 0.1), (y0 if not bottom else bottom * (y1 / bottom) ** 0.1)
     for factor, label in guides:
         low, high = max(x0, y0 / factor), min(x1, y1 / factor)
         if low >= high or math.log(high / low) < 0.25 * math.log(x1 / x0):

@@ -1,7 +1,8 @@
 """Rewrites matplotlib's SVG: smaller, always the same bytes, and with names that a page's script finds.
 
 A group of marks has the position of its series as `data-series`, the sign of a series in the legend has it as
-`data-key`, and each mark has its tooltip as `title`.
+`data-key`, and each mark has its tooltip as `title`. On a page a mark with an address is within a link, whose name is
+the tooltip; files have no links.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import Sheet, Shown
 
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+_ADDRESS = "data-address"  #: of a mark, until it is within a link
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _GEOMETRY = ("d", "x", "y", "width", "height", "transform", "style", "points")
 _FONT = "'DejaVu Sans'"
@@ -36,6 +39,8 @@ _HATCHES = ("M-1 1L1 -1M0 6L6 0M5 7L7 5", "M1.2 1.2h1.2v1.2h-1.2zM4.2 4.2h1.2v1.
 def file(sheet: Sheet, drawn: bytes) -> bytes:
     """An SVG file with its title, from matplotlib's SVG of a sheet."""
     root = _rewritten(sheet, drawn)
+    for element in root.iter():
+        element.attrib.pop(_ADDRESS, None)
     for at, (name, text) in enumerate([("title", sheet.figure.title), ("desc", sheet.figure.caption)]):
         element = ElementTree.Element(_SVG + name)
         element.text = text
@@ -61,6 +66,7 @@ def inline(sheet: Sheet, drawn: bytes) -> str:
                 element.set(name, value)
         for name in {"fill", "stroke"} & element.attrib.keys():
             element.set(name, _COLOUR.sub(lambda found: _VARIABLES[found[0]], element.attrib[name]))
+    _linked(root)
     text = _text(root)
     return re.sub(r' xmlns(:xlink)?="[^"]*"', "", text, count=2)
 
@@ -89,6 +95,24 @@ def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
         for mark, hint in zip(marks, found.hints, strict=bool(found.hints)):
             if hint:
                 ElementTree.SubElement(mark, f"{_SVG}title").text = hint
+        for mark, address in zip(marks, found.links, strict=bool(found.links)):
+            if address:
+                mark.set(_ADDRESS, address)
+
+
+def _linked(root: ElementTree.Element) -> None:
+    """Put each mark that has an address within a link. Raises ValueError for an address that a browser would run."""
+    for parent in list(root.iter()):
+        for at, mark in enumerate(parent):
+            if (address := mark.attrib.pop(_ADDRESS, None)) is None:
+                continue
+            if urlsplit(address).scheme not in ("", "http", "https"):
+                raise ValueError(f"{address!r} is no address of a page")
+            link = ElementTree.Element(_SVG + "a", href=address)
+            if (hint := mark.findtext(f"{_SVG}title")) is not None:
+                link.set("aria-label", hint)
+            link.append(mark)
+            parent[at] = link
 
 
 def _simplify(root: ElementTree.Element) -> None:

@@ -47,11 +47,13 @@ class Shown(NamedTuple):
     series  the position of its series in the legend
     hints   the tooltip of each of its shapes
     key     True for an artist that is part of the legend
+    links   the address behind each of its shapes on a page, '' for none; () for no links
     """
 
     series: int
     hints: tuple[str, ...] = ()
     key: bool = False
+    links: tuple[str, ...] = ()
 
 
 class Sheet:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from grailbench.contract import USUAL
 from grailbench.errors import InputError
-from grailbench.report import answer, figures, floors, measured, rivals
+from grailbench.report import answer, breakeven, figures, floors, measured, rivals, strips, tradeoffs
 from grailbench.report.document import Report
 from grailbench.report.figure import Figure
 from grailbench.report.footnotes import Footnotes
@@ -23,13 +23,14 @@ from grailbench.report.render.html import TALL
 from grailbench.report.table import Table
 from grailbench.runs.cells import NOT_FROM_EDGES
 from grailbench.runs.statistics import PENALTY
-from grailbench.words import gib, short, some, times
+from grailbench.words import count, gib, short, some, times
 
 MEANS = (
     "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
     f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
     "than those of another column are not to be compared with it."
 )
+MOST_STRIPS = 100  #: strips of trials that are drawn as a figure
 #: the kind of a block, as the template names it, and its content
 Block = tuple[str, object]
 
@@ -63,13 +64,15 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
         ]),
         Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
         Section("pays", "From how many pairs an index pays", _tables(report.pays)),
+        Section("tradeoffs", "Trade-offs", _tradeoffs(report)),
         Section("workers", "What workers add", _tables(report.workers)),
         *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
         *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
         Section("cells", "All cells", [
             *_tables(_named(report, [measured.NAME])),
-            ("folded", Folded("Every cell and phase with its statistics", cells, len(report.details.lines) <= TALL)),
+            _folded("Every cell and phase with its statistics", cells, len(report.details.lines)),
         ]),
+        Section("trials", "Every trial", _trials(report)),
         Section("environment", "Environment", list(environment(report.run.environment))),
     ]  # fmt: skip
     return [section for section in found if section.blocks]
@@ -176,6 +179,38 @@ def _summary(report: Report) -> Iterator[Block]:
     if troubled:
         title = "Cells without times, with fewer than planned, or sampled"
         yield "table", Table("troubled", title, ["graph", "configuration", "status"], troubled, notes=foot.lines())
+
+
+def _tradeoffs(report: Report) -> list[Block]:
+    """From how many queries a build pays, in sentences and as a table, then the figures."""
+    if not report.whole:
+        return []
+    blocks: list[Block] = []
+    if found := [] if report.run.mixed else breakeven.fronts(report.cells):
+        table = replace(breakeven.table_of(found), notes=list(breakeven.notes_of(found)))
+        blocks += [("heading", breakeven.ASKED), ("lines", breakeven.sentences(found)),
+                   _folded(breakeven.TITLE, _tables([table]), len(table.lines))]  # fmt: skip
+    for figure in tradeoffs.of_run(report.run):
+        if figure.drawable:
+            blocks += [("heading", figure.title), *_figure(figure)]
+    return blocks
+
+
+def _trials(report: Report) -> list[Block]:
+    """The figure of every trial, or a table of tiny ones where it would have more than `MOST_STRIPS`."""
+    (figure,) = strips.figures(report.run.cells) if report.whole else (None,)
+    if figure is None or not figure.drawable:
+        return []
+    drawn = sum(len(panel.items) for panel in figure.form.panels)
+    if drawn <= MOST_STRIPS:
+        return [_folded(f"Every trial of {count(drawn, 'strip')}", _figure(figure), drawn)]
+    said = f"{figure.caption} Each strip has a scale of its own. As CSV: grailbench plot --figure {strips.NAME}."
+    return [("text", said), _folded("Every trial", _tables([strips.table(report.run.cells)]), drawn)]
+
+
+def _folded(summary: str, blocks: list[Block], lines: int) -> Block:
+    """Blocks that are open at first if they have few lines."""
+    return ("folded", Folded(summary, blocks, lines <= TALL))
 
 
 def _phases(figure: Figure) -> list[Block]:

@@ -74,13 +74,6 @@ def _notes(frame: pandas.DataFrame, *texts: str) -> str:
     return " ".join(filter(None, shown))
 
 
-def _missing(frame: pandas.DataFrame) -> str:
-    """A sentence on the cells of a frame without a sound time, which names the first four."""
-    found = figures.absent(frame)
-    more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
-    return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""
-
-
 def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
     """A panel per graph and query set with any time: a bar per configuration with the total at its end."""
     names = tuple(dict.fromkeys(frame.segment[frame.segment != ""]))
@@ -90,7 +83,7 @@ def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
             title = graph_label(next(part.itertuples()))
             groups = part.groupby("config", sort=False)
             panels.append(Panel(title, tuple(_bar(title, str(config), [*own.itertuples()]) for config, own in groups)))
-    return Figure("phases", frame, Bars(tuple(panels), names), _notes(frame, sampled), _missing(frame))
+    return Figure("phases", frame, Bars(tuple(panels), names), _notes(frame, sampled), figures.missing(frame))
 
 
 def _bar(title: str, config: str, rows: list) -> Bar:
@@ -150,7 +143,7 @@ def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
     guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
     form = Marks(tuple(panels), names, Axis("edges"), Axis("median ms"), guides=guides, guided=("label", "ready"),
                  across=1)  # fmt: skip
-    return Figure("edges", frame, form, _notes(frame, sampled), _missing(frame))
+    return Figure("edges", frame, form, _notes(frame, sampled), figures.missing(frame))
 
 
 def counters(frame: pandas.DataFrame) -> Figure:
