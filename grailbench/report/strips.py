@@ -109,9 +109,9 @@ def said(times: Sequence[float], median: float, low: float | None, high: float |
 
 
 def inline(times: Sequence[float], low: float | None, median: float, high: float | None) -> Markup:
-    """An SVG of `WIDE` x `TALL` pixels for a table of a page, without text: a dot a trial from the least to the greatest
-    on a log axis, the first trial lowest, over the interval and the median. Its numbers are its accessible name.
-    `draw.styles` has its rules: it takes the colour of the text around it. Empty without times."""
+    """An SVG of `WIDE` x `TALL` pixels for a table of a page, without text: a dot a trial from the least to the
+    greatest on a log axis, the first trial lowest, over the interval and the median; its numbers are its accessible
+    name. Empty without times. Its colours follow the page's theme by the rules of `draw.styles`."""
     if not times:
         return Markup("")
     least, most = min(times), max(times)

@@ -74,8 +74,8 @@ _MEMORY = (
 _NO_ENERGY = "not measured, add --energy"
 _ENERGY = (
     Measure("answer_joules", "energy of the answers", "the answers, J", lambda c: joules(c, last(c)), _NO_ENERGY, True),
-    Measure("build_joules", "energy of the build", "the build, J", lambda c: _first(joules(c, phase) for phase in BUILDS),
-            _NO_ENERGY),
+    Measure("build_joules", "energy of the build", "the build, J",
+            lambda c: _first(joules(c, phase) for phase in BUILDS), _NO_ENERGY),
 )  # fmt: skip
 #: what each figure is of
 MEASURES = {"tradeoff-build": (_LABEL, _READY), "tradeoff-memory": _MEMORY, "tradeoff-energy": _ENERGY}

@@ -32,7 +32,7 @@
   hint.className = "hint";
   hint.hidden = true;
   document.body.append(hint);
-  for (const event of ["pointerover", "click"]) {
+  for (const event of ["pointerover", "click", "focusin"]) {
     document.addEventListener(event, (at) => {
       const mark = at.target.closest?.(".drawing [data-series] > *");
       const title = mark?.querySelector("title");
@@ -40,7 +40,28 @@
       hint.hidden = !mark?.dataset.hint;
       if (hint.hidden) return;
       hint.textContent = mark.dataset.hint;
-      hint.style.left = `${Math.max(4, Math.min(at.pageX + 12, scrollX + innerWidth - hint.offsetWidth - 12))}px`;
-      hint.style.top = `${at.pageY + 14}px`;
+      const place = mark.getBoundingClientRect();  // of a mark that has the focus there is no pointer
+      const [x, y] = event === "focusin" ? [place.right + scrollX, place.bottom + scrollY] : [at.pageX, at.pageY];
+      hint.style.left = `${Math.max(4, Math.min(x + 12, scrollX + innerWidth - hint.offsetWidth - 12))}px`;
+      hint.style.top = `${y + 14}px`;
+    });
+  }
+
+  // ---- links of marks: a drawing is one stop of the keyboard, and arrows go from mark to mark in it
+  for (const svg of document.querySelectorAll(".drawing svg")) {
+    const links = [...svg.querySelectorAll("a[href]")];
+    for (const [at, link] of links.entries()) link.setAttribute("tabindex", at === 0 ? "0" : "-1");
+    svg.addEventListener("keydown", (event) => {
+      const at = links.indexOf(document.activeElement);
+      const shown = links.filter((link) => !link.closest(".hidden"));
+      const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+      const place = shown.indexOf(links[at]);
+      const next = event.key === "Home" ? shown[0] : event.key === "End" ? shown.at(-1)
+        : event.key in steps ? shown[Math.max(0, Math.min(shown.length - 1, place + steps[event.key]))] : undefined;
+      if (at < 0 || !next) return;
+      event.preventDefault();
+      links[at].setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
     });
   }
