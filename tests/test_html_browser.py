@@ -180,3 +180,33 @@ def test_print_is_light_and_unfolded(browser, file):
     assert browser.run('[...document.querySelectorAll("details")].every((each) => each.open)')
     boxes = '[...document.querySelectorAll(".scroll")]'
     assert browser.run(f'{boxes}.every((each) => getComputedStyle(each).overflowX === "visible")')
+
+
+def test_links_of_marks_are_one_stop_of_the_keyboard_with_arrows_between_them(browser, tmp_path):
+    from pandas import DataFrame
+
+    from grailbench.report import draw
+    from grailbench.report.figure import Figure, Mark, Marks, Panel
+
+    marks = tuple(Mark("one", 10.0**n, 2.0, f"mark {n}", link=f"#c{n}") for n in range(3))
+    drawn = draw.svg(Figure("edges", DataFrame(), Marks((Panel("", marks),), ("one",))))
+    file = tmp_path / "links.html"
+    file.write_text(f"<!DOCTYPE html><style>{draw.styles()}</style>{drawn}<script>{draw.script()}</script>")
+    browser.open(file)
+
+    def key(name, text=""):
+        for kind in ("keyDown", "keyUp"):
+            code = {"Tab": 9, "Enter": 13, "ArrowRight": 39}[name]
+            browser.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code,
+                         **({"text": text} if text and kind == "keyDown" else {}))  # fmt: skip
+        return browser.run("document.activeElement.getAttribute('aria-label')")
+
+    reached = [key("Tab") for _ in range(6)]
+    assert [name for name in reached if name and name.startswith("mark")] == ["mark 0"], "one stop"
+    browser.run("document.querySelector('a[href]').focus()")
+    assert browser.run("document.querySelector('.hint').textContent") == "mark 0"
+    assert key("ArrowRight") == "mark 1"
+    key("Enter", "\r")
+    assert browser.run("location.hash") == "#c1"
+    browser.run("document.querySelector('a[href=\"#c2\"] use').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert browser.run("location.hash") == "#c2"

@@ -160,7 +160,8 @@ def test_it_says_from_how_many_queries_an_index_pays():
     )
     assert second["index size"] == "4 KiB"
     record = table.records[1]
-    assert (record["search"], record["search_from"], record["cheapest_from"]) == ("dfs", 40_000, 40_000)
+    assert record["search"] == "dfs"
+    assert record["search_from"] == record["cheapest_from"] == pytest.approx(40_000, abs=1)
 
 
 def test_what_is_never_cheapest_is_on_the_front_all_the_same_and_fast_builds_come_first():
@@ -180,8 +181,11 @@ def test_builds_are_from_edges_where_they_were_timed_so():
 
 
 def test_what_may_never_pay_is_said_to_pay_if_at_all():
-    noisy = [row(impl="sequential", phase=phase, trial=trial, ms=ms, index_bytes=9)
-             for trial, query in enumerate((50.0, 150.0, 99.0)) for phase, ms in (("label", 4.0), ("query", query))]  # fmt: skip
+    noisy = [
+        row(impl="sequential", phase=phase, trial=trial, ms=ms, index_bytes=9)
+        for trial, query in enumerate((50.0, 150.0, 99.0))
+        for phase, ms in (("label", 4.0), ("query", query))
+    ]
     assert (
         "to never) queries on sequential d=2 dfs pays if at all, against dfs"
         in told([*search(count=3), *noisy]).notes[0]

@@ -35,7 +35,8 @@ def command(run, names, out, form, reference, phase, profile, machine, as_json):
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
     'grailbench report --html', 16 cm wide with text of 7 points and more. The same run gives the same SVG files.
     computation-4 to -8 are the figures of Computation 2020, drawn for runs of its pipeline or home-made graphs;
-    closure-*, traversal-* and reading are those of cells of these problems.
+    closure-*, traversal-* and reading are those of cells of these problems. tradeoff-* have the time of the answers
+    against build, memory and energy, with the Pareto front; strips has every trial.
 
     \b
     Exit codes: 3 when there is nothing to draw.
@@ -44,6 +45,7 @@ def command(run, names, out, form, reference, phase, profile, machine, as_json):
     Examples:
       grailbench plot
       grailbench plot --figure speedup --reference dfs --phase query --format svg
+      grailbench plot --figure tradeoff-build --figure strips
       grailbench plot results/runs/2025-01-31-quickstart --figure phases --figure edges --out figures
     """
     from grailbench.cli.views import put_json

@@ -146,7 +146,8 @@ def table_of(found: list[Front]) -> Table:
 
     several = any(each.group.machine for each in found)
     headers = ["graph", *(["machine"] if several else []), "queries", "configuration", "build", "build ms",
-               "ns a query", "index size", "pays from", "95 %", "over searching from", "95 % of it", "cheapest for"]  # fmt: skip
+               "ns a query", "index size", "pays from", "95 %", "over searching from", "95 % of it",
+               "cheapest for"]  # fmt: skip
     lines, values, records, ends = [], [], [], set()
     for each in found:
         before = None

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.report import document, draw, stalls, strips, tradeoffs
-from grailbench.report.document import Report
 from grailbench.report.captions import CAPTIONS
+from grailbench.report.document import Report
 from grailbench.report.figure import Figure
 from grailbench.report.papers import run_figures
 from grailbench.report.places import WHY, place, save

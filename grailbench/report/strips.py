@@ -32,7 +32,8 @@ def figures(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) ->
     link  gives the address behind a cell's trials
     """
     cells = frames.ordered(cells)
-    panels: dict[tuple[str, ...], list[Strip]] = {}
+    panels: dict[tuple[str, str], list[Strip]] = {}
+    lasts = {contract.problem(cell.problem).phases[-1] for cell in cells}
     for head, cell, phase, stats in _strips(cells):
         problem = "" if cell.problem == USUAL else cell.problem
         queries = head["queries"] if head["queries"] != "all" else ""
@@ -46,7 +47,9 @@ def figures(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) ->
             hint = f"{title}, {head['config']}, {phase}: {said(stats.times, stats.median, low, high)}"
             strip = Strip(cell.impl, head["config"], stats.times, stats.median, low, high, hint, link=address)
         panels.setdefault((title, phase), []).append(strip)
-    shown = [Panel(f"{title}: {phase}", tuple(own)) for (title, phase), own in panels.items()
+    titles = list(dict.fromkeys(title for title, _ in panels))
+    order = sorted(panels, key=lambda key: (titles.index(key[0]), key[1] == "ready", key[1] in lasts))
+    shown = [Panel(f"{title}: {phase}", tuple(own)) for title, phase in order for own in [panels[title, phase]]
              if any(strip.times for strip in own)]  # fmt: skip
     names = dict.fromkeys(strip.series for panel in shown for strip in panel.items)
     frame = _frame(cells)
