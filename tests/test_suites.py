@@ -144,10 +144,12 @@ def test_a_table_of_another_problem_can_be_asked_for_alone():
 
 
 def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
-    found = document.make(made(LOST, {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
-    assert list(document.show(found))[1].startswith("DISTURBED: the run began at load average 3.1 on 2 cores")
+    found = document.make(made([*LOST, *REACHED], {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
+    first, why, *_ = list(document.show(found))[1:]
+    assert first.startswith("UNSTABLE: run again.")
+    assert "load average 3.1 on 2 cores" in why
     document.write(found)
-    assert "DISTURBED" in (tmp_path / "report" / "report.md").read_text().splitlines()[3]
+    assert "UNSTABLE" in (tmp_path / "report" / "report.md").read_text().splitlines()[3]
 
 
 def test_the_reason_of_many_cells_stands_once_below_the_table():

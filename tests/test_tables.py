@@ -48,12 +48,13 @@ def test_statistics_bound_the_median_and_mark_outliers_and_drift():
 def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
     frame = rows(ms=[10.0 + i / 10 for i in range(20)])
     report = document.make(made(frame, {}))
-    assert any("1 of 1 phases drifted" in line for line in report.header)
+    assert "query drifts" in "".join(report.unstable)
     document.write(report, out=tmp_path / "report")
     (line,) = csv.DictReader((tmp_path / "report" / "cells.csv").open())
     assert float(line["median_low"]) < float(line["median"]) < float(line["median_high"])
     assert float(line["drift"]) > 0.05
     assert line["outliers"] == "0"
+    assert (line["stability"], line["unstable_by"]) == ("unstable", "drift")
 
 
 def test_one_trial_has_bounds_equal_to_its_mean():
@@ -356,16 +357,17 @@ def test_a_load_that_spoils_times_is_said_first(tmp_path):
     def first(environment, lines=3):
         report = document.make(made(rows(), environment))
         terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
-        summary = page_of(report).partition('class="summary"')[2].split("</li>")[:lines]
-        return terminal, page, summary
+        loud = page_of(report).partition('class="loud"')[2].split("</li>")[:lines]
+        return terminal, page, loud
 
     calm = {"cores": 2, "load_average": [0.4, 0.1, 0.1]}
     busy = {"cores": 2, "load_average": [3.1, 2.0, 2.0]}
     for said in first(busy):
-        assert sum("DISTURBED: the run began at load average 3.1 on 2 cores;" in line for line in said) == 1
+        assert sum("UNSTABLE: run again." in line for line in said) == 1
+        assert any("when the run began: load average 3.1 on 2 cores." in line for line in said)
     for said in first(calm | {"earlier": [busy, calm, busy]}):
-        assert any("load average 3.1 on 2 cores, later at load average 3.1 on 2 cores;" in line for line in said)
-    assert "DISTURBED" not in str(first(calm)) + str(first({}))
+        assert any("load average 3.1 on 2 cores, later load average 3.1 on 2 cores." in line for line in said)
+    assert "UNSTABLE" not in str(first(calm)) + str(first({}))
 
 
 def test_counts_are_blank_with_a_reason_when_the_graph_is_not_here(report):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grailbench import device, paths
+from grailbench import device
 from grailbench.bench import provenance
 from grailbench.bench.handing import Handing, SchedulerGone, Workers
 from grailbench.bench.plan import Plan
@@ -212,18 +212,13 @@ def _slow_simulation(plan: Plan) -> str | None:
     return f"the simulator may need an hour for {max(asked):,} queries: --count 1000 is over in a minute"
 
 
-def spoken(folder: Path) -> str:
-    """The name of a run for commands: its own name when it is in results/runs, else its folder."""
-    return folder.name if folder.resolve().parent == paths.runs_dir().resolve() else str(folder)
-
-
 def interrupted(folder: Path) -> str:
     """The message for the user after an interrupt."""
     return f"interrupted: finished trials are kept in {folder}\n{_go_on(folder)}"
 
 
 def _go_on(folder: Path) -> str:
-    return f"go on with: grailbench run --resume={spoken(folder)}"
+    return f"go on with: grailbench run --resume={results.spoken(folder)}"
 
 
 def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:

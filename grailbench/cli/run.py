@@ -59,6 +59,7 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     from grailbench.cli.views.answers import Answers
     from grailbench.contract import Checks
     from grailbench.report.answer import next_steps
+    from grailbench.runs.folder import spoken
     from grailbench.screen import put
 
     if simulate and (out or resume is not None):
@@ -88,9 +89,13 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
         put(console.summary_tables(done.plan, done.rows), to)
         for rows in done.by_machine:
             put(console.answered(rows), to)
+        put(console.unstable(done), to)
         click.echo(f"rows: {paths.shown(done.folder)}", err=apart)
-        click.echo(f"tables beside print: grailbench report {runner.spoken(done.folder)}", err=apart)
-        put(next_steps(runner.spoken(done.folder)), to)
+        click.echo(f"tables beside print: grailbench report {spoken(done.folder)}", err=apart)
+        put(next_steps(spoken(done.folder)), to)
+    elif not simulate:
+        for line in console.unstable(done):
+            note(line)
     done.check()
     if writing is not None:
         writing.check(note)

@@ -10,10 +10,21 @@ from pathlib import Path
 
 from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
-from grailbench.report import answer, breakeven, dictionary, measured, pays, published, ranking, rivals, workers
+from grailbench.report import (
+    answer,
+    breakeven,
+    dictionary,
+    measured,
+    pays,
+    published,
+    ranking,
+    rivals,
+    unstable,
+    workers,
+)
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.places import place, save
+from grailbench.report.places import place, recorded, save
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
 from grailbench.report.render.csv import csv
@@ -22,8 +33,9 @@ from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell, Run, load, of_machine
-from grailbench.runs.environment import busy
+from grailbench.runs.folder import spoken
 from grailbench.runs.rows import STATUSES
+from grailbench.runs.stability import Verdict
 from grailbench.words import count, machine
 
 FOLDER = "report"
@@ -41,6 +53,7 @@ class Report:
     claims    the checks of Computation 2020, if the run has that paper's graphs
     problems  the tables of problems other than reachability
     unpaired  sentences on the cells of peers that have no counterpart among our cells
+    verdicts  on the stability of the run's cells, by key
     whole     False if tables were asked for by name: then the report has only those, with every printed row
     """
 
@@ -52,6 +65,7 @@ class Report:
     claims: list[computation.Check] = field(default_factory=list)
     problems: list[Table] = field(default_factory=list)
     unpaired: list[str] = field(default_factory=list)
+    verdicts: Mapping[tuple, Verdict] = field(default_factory=dict)
     whole: bool = True
 
     @property
@@ -113,7 +127,7 @@ class Report:
             *self.pays,
             *self.tradeoffs,
             *self.workers,
-            *([measured.table(self.cells)] if self.whole and self.cells else []),
+            *([measured.table(self.cells, verdicts=self.verdicts)] if self.whole and self.cells else []),
             *map(beside.table, self.every_table),
             *([computation.claims_table(self.claims)] if self.claims else []),
             *map(peers.table, self.peers),
@@ -123,7 +137,7 @@ class Report:
     @cached_property
     def details(self) -> Table:
         """One line per cell and phase, with the statistics of its trials; its CSV has the cells of reachability."""
-        return measured.details(self.run.cells)
+        return measured.details(self.run.cells, self.verdicts)
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
@@ -136,11 +150,16 @@ class Report:
         """The lines on machines, statistics and the meaning of a ratio."""
         return [
             f"Measured on: {self.machine}",
-            *disturbed(self.run.environment),
+            *self.unstable,
             *self._printed(),
             self.status_counts(),
-            *self.drifts(),
         ]
+
+    @cached_property
+    def unstable(self) -> list[str]:
+        """What is said loudly of times that cannot be trusted, with the remedy; nothing if all are stable."""
+        name = "" if recorded(self.run.folder) else spoken(self.run.folder)
+        return unstable.lines(self.run.cells, self.run.environment, name, self.verdicts or None)
 
     def _printed(self) -> list[str]:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
@@ -153,14 +172,6 @@ class Report:
             "Beside print, times are means over the trials, as print shows them. A ratio is measured / printed and "
             "CROSSES MACHINES: below 1 says no more than that this code on this machine took less time.",
         ]
-
-    def drifts(self) -> list[str]:
-        """A warning if the trials of a phase became slower or faster over time; else nothing."""
-        found = [s for cell in self.run.cells if cell.sound for (under, _), s in cell.phases.items() if not under]
-        drifted = sum(s.drift is not None for s in found)
-        if not drifted:
-            return []
-        return [f"{drifted} of {len(found)} phases drifted: first and last third of the trials differ (see all cells)."]
 
 
 def of_run(run: str | None, names: Iterable[str] = (), machine: str | None = None) -> Report:
@@ -187,7 +198,8 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    names, problems = list(dict.fromkeys(names)), _problem_tables(run)
+    verdicts = unstable.verdicts(run.cells, run.environment)
+    names, problems = list(dict.fromkeys(names)), _problem_tables(run, verdicts)
     known = [*thesis.NAMES, *(table.name for table in problems)]
     for name in names:
         if name not in known:
@@ -197,7 +209,8 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     graphs = graph_counts(found, printed)
     built = [thesis.build(name, found, graphs) for name in printed]
     if names:
-        return Report(run, built, problems=[table for table in problems if table.name in names], whole=False)
+        return Report(run, built, problems=[table for table in problems if table.name in names],
+                      verdicts=verdicts, whole=False)  # fmt: skip
     few = len(rivals.peers(found)) <= MOST_PAIRED
     compared = peers.compare(found) if few else []
     return Report(
@@ -209,16 +222,17 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
         claims=computation.checks(found),
         problems=problems,
         unpaired=peers.unpaired(found, compared) if few else [],
+        verdicts=verdicts,
     )
 
 
-def _problem_tables(run: Run) -> list[Table]:
+def _problem_tables(run: Run, verdicts: Mapping[tuple, Verdict]) -> list[Table]:
     """The tables of a run's problems other than reachability. Problems with the same maker share one table."""
     tables: dict[Callable | str, Table] = {}
     for name in run.problems:
         make = shown(name).table
         if name != USUAL and (make or name) not in tables:
-            tables[make or name] = make(run.cells) if make else measured.table(run.of(name), name)
+            tables[make or name] = make(run.cells) if make else measured.table(run.of(name), name, verdicts)
     further = [more for name in run.problems if (more := shown(name).more)]
     return [*tables.values(), *(table for more in dict.fromkeys(further) for table in more(run.cells))]
 
@@ -278,15 +292,6 @@ def _counts(name: str, cell: Cell) -> Mapping | str:
     return counts
 
 
-def disturbed(environment: Mapping) -> list[str]:
-    """A warning if the machine was busy when the run, or an earlier sitting of it, began; else nothing."""
-    sittings = (*environment.get("earlier", ()), environment)
-    loads = [load for each in sittings if (load := busy(each))]
-    if not loads:
-        return []
-    return [f"DISTURBED: the run began at {', later at '.join(loads)}; other work on the machine lengthens its times."]
-
-
 def show(report: Report, details: bool = False) -> Iterator:
     """Lines and tables for the screen: the header, the answer, each table with its notes, and with `details` the
     statistics of every cell."""
@@ -311,16 +316,20 @@ def _not_here(report: Report) -> str:
 
 def as_markdown(report: Report) -> str:
     """The whole report as one Markdown page, with the statistics of all cells at its end."""
-    parts = [f"# {report.title}\n", "\n".join(f"- {line}" for line in report.header) + "\n"]
+    parts = [f"# {report.title}\n", _listed(report.header)]
     if report.answer:
-        lines = (f"  - {line.strip()}" if line.startswith(" ") else f"- {line}" for line in report.answer)
-        parts.append(f"## {answer.TITLE}\n\n" + "\n".join(lines) + "\n")
+        parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
     for table in report.shown:
         parts.append(markdown(table))
         if table.name == measured.NAME and report.left_out:
             parts.append(f"{_not_here(report)}\n")
     parts += [f"- {line}\n" for line in report.unpaired]
     return "\n".join([*parts, markdown(report.details)])
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Lines as a list of Markdown; those that begin with a space are a list below the one above."""
+    return "".join(f"  - {line.strip()}\n" if line.startswith(" ") else f"- {line}\n" for line in lines)
 
 
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:

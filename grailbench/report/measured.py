@@ -14,6 +14,7 @@ from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell, detail
 from grailbench.runs.energies import METERS, SUMMED
+from grailbench.runs.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.runs.statistics import Stats
 from grailbench.words import BLANK, grouped, ms, short, size
 
@@ -160,10 +161,11 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def table(cells: list[Cell], problem: str = USUAL) -> Table:
+def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """One line per cell of a problem; notes say why cells have no times.
 
-    There is one record per cell, with times in ms and sizes in bytes. For problems other than reachability the CSV has
+    There is one record per cell, with times in ms, sizes in bytes and the verdict on its stability (`verdicts`, by
+    key). For problems other than reachability the CSV has
     one line per cell and phase.
     """
     shown, foot = columns(cells, problem), Footnotes()
@@ -188,8 +190,9 @@ def table(cells: list[Cell], problem: str = USUAL) -> Table:
     return Table(
         NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", headers, lines,
         frozenset(headers).difference(WORDS), keys=sum(each.key for each in shown), notes=[*notes, *foot.lines()],
-        values=values, records=[_record(cell, phases) for cell in ordered(cells)], file="" if usual else problem,
-        data=None if usual else detail(ordered(cells)),
+        values=values, file="" if usual else problem,
+        records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in ordered(cells)],
+        data=None if usual else detail(ordered(cells), verdicts),
     )  # fmt: skip
 
 
@@ -204,7 +207,7 @@ def plain(frame: pandas.DataFrame) -> list[dict]:
     return [{key: None if value != value else value for key, value in line.items()} for line in found]
 
 
-def _record(cell: Cell, phases: Iterable[str]) -> dict:
+def _record(cell: Cell, phases: Iterable[str], said: Verdict | None) -> dict:
     return {
         "dataset": cell.dataset, "impl": cell.impl, **{axis.name: cell.shown(axis) or None for axis in axes.shown()},
         "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
@@ -214,6 +217,7 @@ def _record(cell: Cell, phases: Iterable[str]) -> dict:
         **_weighed(cell, phases),
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,
         "reason": cell.reason or None,
+        **({} if said is None else {"stability": said.word, "unstable": list(said.reasons)}),
     }  # fmt: skip
 
 
@@ -239,8 +243,9 @@ _SUMMARY = [axis for axis in axes.shown() if axis.summary]
 _TIMES = ("mean", "95 % of mean", "median", "95 % of median", "min", "IQR")
 
 
-def details(found: list[Cell]) -> Table:
-    """One line per cell and phase, with the statistics of its trials; notes say why cells have no times.
+def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
+    """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
+    key); notes say why cells have no times.
 
     Its CSV, `grailbench.runs.cells.detail`, has the cells of reachability only: each other problem has its own file.
     """
@@ -249,7 +254,7 @@ def details(found: list[Cell]) -> Table:
     foot = Footnotes()
     keys = ["Data set", *(["problem"] if named else []), "implementation", *(axis.header for axis in _SUMMARY),
             "query set", "phase"]  # fmt: skip
-    headers = [*keys, "n", *_TIMES, "outliers", "drift", "positives", "status"]
+    headers = [*keys, "n", *_TIMES, "outliers", "drift", *(["stability"] if verdicts else []), "positives", "status"]
     lines = []
     for cell in found:
         start = [cell.dataset, *([cell.problem] if named else []), cell.impl, *_choices(cell), cell.query_set]
@@ -260,12 +265,23 @@ def details(found: list[Cell]) -> Table:
                 ms(s.least), ms(s.iqr), str(s.outliers or ""),
                 "" if s.drift is None else f"{s.drift:+.0%}",
             ]  # fmt: skip
+            if verdicts:
+                times.append(_stability(cell, "" if under else phase, verdicts.get(cell.key)))
             end = ["" if cell.positives is None else str(cell.positives), foot.status(cell.status, cell.reason)]
             lines.append([*start, f"{under}/{phase}" if under else phase, *times, *end])
     return Table(
         "details", "All cells (ms)", headers, lines, numbers(headers), keys=len(keys), notes=foot.lines(), file="cells",
-        data=detail(own) if own else None, units=dict.fromkeys(_TIMES, "ms"),
+        data=detail(own, verdicts) if own else None, units=dict.fromkeys(_TIMES, "ms"),
     )  # fmt: skip
+
+
+def _stability(cell: Cell, phase: str, said: Verdict | None) -> str:
+    """'stable', 'UNSTABLE: drift' or 'unknown' for a phase that is judged, '' for others."""
+    if said is None or phase not in judged_phases(cell):
+        return ""
+    if rules := said.of(phase):
+        return f"{UNSTABLE.upper()}: {', '.join(rules)}"
+    return UNKNOWN if said.unknown else STABLE
 
 
 def _choices(cell: Cell) -> list[str]:

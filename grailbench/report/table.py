@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",
          *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",
-         "bound", "status")  # fmt: skip
+         "bound", "stability", "status")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

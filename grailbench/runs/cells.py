@@ -28,6 +28,8 @@ from grailbench.runs.statistics import Stats
 if TYPE_CHECKING:
     import pandas
 
+    from grailbench.runs.stability import Verdict
+
 ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
 _UNFILTERED = (
@@ -401,10 +403,11 @@ def of_machine(run: Run, machine: str | None = None) -> Run:
     return replace(run, environment=machines.measuring(environment, rows), rows=rows)
 
 
-def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
+def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
     """A table with one row for each cell and phase: configuration, trials, mean and median with their bounds, minimum
-    and IQR (ms), outliers, drift (a fraction, if it is a warning), energy of a call (joules, idle_watts, and the meters
-    of both, such as 'gpu+cpu'; only phases of the runner have it), peak memory, status and reason.
+    and IQR (ms), outliers, drift (a fraction, if it is a warning), what the verdict of `runs.stability` on its cell
+    says (`verdicts`, by key) and the rules by which this phase is unstable, energy of a call (joules, idle_watts, and
+    the meters of both, such as 'gpu+cpu'; only phases of the runner have it), peak memory, status and reason.
 
     A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
     """
@@ -416,6 +419,7 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
     after = ("host_peak_bytes", "device_peak_bytes", "status", "reason")
     out = []
     for cell in measured:
+        said = (verdicts or {}).get(cell.key)
         base = {"dataset": cell.dataset, "impl": cell.impl, **cell.axes, "filters": cell.filtering, "seed": cell.seed,
                 "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*values, *after)}}  # fmt: skip
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
@@ -424,10 +428,12 @@ def detail(measured: Iterable[Cell]) -> pandas.DataFrame:
                 "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
+            if said is not None:
+                times |= {"stability": said.word, "unstable_by": "" if under else "; ".join(said.of(phase))}
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_weighed(cell, under, phase)})
     columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
                "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
-               "joules", "idle_watts", "meters", *after]  # fmt: skip
+               "stability", "unstable_by", "joules", "idle_watts", "meters", *after]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)
 
 

@@ -195,6 +195,11 @@ def find_run(run: str | os.PathLike) -> Path:
     raise InputError(f"no run {str(run)!r}", remedy="'grailbench list runs' shows them" if names else "none is stored")
 
 
+def spoken(folder: Path) -> str:
+    """The name of a run for commands: its own name when it is in results/runs, else its folder."""
+    return folder.name if folder.resolve().parent == paths.runs_dir().resolve() else str(folder)
+
+
 def runs() -> list[Path]:
     """The folders of the runs in results/runs, oldest first."""
     folder = paths.runs_dir()

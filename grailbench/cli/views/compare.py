@@ -14,7 +14,7 @@ from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterCha
 from grailbench.report.render.markdown import content
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.runs.environment import busy
+from grailbench.runs.stability import loads
 from grailbench.words import brief, count, fine_ratio, grouped, some
 
 FORMATS = ("table", "markdown", "json")
@@ -78,8 +78,8 @@ def _shared(found: Comparison) -> Iterator[str]:
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
     """The runs whose machine was busy when they began, and how busy."""
     for side, run in (("base", found.base), ("new", found.new)):
-        if found.times and (load := busy(run.environment)):
-            yield side, load
+        if found.times and (busy := loads(run.environment)):
+            yield side, ", later ".join(busy)
 
 
 def _counted(found: Comparison) -> str:

@@ -14,20 +14,25 @@ from rich.markup import escape
 
 from grailbench import paths
 from grailbench.bench.plan import Cell, Plan
+from grailbench.bench.runner import Finished
 from grailbench.cli.views import put_json
 from grailbench.cli.views.live import LiveView
 from grailbench.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report import answer
+from grailbench.report import unstable as loud
 from grailbench.report.footnotes import Footnotes
 from grailbench.runs import axes
 from grailbench.runs.axes import Axis
 from grailbench.runs.cells import Cell as Measured
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
+from grailbench.runs.folder import spoken
+from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import cell_of, sampled
+from grailbench.runs.stability import verdict
 from grailbench.runs.statistics import Stats
 from grailbench.screen import Grid, fold
-from grailbench.words import count, grouped, steady
+from grailbench.words import count, grouped, some, steady
 
 
 class RunView:
@@ -38,6 +43,7 @@ class RunView:
         self.as_json = as_json
         self.live: LiveView | None = None
         self._began = 0.0
+        self._rows: list[dict] = []  # of the graph at hand
 
     def __enter__(self) -> RunView:
         return self
@@ -59,7 +65,7 @@ class RunView:
             self.live = LiveView(self.console, plan, steps)
 
     def opened(self, graph: Input, cells: int) -> None:
-        self._began = monotonic()
+        self._began, self._rows = monotonic(), []
         kind = {True: "real, checksum verified", False: "real, checksum not verified"}.get(graph.verified, graph.kind)
         self.note(f"{graph.name}: {graph.vertices:,} vertices, {graph.edges:,} edges ({kind}), {count(cells, 'cell')}")
 
@@ -70,7 +76,10 @@ class RunView:
             self.note(f"  {name}: {checker.describe()}; {sound} verified by {checker.method}{end}")
 
     def timed(self, graph: Input) -> None:
-        self.note(f"  done in {monotonic() - self._began:.1f} s")
+        took = monotonic() - self._began
+        verdicts = [(cell, verdict(cell)) for cell in cells(self._rows)]
+        names = [f"{cell.name} ({', '.join(said.rules)})" for cell, said in verdicts if not said.stable]
+        self.note(f"  done in {took:.1f} s" + (f"; unstable: {some(names)}" if names else ""))
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
         if self.live is not None:
@@ -80,6 +89,7 @@ class RunView:
         self.note(f"  {status.upper()}: {cell.dataset} {cell.label()}: {reason}")
 
     def rows(self, rows: list[dict]) -> None:
+        self._rows += rows
         if self.live is not None:
             self.live.view.rows(rows)
         if self.as_json:
@@ -129,6 +139,12 @@ def answered(rows: list[dict]) -> list[str]:
     """Sentences that say which configuration is fastest; none if there is nothing to compare."""
     lines = answer.sentences(cells(rows))
     return [f"{answer.TITLE}:", *lines, ""] if lines else []
+
+
+def unstable(done: Finished) -> list[str]:
+    """What is said loudly of times that cannot be trusted, machine by machine, with the remedy."""
+    machines = by_machine(done.environment, done.rows).values()
+    return [line for own, rows in machines for line in loud.lines(cells(rows), own, spoken(done.folder))]
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:

@@ -159,11 +159,14 @@ def _headed(figure: Figure) -> list[Block]:
 
 
 def _summary(report: Report) -> Iterator[Block]:
+    if report.unstable:
+        yield "loud", report.unstable
     if report.answer:
         yield "heading", answer.TITLE
         yield "answer", report.answer
         yield "heading", "What was measured"
-    lines = [line for line in report.header if line != report.status_counts()]  # already below the title
+    shown_apart = {*report.unstable, report.status_counts()}  # the latter is already below the title
+    lines = [line for line in report.header if line not in shown_apart]
     if any(cell.generated for cell in report.run.cells):
         lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
     if earlier := report.run.environment.get("earlier"):

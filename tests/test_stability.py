@@ -1,0 +1,190 @@
+"""Verdicts of stability: what is planted is found, what is steady is not called unstable, and the remedy is told."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import call
+from compared import cell, steady
+from stored import HOSTILE, made, store, trials
+
+from grailbench.report import document, unstable
+from grailbench.report.page import page as page_of
+from grailbench.runs import stability
+from grailbench.runs.cells import cells
+from grailbench.runs.dip import dip, p_value
+from grailbench.runs.stability import verdict
+
+CALM, BUSY = {"cores": 2, "load_average": [0.2, 0, 0]}, {"cores": 2, "load_average": [3.1, 0, 0]}
+
+
+def judged(ms, environment=None, **other):
+    (found,) = cells(cell(ms=ms, **{"planned": len(ms), **other}))
+    return verdict(found, environment)
+
+
+def modes(seed, size=20, apart=0.3, share=0.5):
+    draw = np.random.default_rng(seed)
+    return 10.0 * (1 + 0.02 * draw.normal(size=size)) * np.where(draw.random(size) < share, 1 + apart, 1.0)
+
+
+#: 63 numbers, whose dip the package diptest of R documents as 0.05952381, with p = 0.08672 by its table
+FACULTY = [30, 33, 35, 36, 37, 37, 39, 39, 39, 39, 39, 40, 40, 40, 40, 41, 42, 43, 43, 43, 44, 44, 45, 45, 46, 46, 47,
+           47, 48, 48, 48, 49, 50, 50, 51, 52, 52, 53, 53, 53, 53, 53, 54, 54, 57, 57, 59, 60, 60, 60, 61, 61, 61, 61,
+           62, 62, 62, 62, 63, 66, 70, 72, 72]  # fmt: skip
+
+
+# ------------------------------------------------------------------ the dip
+
+
+def test_the_dip_of_a_published_sample():
+    assert dip(FACULTY) == pytest.approx(0.05952381, abs=1e-8)
+    assert dip(FACULTY[::-1]) == dip(np.array(FACULTY) * -2.0) == dip(FACULTY)
+
+
+@pytest.mark.parametrize(("size", "median", "most"), [(10, 0.0978, 0.1396), (20, 0.0733, 0.1051), (50, 0.0489, 0.0703)])
+def test_the_dip_of_uniform_samples_is_as_the_published_table_has_it(size, median, most):
+    """Quantiles 0.5 and 0.95 of the table of M. Maechler, which renews table 1 of Hartigan and Hartigan 1985."""
+    found = [dip(each) for each in np.random.default_rng(5).random((2000, size))]
+    assert np.quantile(found, [0.5, 0.95]) == pytest.approx([median, most], rel=0.03)
+
+
+def test_the_dip_is_at_least_that_of_one_point_and_at_most_a_quarter():
+    assert (dip([3.0]), dip([2.0] * 8)) == (0.5, 1 / 16)
+    assert dip([0.0] * 500 + [1.0] * 500) == pytest.approx(0.25, abs=0.001)
+    with pytest.raises(ValueError, match="one time or more"):
+        dip([])
+
+
+def test_large_samples_are_tested_by_the_limit():
+    assert p_value(np.random.default_rng(1).normal(size=1500)) > 0.5
+    assert p_value(modes(1, 1500)) < 0.001
+
+
+# ------------------------------------------------------------------ the rules
+
+
+def test_steady_times_are_stable():
+    said = judged(steady())
+    assert (said.stable, said.word, said.reasons, said.unknown) == (True, "stable", (), "")
+
+
+def test_unimodal_times_of_any_shape_hardly_ever_have_two_modes():
+    draw = np.random.default_rng(7)
+    shapes = {
+        "normal": lambda: 1 + 0.05 * draw.normal(size=20),
+        "skewed": lambda: np.exp(0.1 * draw.normal(size=20)),
+        "heavy tails": lambda: 1 + 0.05 * draw.pareto(2, size=20),
+        "outliers": lambda: np.where(np.arange(20) == 3, 4.0, 1 + 0.05 * draw.normal(size=20)),
+    }
+    found = {name: sum(stability.two_modes(make()) is not None for _ in range(150)) for name, make in shapes.items()}
+    assert max(found.values()) <= 6  # 1 % is the rate of 2,000 samples: more than 6 of 150 is one case in 10,000
+
+
+def test_two_modes_are_found():
+    found = [stability.two_modes(modes(seed)) for seed in range(60)]
+    assert sum(each is not None for each in found) >= 50
+    assert np.median([each for each in found if each]) == pytest.approx(1.3, abs=0.02)
+    said = judged(modes(1))
+    assert not said.stable
+    assert "two modes" in said.rules
+    assert "query has two modes, the slower takes 1.3" in said.reasons[0]
+
+
+def test_modes_too_near_to_matter_are_none():
+    assert p_value(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) < 0.01
+    assert stability.two_modes(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) is None
+
+
+def test_drift_and_a_wide_interval_are_told_with_their_size():
+    assert judged(steady(scale=0.001) * np.linspace(1.0, 1.3, 20)).reasons == (
+        "query drifts: the last third of its trials is 21% slower than the first",
+    )
+    (why,) = judged(np.linspace(5, 15, 20)[np.random.default_rng(3).permutation(20)]).reasons
+    assert why.startswith("query varies: the interval of its median is ")
+
+
+def test_a_busy_machine_spoils_every_sitting_that_began_then():
+    assert judged(steady(), CALM).stable
+    assert judged(steady(), BUSY).rules == ("load",)
+    assert judged(steady(), CALM | {"earlier": [BUSY]}).rules == ("load",)
+
+
+def test_too_few_trials_are_unknown_and_not_unstable():
+    said = judged([1.0, 9.0, 3.0])
+    assert (said.stable, said.word, said.few) == (True, "unknown", 3)
+    assert judged([1.0, 9.0, 3.0], BUSY).word == "unstable"
+
+
+def test_phases_of_noise_of_the_clock_are_not_judged():
+    assert judged([0.01, 0.04] * 10).word == "unknown"
+    (both,) = cells([*cell(ms=[0.01, 0.04] * 10, phase="label"), *cell()])
+    assert verdict(both).word == "stable"
+
+
+def test_cells_without_sound_times_are_unknown():
+    assert judged([1.0], status="timeout").word == "unknown"
+
+
+# ------------------------------------------------------------------ what is said
+
+
+def said(*groups, environment=None, run="r 1"):
+    return unstable.lines(cells([row for rows in groups for row in rows]), environment or {}, run)
+
+
+def test_nothing_is_said_of_stable_cells():
+    assert said(cell()) == []
+
+
+def test_unstable_cells_are_named_with_the_reasons_and_the_very_command():
+    command = ["/venv/bin/grailbench", "run", "--config", "my plan", "--out", "x", "--resume=y", "--trials", "20"]
+    environment = {**BUSY, "command": command}
+    lines = said(cell("dfs"), cell(ms=modes(1)), environment=environment)
+    assert lines[0].startswith("UNSTABLE: run again. Not to be trusted are the times of 2 of 2 cells")
+    assert "load average 3.1" in lines[1]
+    assert lines[2].startswith("  kegg sequential d=2 dfs: query has two modes")
+    assert "grailbench run --config 'my plan' --trials 20" in "".join(lines)
+    assert "--out" not in "".join(lines)
+
+
+@pytest.mark.parametrize("command", [None, [], ["pytest"], ["grailbench", "ab"], ["grailbench", "run", "--resume"]])
+def test_without_the_command_of_a_run_its_plan_is_to_be_measured_anew(command):
+    assert any("with the same plan" in line for line in said(cell(), environment={**BUSY, "command": command}))
+
+
+def test_more_trials_are_proposed_where_they_help_and_never_fewer_than_planned():
+    wide = np.linspace(5, 15, 20)[np.random.default_rng(3).permutation(20)]
+    assert said(cell(ms=wide))[-1].endswith("grailbench run --resume='r 1' --trials 90")
+    few = said(cell(ms=[1.0, 1.1], planned=2), cell("dfs", planned=20))
+    assert few == [
+        "1 cell of 2 has too few trials to tell if it is stable, 10 are needed: "
+        "grailbench run --resume='r 1' --trials 20"
+    ]
+    assert "--resume" not in "".join(said(cell(ms=wide), run=""))
+
+
+def test_reports_say_it_on_every_way_out(capsys, tmp_path):
+    rows = [row for i in range(8) for row in cell(ms=modes(3), dataset=f"{HOSTILE}{i}", phase="query")]
+    folder = store(tmp_path / "run", [*rows, *trials(count=2)], CALM)
+    code, out, _ = call(capsys, "report", str(folder), "--details", "--html")
+    assert code == 0
+    assert "UNSTABLE: run again. Not to be trusted are the times of 8 of 9 cells" in out
+    assert "3 more cells: see the column 'stability'" in out
+    assert "UNSTABLE: two modes" in out
+    page = (folder / "report" / "report.html").read_text()
+    assert "UNSTABLE: run again." in page
+    assert HOSTILE not in page
+    csv = (folder / "report" / "cells.csv").read_text()
+    assert "unstable,two modes" in csv
+    assert "unknown," in csv
+    _, out, _ = call(capsys, "report", str(folder), "--json")
+    found = [json.loads(line) for line in out.splitlines()]
+    told = {each["stability"] for each in found if "stability" in each}
+    assert told == {"unstable", "unknown"}
+
+
+def test_a_page_of_stable_cells_has_no_warning():
+    report = document.make(made(cell(), CALM))
+    assert report.unstable == []
+    assert 'class="loud"' not in page_of(report)
