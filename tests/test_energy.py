@@ -6,10 +6,10 @@ import sys
 import weakref
 
 import pytest
-from metered import Device, World
 from commands import call
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from metered import Device, World
 from watchers import Notes
 
 from grailbench.bench import passes

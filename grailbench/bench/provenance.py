@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from grailbench import paths
+from grailbench.bench import baseline
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
 from grailbench.runs import folder as results
@@ -21,8 +22,7 @@ from grailbench.runs.cells import read
 from grailbench.runs.commit import write_stamp
 
 MANIFEST = "manifest.json"
-RECORDED = (results.ROWS, results.PLAN, results.ENVIRONMENT)  #: the files of a run; all others are made from them
-_LISTED = (*RECORDED, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
+_LISTED = (*baseline.FILES, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
 
 
 def baselines() -> Path:
@@ -56,12 +56,37 @@ def record(run: str, name: str, replace: bool = False) -> Path:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={folder}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    for file in RECORDED:
-        if (folder / file).resolve() != (target / file).resolve():
+    before = None
+    if (target / results.PLAN).exists():
+        before = None if folder.resolve() == target.resolve() else baseline.replace(target, folder)
+    else:
+        target.mkdir(parents=True, exist_ok=True)
+        for file in baseline.FILES:
             shutil.copyfile(folder / file, target / file)
     enter(name, target, codes, "commit")
+    if before is not None:
+        shutil.rmtree(before)  # git has it
     return target
+
+
+def accept(base: Path, new: Path) -> list[str]:
+    """Put the run `new` in the place of the run `base`, whole or not at all; returns sentences that say what was done.
+
+    Among the recorded runs that is `record`, with its checks. Elsewhere the old one is kept as BASE.before. Raises
+    InputError if `new` is `base`, and the errors of `record` and of `baseline.replace`; the baseline is then as it was.
+    """
+    base, new = base.resolve(), new.resolve()
+    if base == new:
+        raise InputError("is the baseline already", path=new, remedy="name another run to accept")
+    made = [name for name in baseline.MADE if (base / name).exists()]
+    again = "'grailbench report' and 'plot' make them anew"
+    dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
+    if is_recorded(base):
+        name = base.relative_to(baselines().resolve()).as_posix()
+        record(str(new), name, replace=True)
+        return [f"accepted: {new} is recorded as {name} and entered in the manifest", *dropped]
+    before = baseline.replace(base, new)
+    return [f"accepted: {base} is a copy of {new} now", f"the old baseline is kept in {before}", *dropped]
 
 
 def enter(name: str, folder: Path, codes: dict[str, list[str]], found: str) -> None:

@@ -15,8 +15,10 @@ from grailbench.cli import complete, options
               help="Whose times of the same run are the unit across machines.")  # fmt: skip
 @click.option("--times", type=click.Choice(("auto", "reference", "none")), help="ms on one machine and by reference "
               "across, always by reference, or counters alone. [default: auto]")  # fmt: skip
+@click.option("--accept", is_flag=True, help="Take NEW as the baseline, in the place of BASE, also with regressions; "
+              "a NEW with lost, wrong or incomplete cells is refused.")  # fmt: skip
 @options.as_json
-def command(base, new, gate_file, form, reference, metric, times, everything, require_all, as_json):
+def command(base, new, gate_file, form, reference, metric, times, everything, require_all, accept, as_json):
     """Compare the run NEW with the run BASE and fail on a regression.
 
     Runs are folders or names. Cells are matched by configuration, queries and graph. Work counters are exact: any
@@ -24,6 +26,10 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     disjoint, and the least times show it too; a cell that was ok in BASE and is wrong, failed or out of time in NEW is
     one as well. Verdict and means are of the cells that both runs have. Those that only one has are listed apart; with
     --require-all, which is for CI, they and counters of one run only are regressions too.
+
+    With --accept, NEW takes the place of BASE after it was compared: among the recorded runs (results/baselines) as
+    'grailbench record' does it, elsewhere with the old one kept beside it as BASE.before. It is done whole or not at
+    all.
 
     \b
     A gate file, every key optional:
@@ -38,7 +44,8 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       large = 1.05              # or { ratio = 1.05, across = 3.0, least_ms = 1.0 }
 
     \b
-    Exit codes: 0 no regression, 1 a regression, 2 bad input, 3 nothing comparable.
+    Exit codes: 0 no regression, or accepted; 1 a regression, or not accepted for lost, wrong or incomplete cells;
+    2 bad input; 3 nothing comparable.
 
     \b
     Examples:
@@ -46,12 +53,22 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare results/baselines/ci NEW --gate results/baselines/ci/gate.toml
       grailbench compare LAST NEW --require-all --times none
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
+      grailbench compare benchmarks/baseline NEW --accept
     """
+    from grailbench.bench import baseline
     from grailbench.cli.views import compare as compare_view
+    from grailbench.cli.views import note
+    from grailbench.report import accept as taking
     from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times,
                            require_all=require_all)  # fmt: skip
+    if settled := baseline.settle(base):
+        note(f"{settled}: its new baseline, accepted before, is in its place now")
     found = compare.of_runs(base, new, gate)
     compare_view.put(found, "json" if as_json else form, everything)
-    found.check()
+    if not accept:
+        found.check()
+        return
+    for line in taking.accept(found):
+        note(line)

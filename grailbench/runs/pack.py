@@ -97,7 +97,7 @@ def require_sound(rows: Iterable[Mapping], path: Path) -> None:
     path  the run, for the message
     """
     bad = {status for (problem, _, impl, *_), status in _statuses(rows).items()
-           if status == "failed" or (status == "wrong" and not _racy(problem, impl))}  # fmt: skip
+           if status == "failed" or (status == "wrong" and not racy(problem, impl))}  # fmt: skip
     if bad:
         raise InputError(f"has cells that are {' and '.join(sorted(bad))}", path=path)
 
@@ -129,7 +129,8 @@ def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
     return {cell: standing(group)[0] for cell, group in grouped.items()}
 
 
-def _racy(problem: str, impl: str) -> bool:
+def racy(problem: str, impl: str) -> bool:
+    """Whether an implementation is wrong as printed."""
     made_by = implementations(problem).get(impl)
     return made_by is not None and made_by.racy
 
