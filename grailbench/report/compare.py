@@ -204,13 +204,13 @@ def of_runs(base: str | os.PathLike, new: str | os.PathLike, gate: Gate | None =
 
 def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     """Compare two runs. Raises InputError if neither run has the gate's reference, or neither measured its metrics."""
-    gate = _with_last_phases(gate, base, new)
+    gate = with_last_phases(gate, base, new)
     _check_names(base, new, gate)
-    clock = _Clock(base, new, gate)
+    clock = Clock(base, new, gate)
     found = Comparison(base, new, clock.how)
     for key, old in base.by_key.items():
         now = new.by_key.get(key)
-        if now is None or _other_graph(old, now):
+        if now is None or other_graph(old, now):
             found.apart.append(_apart(old, now, gate))
         else:
             found.matched += 1
@@ -228,11 +228,11 @@ def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
     return CellChange(cell.dataset, cell.name, base, new, reason, "regression" if gate.require_all else "note")
 
 
-def _other_graph(old: Cell, now: Cell) -> bool:
+def other_graph(old: Cell, now: Cell) -> bool:
     return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
 
 
-def _with_last_phases(gate: Gate, *runs: Run) -> Gate:
+def with_last_phases(gate: Gate, *runs: Run) -> Gate:
     """The gate. If it does not set `metrics`, the last phases of the runs' problems are added to them."""
     if "metrics" in gate.model_fields_set:
         return gate
@@ -250,7 +250,7 @@ def _check_names(base: Run, new: Run, gate: Gate) -> None:
         raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
 
 
-def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: _Clock) -> None:
+def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: Clock) -> None:
     def note(reason: str, verdict: Verdict) -> None:
         found.cells.append(CellChange(old.dataset, old.name, old.status, now.status, reason, verdict))
 
@@ -282,11 +282,11 @@ def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> No
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
         if a != b:
-            verdict = _counter_verdict(name, a, b, gate.require_all)
+            verdict = counter_verdict(name, a, b, gate.require_all)
             found.counters.append(CounterChange(old.dataset, old.name, name, a, b, verdict))
 
 
-def _counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
+def counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
     """More work is a regression and less is an improvement. A counter that only the base run has is a regression; one
     that only the new run has is a regression if `require_all`."""
     if before is None:
@@ -301,7 +301,7 @@ def _counter_verdict(name: str, before: int | None, after: int | None, require_a
 # ------------------------------------------------------------------ times
 
 
-class _Clock:
+class Clock:
     """Compares the times of two runs: in ms, in units of the reference's times, or not at all.
 
     same    True if both runs are from one machine
