@@ -17,8 +17,8 @@ from grailbench.guard import prompt_interrupts
 #: in the order of `grailbench --help`
 COMMANDS = (
     "fetch", "import", "export", "generate", "list", "info", "profile", "build", "ask", "plan", "run", "verify",
-    "cluster", "limits", "capacity", "report", "plot", "site", "compare", "ab", "advise", "record", "pack", "cite",
-    "completion",
+    "cluster", "limits", "capacity", "report", "plot", "site", "compare", "history", "ab", "advise", "record", "pack",
+    "cite", "completion",
 )  # fmt: skip
 _MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise
 

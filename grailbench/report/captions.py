@@ -148,6 +148,12 @@ CAPTIONS = {
 
 #: figures that are not of a run
 OTHERS = {
+    "history": (
+        "Times over runs",
+        "Median ms by run, in the order in which the runs of a machine began, and its 95 % interval; log time. Names "
+        "above are commits after a step, with the ratio of the medians after and before it. The cells with the worst "
+        "steps come first; the CSV has all.",
+    ),
     "profile-ends": (
         "Trees at the ends, and the core",
         "Share of the vertices of the condensed graph in the trees above (sources with at most one child, peeled again "

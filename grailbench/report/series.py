@@ -1,8 +1,8 @@
 """Cells over runs of one machine, and the steps in them.
 
 Work counters are exact: any change is a step. Times have steps where E-divisive (`runs.changes`) finds them in the
-medians by run and the gate of `compare` is passed; with fewer than `LEAST_RUNS` runs, and for the newest run of more,
-the rule of `compare` judges neighbours. A cell lost or found again, and other answers, are steps too.
+medians by run and the gate of `compare` is passed; with fewer than `LEAST_RUNS` runs, and for the newest `TAIL` of
+more, the rule of `compare` judges neighbours. A cell lost or found again, and other answers, are steps too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from grailbench.runs.cells import Cell, Run, of_machine
 from grailbench.runs.changes import e_divisive
 from grailbench.runs.statistics import Interval
 
-LEAST_RUNS = 10  #: fewer are too few for a permutation test
+LEAST_RUNS = 12  #: fewer are too few for a permutation test
+TAIL = 3  #: newest runs that are judged by the rule of `compare`, as they are too few for a segment
 TIME, COUNTERS, STATUS = "time", "counters", "status"  #: kinds of steps
 MOST_SPREAD = 3.0  #: a step by the rule of `compare` is larger than so many deviations of the other changes
 LEAST_SPREAD = 5  #: runs from which on these are known
@@ -210,11 +211,24 @@ def time_steps(series: Series, phase: str, gate: Gate) -> list[Step]:
             "regression" if values[1] > values[0] else "improvement", E_DIVISIVE, values[1] / values[0],
             statistics.interval_of(draws[1] / draws[0]), cuts[at],
         ))  # fmt: skip
-    level = float(np.median(medians[ends[-2] :]))  # a newest run alone is no segment
-    newest = abs(np.log(medians[-1] / level)) > max(np.log(allowed.ratio), _spread(medians[:-1]))
-    if newest and (change := _beyond(points[-2], points[-1], phase, gate)):
-        found.append(_ruled(series, phase, points[-2], points[-1], change))
+    if (tail := _tail(points, medians, ends[-2], phase, gate)) is not None:
+        found.append(_ruled(series, phase, *tail))
     return found
+
+
+def _tail(points: list[Point], medians: np.ndarray, start: int, phase: str, gate: Gate):
+    """A change by the rule of `compare` from which on all of at most `TAIL` newest runs are off the level of their
+    segment, which begins at `start`; None if there is none."""
+    allowed = gate.allowed(group_of(points[0].cell))
+    for newest in range(min(TAIL, len(points) - start - 2), 0, -1):
+        at = len(points) - newest
+        off = np.log(medians[at:] / float(np.median(medians[start:at])))
+        least = max(np.log(allowed.ratio), _spread(medians[:at]))
+        if (off > least).all() or (off < -least).all():
+            change = _beyond(points[at - 1], points[at], phase, gate)
+            if change is not None:
+                return points[at - 1], points[at], change
+    return None
 
 
 def _passing(cuts: dict[int, float], medians: np.ndarray, allowed) -> dict[int, float]:

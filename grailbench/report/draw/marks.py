@@ -237,10 +237,11 @@ def _graphs(axes: Axes, panel: Panel, wide: float) -> None:
     """Draw names of graphs above the panel, of those that have room."""
     if not panel.above:
         return
-    low, high = (math.log(bound) for bound in axes.get_xlim())
+    scale = math.log if axes.get_xscale() == "log" else float
+    low, high = map(scale, axes.get_xlim())
     last = -1.0
     for x, name in sorted(panel.above):
-        place = (math.log(x) - low) / (high - low)
+        place = (scale(x) - low) / (high - low)
         if (place - last) * wide > 0.14:
             axes.text(
                 place, 1.02, name, transform=axes.transAxes, rotation=40, fontsize=SMALL, color=style.SOFT, ha="left",

@@ -40,11 +40,15 @@ def write(
     Raises InputError if the name does not end in .html (it may be the name of a run), if the file cannot be written,
     and for an unknown reference.
     """
+    return save(checked(path), page(report, reference, phase, profile).encode())
+
+
+def checked(path: Path) -> Path:
+    """The path of a page. Raises InputError if its name does not end in .html: it may be the name of a run."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            "the name of an HTML file ends in .html", path=path, remedy="a run goes before: report RUN --html"
-        )
-    return save(path, page(report, reference, phase, profile).encode())
+        remedy = "runs go before: report RUN --html"
+        raise InputError("the name of an HTML file ends in .html", path=path, remedy=remedy)
+    return path
 
 
 def page(report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None) -> str:
@@ -52,7 +56,11 @@ def page(report: Report, reference: str | None = None, phase: str = "query", pro
 
     Raises InputError if the profile cannot be read, and for a reference that `figures.choose_reference` refuses.
     """
+    return whole(report.title, report.status_counts(), sections.of_report(report, reference, phase, profile))
+
+
+def whole(title: str, lead: str, parts: list[sections.Section]) -> str:
+    """A page of these sections as text; the first is named 'summary', to which the page's first link leads."""
     return rendered(
-        "page.html", title=report.title, lead=report.status_counts(),
-        sections=sections.of_report(report, reference, phase, profile),
+        "page.html", title=title, lead=lead, sections=parts,
     )  # fmt: skip
