@@ -203,9 +203,15 @@ def test_links_of_marks_are_one_stop_of_the_keyboard_with_arrows_between_them(br
 
     reached = [key("Tab") for _ in range(6)]
     assert {name for name in reached if name and name.startswith("mark")} == {"mark 0"}, "one stop"
-    browser.run("document.querySelector('a[href]').focus()")
-    assert browser.run("document.querySelector('.hint').textContent") == "mark 0"
+    browser.run("document.activeElement.blur(); document.querySelector('a[href]').focus()")
+    hint = "document.querySelector('.hint').textContent"
+    assert browser.run(hint) == "mark 0"
     assert key("ArrowRight") == "mark 1"
+    assert browser.run(hint) == "mark 1", "each mark has a hint of its own"
+    pointer = "dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
+    for n in (2, 0, 2):
+        browser.run(f"document.querySelectorAll('a > use')[{n}].{pointer}")
+        assert browser.run(hint) == f"mark {n}"
     key("Enter", "\r")
     assert browser.run("location.hash") == "#c1"
     browser.run("document.querySelector('a[href=\"#c2\"] use').dispatchEvent(new MouseEvent('click', {bubbles: true}))")

@@ -34,7 +34,8 @@
   document.body.append(hint);
   for (const event of ["pointerover", "click", "focusin"]) {
     document.addEventListener(event, (at) => {
-      const mark = at.target.closest?.(".drawing [data-series] > *");
+      const mark = at.target.closest?.(".drawing [data-series] :is(use, path)")
+        ?? at.target.closest?.(".drawing [data-series] a")?.querySelector("use, path");
       const title = mark?.querySelector("title");
       if (title) { mark.dataset.hint = title.textContent; title.remove(); }
       hint.hidden = !mark?.dataset.hint;
