@@ -106,12 +106,13 @@ class Browser:
         elif event == "Page.loadEventFired":
             self._loaded = True
 
-    def open(self, path: Path) -> None:
-        """Load a file and wait until it is there; `errors` and `requests` begin anew."""
+    def open(self, path: Path, fragment: str = "") -> None:
+        """Load a file and wait until it is there; `errors` and `requests` begin anew. `fragment`: '#' and the rest, of
+        an address that is not shown yet."""
         self.errors.clear()
         self.requests.clear()
         self._loaded = False
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
         end = monotonic() + PATIENCE
         while not self._loaded:
             self._message(end)

@@ -1,0 +1,339 @@
+"""The leaderboard in a headless Chromium: every choice gives what pandas gives, by keyboard, on a phone, in the dark."""
+
+import json
+
+import pandas
+import pytest
+from boards import DESK, PHONE, decoded, many, page
+from browser import NAMES, Browser, installed
+from stored import HOSTILE
+from test_site_board import stored
+
+from grailbench.report.site.encoded import encoded, natural
+from grailbench.runs.rows import SOUND
+
+pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
+
+ENTRIES = stored() + many(900, graphs=12)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return page(ENTRIES, tmp_path_factory.mktemp("board") / "index.html")
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """All cells as the page has them."""
+    return pandas.DataFrame(decoded(encoded(ENTRIES)))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def board_page(browser, file):
+    browser.window(DESK)
+    browser.open(file)
+    yield browser
+    assert browser.errors == []
+
+
+def choose(page, **choices):
+    """Set controls as a reader does, one after another."""
+    for name, value in choices.items():
+        page.run(
+            f"""(() => {{ const pick = document.querySelector('[data-choice="{name}"]'), value = {json.dumps(value)};
+            if (pick.type === "checkbox") {{ if (pick.checked !== value) pick.click(); return; }}
+            pick.value = value;
+            pick.dispatchEvent(new Event(pick.type === "search" ? "input" : "change")); }})()"""
+        )
+
+
+def lines(page, script):
+    """The value of a script for each line of the table, `row`, on all of its pages; `cell(key)` is one of its cells."""
+    script = f"""(() => {{
+      const keys = [...document.querySelectorAll(".board .sort")].map((each) => each.dataset.key);
+      return [...document.querySelectorAll(".board tbody tr")].map((row) => {{
+        const cell = (key) => row.cells[keys.indexOf(key)];
+        return {script};
+      }});
+    }})()"""
+    found, forward = page.run(script), 'document.querySelectorAll(".pager button")[1]'
+    while page.run(f'!{forward}.closest(".pager").hidden && {forward}.getAttribute("aria-disabled") === "false"'):
+        page.run(f"{forward}.click()")
+        found += page.run(script)
+    return found
+
+
+def said(page):
+    return page.run('document.querySelector(".board [role=status]").textContent')
+
+
+def key(page, name, code=0, text=""):
+    about = {"key": name, "code": name, "windowsVirtualKeyCode": code}
+    page.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": text} if text else {}))
+    page.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+
+def wanted(cells, time="answers", best=True, sound=True, queries="random", **equal):
+    """The lines of a view by pandas, in their order: graph by graph, the fastest first."""
+    fit = cells[cells.problem == "reachability"]
+    fit = fit[fit.status.isin(SOUND)] if sound else fit
+    fit = fit[fit.kind == queries] if queries else fit
+    part = equal.pop("graph", "").lower()
+    fit = fit[fit.graph.str.lower().str.contains(part, regex=False)]
+    for name, value in equal.items():
+        fit = fit[fit[name] == value]
+    fit = fit.assign(number=pandas.to_numeric(fit[time]), asked=fit.queries.map(natural), by=fit.graph.map(natural))
+    group = fit.groupby(["graph", "set", "queries"]).number
+    fit = fit.assign(rank=group.rank(method="min"), of=group.transform("count"))
+    if best:
+        fit = fit.dropna(subset="number").sort_values(
+            ["of", "asked", "number"], ascending=[False, True, True], kind="stable"
+        )
+        fit = fit.drop_duplicates(["graph", "set"])
+    return fit.sort_values(["by", "set", "asked", "number"], kind="stable")
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_loads_alone_silent_and_as_wide_as_the_window(browser, file, width, scheme):
+    browser.window(width, scheme=scheme)
+    browser.open(file)
+    assert browser.requests == [file.resolve().as_uri()]
+    assert browser.errors == []
+    browser.run('document.querySelectorAll("details").forEach((each) => { each.open = true; })')
+    assert browser.run("document.documentElement.scrollWidth") == width
+    assert browser.run('document.querySelector(".board .scroll").scrollWidth') > width
+    small = """[...document.querySelectorAll(".board button, .board select, .board input[type=search]")]
+      .filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.outerHTML)"""
+    assert browser.run(small) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_ground(browser, file, scheme):
+    """WCAG's ratio of contrast of all texts on the ground that they stand on, 4.5 at least."""
+    browser.window(DESK, scheme=scheme)
+    browser.open(file)
+    choose(browser, machine="all", best=False, sound=False)
+    found = browser.run("""(() => {
+      const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+      const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+      const ground = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+        if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+      return [...document.querySelectorAll(".board *")]
+        .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) && e.tagName !== "SCRIPT")
+        .map((e) => { const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+          return [(a + 0.05) / (b + 0.05), e.outerHTML.slice(0, 90)]; });
+    })()""")
+    assert len(found) > 200
+    assert [each for each in found if each[0] < 4.5] == []
+
+
+def test_first_view_of_the_script_is_that_of_the_page_without_it(browser, board_page, file):
+    texts = '[...document.querySelectorAll(".board table tr")].map((r) => [...r.cells].map((c) => [c.innerText, c.querySelector("a")?.getAttribute("href")]))'
+    caption = 'document.querySelector(".board caption").textContent'
+    scripted = browser.run(texts), browser.run(caption)
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(file)
+        assert browser.run("""getComputedStyle(document.querySelector(".board .controls")).display""") == "none"
+        assert (browser.run(texts), browser.run(caption)) == scripted
+        assert len(scripted[0]) > 10
+        assert "JavaScript" in browser.run("document.querySelector('.board noscript').textContent")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"best": False},
+        {"best": False, "queries": "", "time": "solve"},
+        {"best": False, "queries": "balanced", "time": "build", "impl": "implementation-7"},
+        {"best": False, "set": "imported", "time": "alone"},
+        {"best": False, "graph": "graph-1", "queries": ""},
+        {"time": "ready", "queries": ""},
+        {"graph": "GRAPH-1", "time": "built"},
+        {"best": False, "sound": False, "machine": "aaaa", "queries": ""},
+        {"machine": "00000003"},
+    ],
+    ids=str,
+)
+def test_choices_give_what_pandas_gives(board_page, cells, choices):
+    choose(board_page, **{"machine": "all", **choices})
+    expected = wanted(cells, **choices).to_dict("records")
+    assert expected
+    summary = said(board_page)
+    shown = lines(board_page, '[cell("rank").textContent, cell("rank").querySelector("a")?.getAttribute("href")]')
+    timed = [each for each in expected if not pandas.isna(each["number"])]
+    assert [tuple(line) for line in shown if line[0] != "–"] == [
+        (f"{each['rank']:.0f} of {each['of']:.0f}", each["address"]) for each in timed
+    ]
+    assert len(shown) == len(expected)
+    assert summary.startswith(f"{len(expected):,} line")
+    assert board_page.run('document.querySelector(".board .warning").hidden') == ("machine" in choices)
+
+
+def test_no_cell_is_said(board_page):
+    choose(board_page, graph="nothing of that name")
+    assert lines(board_page, "row.textContent") == ["No cell fits these choices."]
+    assert said(board_page).startswith("0 lines")
+
+
+def test_every_number_of_a_line_leads_to_its_row(board_page, cells):
+    choose(board_page, machine="all", best=False, time="solve")
+    found = lines(board_page, '[...row.querySelectorAll(".num a")].map((a) => a.getAttribute("href"))')
+    assert min(map(len, found)) > 2
+    assert [set(each) for each in found] == [{address} for address in wanted(cells, "solve", best=False).address]
+    script = '["graph", "impl", "run"].map((key) => cell(key).querySelector("a").getAttribute("href"))'
+    board_page.run("document.querySelector('.board .pager button').click()")
+    by = {entry.address: entry for entry in ENTRIES}
+    page_of = '[row.querySelector(".num a").getAttribute("href"), ' + script + "]"
+    for address, named in lines(board_page, page_of):
+        entry = by[address]
+        assert named == [entry.graph_address, entry.implementation_address, entry.source.address]
+
+
+def test_header_sorts_turns_round_and_keeps_the_focus(board_page):
+    choose(board_page, machine="all", best=False, sound=False)
+    head = """document.querySelector('.board .sort[data-key="answers"]')"""
+    for turned, way in ((False, "ascending"), (True, "descending")):
+        board_page.run(f"{head}.focus(); {head}.click()")
+        assert board_page.run(f'{head}.closest("th").ariaSort') == way
+        assert board_page.run(f"document.activeElement === {head}")
+        assert board_page.run('document.querySelectorAll(".board [aria-sort]").length') == 1
+        shown = lines(board_page, 'cell("answers").textContent')
+        numbers = [float(text.replace(",", "")) for text in shown if text[0].isdigit()]
+        assert len(shown) > len(numbers) > 100
+        assert numbers == sorted(numbers, reverse=turned)
+        assert not any(text[0].isdigit() for text in shown[len(numbers) :]), "what is missing comes last"
+
+
+def test_address_keeps_the_view(board_page, file):
+    choose(board_page, machine="all", best=False, time="solve", queries="", graph="graph-1")
+    board_page.run("""document.querySelector('.board .sort[data-key="rank"]').click()""")
+    board_page.run("document.querySelectorAll('.pager button')[1].click()")
+    view = '[document.querySelector(".board caption").textContent, document.querySelector(".board tbody").textContent]'
+    kept, shown, summary = board_page.run("location.hash"), board_page.run(view), said(board_page)
+    assert "page 2 of" in summary
+    again = file.with_name("again.html")
+    again.write_bytes(file.read_bytes())
+    board_page.open(again, kept)
+    assert (board_page.run("location.hash"), board_page.run(view), said(board_page)) == (kept, shown, summary)
+    choices = (
+        'Object.fromEntries([...document.querySelectorAll("[data-choice]")].map((e) => [e.dataset.choice, e.value]))'
+    )
+    assert (
+        board_page.run(choices).items()
+        >= {"machine": "all", "time": "solve", "queries": "", "graph": "graph-1"}.items()
+    )
+
+
+def test_address_of_something_else_leaves_the_default_view(board_page, file):
+    start = said(board_page)
+    again = file.with_name("odd.html")
+    again.write_bytes(file.read_bytes())
+    for fragment in ("#content", "#problem=__proto__&machine=constructor&time=rank&sort=no&page=-7", "#problem=%%%"):
+        board_page.open(again, fragment)
+        assert said(board_page) == start
+        again = again.rename(again.with_name(f"x{again.name}"))
+
+
+def test_back_button_takes_back_a_choice_and_typing_is_one_step(board_page):
+    popped = """new Promise((done) => { addEventListener("popstate", () => done(location.hash), { once: true });
+      history.back(); })"""
+    start, steps = said(board_page), board_page.run("history.length")
+    board_page.run("""document.querySelector('[data-choice="graph"]').focus()""")
+    for letter in "graph-1":
+        key(board_page, letter, text=letter)
+    board_page.run("""new Promise((done) => { const look = () => location.hash.includes("graph=graph-1") ? done()
+      : setTimeout(look, 20); look(); })""")
+    assert board_page.run("history.length") == steps
+    typed = said(board_page)
+    assert typed != start
+    choose(board_page, machine="all")
+    assert said(board_page) != typed
+    assert "machine=all" not in board_page.run(popped)
+    assert said(board_page) == typed
+    assert board_page.run("""document.querySelector('[data-choice="machine"]').value""") != "all"
+
+
+def test_all_is_done_by_keyboard(browser, file):
+    browser.window(DESK)
+    again = file.with_name("keys.html")
+    again.write_bytes(file.read_bytes())
+    browser.open(again, "#problem=reachability&graph=kegg-like&machine=aaaa&best=no&time=solve&queries=")
+    seen, outlines = [], set()
+    for _ in range(120):
+        key(browser, "Tab", 9)
+        at = browser.run(
+            """(() => { const e = document.activeElement, style = getComputedStyle(e);
+            return [e === document.body, e.dataset.choice || e.dataset.key || e.dataset.problem || e.className || e.tagName,
+              style.outlineStyle, (e.labels?.[0] || e).textContent.trim().length > 0 || e.ariaLabel !== null]; })()"""
+        )
+        if at[0]:
+            break
+        seen.append(at[1])
+        outlines.add(at[2])
+        assert at[3], f"{at[1]} has a name"
+    else:
+        raise AssertionError("the focus does not leave the page again")
+    assert "none" not in outlines
+    order = ["reachability", "graph", "set", "impl", "machine", "time", "queries", "best", "sound", "reset", "scroll"]
+    assert [name for name in dict.fromkeys(seen) if name in order] == order
+    assert {"rank", "solve", "run"} <= set(seen), "headers"
+
+    def press(selector, name, code, text):
+        browser.run(f"document.querySelector({json.dumps(selector)}).focus()")
+        key(browser, name, code, text)
+
+    before = said(browser)
+    press('[data-choice="best"]', " ", 32, " ")
+    assert said(browser) != before
+    press('.sort[data-key="solve"]', "Enter", 13, "\r")
+    assert browser.run("""document.querySelector('[data-key="solve"]').closest("th").ariaSort""") == "ascending"
+    press(".reset", "Enter", 13, "\r")
+    assert browser.run("""document.querySelector('[data-choice="graph"]').value""") == ""
+    press('[data-problem="bfs"]', "Enter", 13, "\r")
+    assert "Breadth-first" in browser.run('document.querySelector(".board caption").textContent')
+    assert browser.errors == []
+
+
+def test_hostile_names_are_only_text(board_page):
+    choose(board_page, machine="all", best=False, sound=False, queries="")
+    graphs = lines(board_page, 'cell("graph").textContent')
+    for name in (HOSTILE, "__proto__", "constructor", '"><img src=x onerror=alert(1)>', "\u202eksa"):
+        assert name in graphs
+    assert board_page.run('document.querySelectorAll("img").length') == 0
+    assert board_page.run("document.scripts.length") == 2, "the page's own, and its data"
+    choose(board_page, impl="__proto__")
+    assert lines(board_page, 'cell("graph").textContent') == ["__proto__"]
+
+
+def test_time_of_the_device_alone_is_never_without_that_from_edges(board_page):
+    for time in ("alone", "built"):
+        choose(board_page, machine="all", best=False, sound=False, queries="", time=time)
+        keys = board_page.run('[...document.querySelectorAll(".board .sort")].map((each) => each.dataset.key)')
+        assert {"answers", "ready", time} <= set(keys)
+        found = lines(board_page, '[cell("answers").textContent, cell("ready").textContent, cell("note").textContent]')
+        assert all(text for line in found for text in line)
+        assert ["not measured"] * 2 in [line[:2] for line in found if line[2].startswith("✓")]
+
+
+def test_print_shows_the_view_and_no_controls(browser, file):
+    browser.window(1000, scheme="dark", media="print")
+    browser.open(file)
+    hidden = (
+        """[...document.querySelectorAll(".board .controls")].every((e) => getComputedStyle(e).display === "none")"""
+    )
+    assert browser.run(hidden)
+    assert browser.run('getComputedStyle(document.querySelector(".board .scroll")).overflowX') == "visible"
+    assert browser.run('document.querySelectorAll(".board tbody tr").length') > 10
+    browser.window(DESK)
