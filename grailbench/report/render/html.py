@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)")
 #: '#id', or a path without protocol, host, root, query or blank, with '#id' after it or not
 _RELATIVE = re.compile(r"(?:(?:\.\./)*[\w][\w./-]*)?(?:#[\w.-]+)?", re.ASCII)
-_SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}
+SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}
 
 
 def html(table: Table) -> Markup:
@@ -88,11 +88,11 @@ def _shown(table: Table, line: int, column: int) -> Shown:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
     link = linked(table.links[line][column]) if table.links and text else ""
-    state, sign = signed(name.lower())
-    if table.headers[column] == "status" and state:
-        return Shown(name, note, None, f"status {state}", sign, 1, link)
+    standing = state(name.lower())
+    if table.headers[column] == "status" and standing:
+        return Shown(name, note, None, f"status {standing}", SIGNS[standing], 1, link)
     numeric = table.headers[column] in table.right
-    kinds = ["num"] * numeric + ["bad"] * (numeric and state == "bad")
+    kinds = ["num"] * numeric + ["bad"] * (numeric and standing == "bad")
     return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
 
 
@@ -102,12 +102,11 @@ def linked(address: str | None) -> str:
     return address if address and _RELATIVE.fullmatch(address) else ""
 
 
-def signed(status: str) -> tuple[str, str]:
-    """The class of a status ('good', 'weak' or 'bad') and the sign before it; two times '' for any other word."""
+def state(status: str) -> str:
+    """'good', 'weak' or 'bad' for a status, '' for any other word."""
     if status not in STATUSES:
-        return "", ""
-    state = "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
-    return state, _SIGNS[state]
+        return ""
+    return "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
 
 
 def _by(table: Table, line: int, column: int, text: str) -> object:

@@ -18,7 +18,7 @@ from grailbench.report import answer, measured, recorded, strips
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
-from grailbench.report.render.html import signed, templates
+from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
 from grailbench.runs import axes
@@ -214,12 +214,12 @@ def _group(found: list[Cell]) -> Group:
 
 
 def _line(cell: Cell) -> Line:
-    state, sign = signed(cell.status)
+    kind = state(cell.status)
     queries = "" if cell.query_set in ("random", "all") else cell.query_set
     name = axes.label(cell.impl, cell.axes, long=True, after=queries)
     phases = [_phase(under, phase, found) for (under, phase), found in cell.phases.items()]
     address = implementation_address(cell.impl, cell.problem)
-    return Line(anchor(cell), name, address, cell.status, state, sign, "; ".join(_about(cell)), phases)
+    return Line(anchor(cell), name, address, cell.status, kind, SIGNS[kind], "; ".join(_about(cell)), phases)
 
 
 def _about(cell: Cell) -> Iterator[str]:
