@@ -46,7 +46,7 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
       grailbench profile kegg
       grailbench profile my-graph.gra --out figures --format svg
       grailbench profile kegg-like --json
-      grailbench profile kegg kegg-like --record outlines.jsonl
+      grailbench profile kegg-like erdos-renyi-100-0.1 --record outlines.jsonl
     """
     if record is not None:
         _record(graphs, most_edges, record)
