@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.contract import USUAL
 from grailbench.report import figures as frames
-from grailbench.report import measured
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups, last
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
@@ -25,7 +24,7 @@ from grailbench.words import short, size, some
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MEASURES", "NAMES", "figures", "joules", "of_run", "table"]
+__all__ = ["MEASURES", "NAMES", "figures", "of_run", "table"]
 NAMES = ("tradeoff-build", "tradeoff-memory", "tradeoff-energy")
 MOST = 3  #: graphs of a query set that are drawn, the largest; the data has all
 #: on the dashed lines of a panel of builds, the build takes as long as so many queries
@@ -52,15 +51,6 @@ class Measure(NamedTuple):
     batch: bool = False
 
 
-def joules(cell: Cell, phase: str) -> float | None:
-    """The joules of one pass of a phase of a sound cell; None if they were not measured."""
-    known = getattr(cell, "joules", None)
-    if known is not None:
-        return known(phase) if cell.sound else None
-    one = measured.energy(cell) if phase == last(cell) else None
-    return None if one is None else one["joules"]
-
-
 _LABEL = Measure("label_ms", "labels", "labels, ms", lambda c: median(c, "label"), "not timed")
 _READY = Measure("ready_ms", "from edges", "from edges to a ready index, ms", lambda c: median(c, "ready"),
                  NOT_FROM_EDGES)  # fmt: skip
@@ -73,9 +63,9 @@ _MEMORY = (
 )  # fmt: skip
 _NO_ENERGY = "not measured, add --energy"
 _ENERGY = (
-    Measure("answer_joules", "energy of the answers", "the answers, J", lambda c: joules(c, last(c)), _NO_ENERGY, True),
+    Measure("answer_joules", "energy of the answers", "the answers, J", lambda c: c.joules(last(c)), _NO_ENERGY, True),
     Measure("build_joules", "energy of the build", "the build, J",
-            lambda c: _first(joules(c, phase) for phase in BUILDS), _NO_ENERGY),
+            lambda c: _first(c.joules(phase) for phase in BUILDS), _NO_ENERGY),
 )  # fmt: skip
 #: what each figure is of
 MEASURES = {"tradeoff-build": (_LABEL, _READY), "tradeoff-memory": _MEMORY, "tradeoff-energy": _ENERGY}

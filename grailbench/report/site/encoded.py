@@ -18,7 +18,7 @@ from grailbench import contract, words
 from grailbench.contract import USUAL
 from grailbench.datasets.registry import registry
 from grailbench.report.problems import shown
-from grailbench.report.render.html import signed
+from grailbench.report.render.html import SIGNS, state
 from grailbench.report.site.entries import Entry, anchor
 from grailbench.runs import axes, machines
 from grailbench.runs.cells import ON_DEVICE, Cell, Run
@@ -110,7 +110,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
                   "page": [_stem(page[key]) for key in impls]},
         "configs": [*known], "notes": [*said],
         "queries": {"name": [*asked], "kind": [_kind(name, cells) for name in asked]},
-        "statuses": [[name, *signed(name)] for name in statuses],
+        "statuses": [[name, state(name), SIGNS[state(name)]] for name in statuses],
         "runs": {"name": [source.name for source in runs], "page": [_stem(source.address) for source in runs],
                  "machine": [hosts[_machine(source.name, source.run)][0] for source in runs],
                  "origin": [source.origin for source in runs]},
@@ -144,7 +144,7 @@ def numbers(cell: Cell) -> tuple[float | int | None, ...]:
     each = solve / cell.queries * 1e6 if indexed and solve is not None and cell.queries else None
     rate = each if indexed else cell.rate
     return (*map(_rounded, (*times, rate)), cell.index_bytes, cell.host_peak_bytes, cell.device_peak_bytes,
-            _rounded(_joules(cell, last)))  # fmt: skip
+            _rounded(cell.joules(last)))  # fmt: skip
 
 
 def natural(name: str) -> tuple:
@@ -178,13 +178,6 @@ def _rounded(value: float | None) -> float | int | None:
         return None
     near = float(f"{value:.{DIGITS}g}")
     return int(near) if near.is_integer() else near
-
-
-def _joules(cell: Cell, phase: str) -> float | None:
-    """The joules of one pass of a phase, by all meters that could be read."""
-    if hasattr(cell, "joules"):
-        return cell.joules(phase)
-    return (cell.energy or {}).get("joules")
 
 
 def _config(cell: Cell, seeds: bool) -> str:

@@ -152,11 +152,7 @@ def _draws(sample: tuple[float, ...]) -> np.ndarray:
 
 def joules(cell: Cell) -> float | None:
     """The energy of one pass of the last phase, in joules; None where it is not known."""
-    if not cell.sound:
-        return None
-    if (read := getattr(cell, "joules", None)) is not None:
-        return read(last_phase(cell))
-    return (cell.energy or {}).get("joules")
+    return cell.joules(last_phase(cell))
 
 
 @dataclass(frozen=True)

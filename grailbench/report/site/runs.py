@@ -237,9 +237,15 @@ def _about(cell: Cell) -> Iterator[str]:
         yield f"{measured.SIZES[name]} {size(value)}"
     if cell.rate is not None:
         yield f"{short(cell.rate)} {problem_of(cell.problem).rate}"
-    if cell.energy:
-        known = measured.energy(cell)
-        yield f"{short(known['joules'])} J" if known else f"energy: {cell.energy.get('reason', 'not read')}"
+    if cell.energies:
+        for phase in cell.energies.named:
+            joules = cell.joules(phase)
+            spent = (
+                f"{short(joules)} J ({', '.join(cell.energies.meters(phase))})" if joules is not None else "not read"
+            )
+            yield f"energy of {phase}: {'; '.join(filter(None, (spent, cell.energies.why(phase))))}"
+        if cell.energies.reason:
+            yield f"energy: {cell.energies.reason}"
     if cell.counters:
         known = [f"{name} {grouped(value)}" for name, value in cell.counters.items()]
         yield f"counted: {some(known, LONGEST, 'counter')}"
