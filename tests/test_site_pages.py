@@ -194,10 +194,13 @@ def test_least_memory_counts_a_gpu_with_its_host_and_no_index_is_no_small_index(
     assert at.configuration["peak memory"] == "dfs"
 
 
-def test_least_energy_is_a_pairs(monkeypatch):
-    (shown, other) = cells(trials(energy={"joules": 4.0}), trials(impl="core", energy={"reason": "no counter"}))
+def test_least_energy_is_a_pairs():
+    read = {"seconds": 0.01, "calls": 100, "meters": {"cpu": {"joules": 4.0, "idle_watts": 80.0, "resolution": 0.01}}}
+    (shown, other) = cells(
+        trials(energy={"phases": {"query": read}}), trials(impl="core", energy={"reason": "no counter"})
+    )
     at = frame(graphs.page("kegg", [shown, other]), "least").set_index("least")
-    assert at.value["joules of a million pairs"] == pytest.approx(measures.joules(shown.cell) * 10)
+    assert at.value["joules of a million pairs"] == pytest.approx(4.0 * 1e6 / shown.cell.queries)
     assert measures.joules(other.cell) is None
 
 
