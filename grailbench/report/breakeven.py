@@ -109,7 +109,7 @@ def sentences(found: Iterable[Front]) -> list[str]:
         largest = sorted(own, key=lambda each: -each.group.edges)[:GRAPHS]
         lines += [_sentence(each) for each in own if each in largest]
         if more := len(own) - len(largest):
-            lines.append(f"{count(more, 'more graph')}: see the lines above.")
+            lines.append(f"{count(more, 'more graph')}: see the table.")
     return lines
 
 
