@@ -57,7 +57,8 @@ def _cell(draw: random.Random, number: int, graphs: int) -> Cell:
         rates={0: draw.lognormvariate(15, 3)} if searches else {}, kind=draw.choice(["synthetic", "imported"]),
         queries=100_000, verified=draw.choice(["closure", "certificate", "search of 64"]),
         index_bytes=draw.randrange(1 << 34), host_peak_bytes=draw.randrange(1 << 36),
-        device_peak_bytes=draw.randrange(1 << 36), energy={"joules": draw.lognormvariate(0, 2), "seconds": 0.01, "calls": 100, "idle_watts": 80.0},
+        device_peak_bytes=draw.randrange(1 << 36),
+        energy={"joules": draw.lognormvariate(0, 2), "seconds": 0.01, "calls": 100, "idle_watts": 80.0},
     )  # fmt: skip
 
 
