@@ -165,6 +165,8 @@ def test_first_view_of_the_script_is_that_of_the_page_without_it(browser, board_
         {"graph": "GRAPH-1", "time": "built"},
         {"best": False, "sound": False, "machine": "aaaa", "queries": ""},
         {"machine": "00000003"},
+        {"best": False, "time": "alone"},
+        {"graph": "upper"},
     ],
     ids=str,
 )
@@ -260,11 +262,13 @@ def test_back_button_takes_back_a_choice_and_typing_is_one_step(board_page):
     assert board_page.run("history.length") == steps
     typed = said(board_page)
     assert typed != start
-    choose(board_page, machine="all")
+    choose(board_page, machine="aaaa")
     assert said(board_page) != typed
-    assert "machine=all" not in board_page.run(popped)
+    board_page.run("""document.querySelector('.board .sort[data-key="graph"]').focus()""")
+    assert "machine=aaaa" not in board_page.run(popped)
     assert said(board_page) == typed
-    assert board_page.run("""document.querySelector('[data-choice="machine"]').value""") != "all"
+    assert board_page.run("document.activeElement.dataset.key") == "graph", "other columns, and the focus stays"
+    assert board_page.run("""document.querySelector('[data-choice="machine"]').value""") != "aaaa"
 
 
 def test_all_is_done_by_keyboard(browser, file):
@@ -327,6 +331,9 @@ def test_time_of_the_device_alone_is_never_without_that_from_edges(board_page):
         assert {"answers", "ready", time} <= set(keys)
     found = lines(board_page, '[cell("answers").textContent, cell("ready").textContent, cell("note").textContent]')
     assert all(text for line in found for text in line)
+    choose(board_page, machine="aaaa", time="solve")
+    keys = board_page.run('[...document.querySelectorAll(".board .sort")].map((each) => each.dataset.key)')
+    assert {"answers", "ready"} <= set(keys), "no cell of this machine has them, which is said"
     assert ["not measured"] * 2 in [line[:2] for line in found if line[2].startswith("✓")]
 
 
