@@ -13,6 +13,7 @@ from stored import HOSTILE, everything, lost, trials
 from grailbench import words
 from grailbench.report.site import board
 from grailbench.report.site.encoded import NUMBERS, encoded, natural, numbers
+from grailbench.report.site.entries import SUBMITTED
 from grailbench.runs.rows import SOUND
 
 NAMES = st.one_of(
@@ -32,7 +33,7 @@ def stored():
     more = [row for name in ("__proto__", "constructor", '"><img src=x onerror=alert(1)>', "\u202eksa", "UPPER")
             for row in trials(dataset=name, impl=name, parts={("", "ready"): 3.0})]  # fmt: skip
     return entries_of(source(everything(), {"cpu": "A", "cores": 1, "fingerprint": "aaaa"}, "one/1"),
-                      source(more, odd, HOSTILE))  # fmt: skip
+                      source(more, odd, HOSTILE, SUBMITTED))  # fmt: skip
 
 
 class Elements(HTMLParser):
@@ -183,6 +184,12 @@ def test_of_equally_many_cells_the_first_set_of_queries_is_shown():
 def test_graph_without_such_a_time_is_counted():
     rows = trials(dataset="a", parts={("", "ready"): 1.0}) + trials(dataset="b")
     assert "1 more graph has no such time." in board.block(entries_of(source(rows)))
+
+
+def test_run_that_was_submitted_says_so():
+    rows = trials()
+    assert "1 (submitted)" in Elements(board.block(entries_of(source(rows, origin=SUBMITTED)))).texts
+    assert "submitted" not in board.block(entries_of(source(rows)))
 
 
 def test_first_page_is_light(tmp_path):

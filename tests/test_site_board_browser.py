@@ -321,6 +321,7 @@ def test_hostile_names_are_only_text(board_page):
     assert board_page.run('document.querySelectorAll("img").length') == 0
     assert board_page.run("document.scripts.length") == 2, "the page's own, and its data"
     choose(board_page, impl="__proto__")
+    assert lines(board_page, 'cell("run").textContent') == [f"{HOSTILE} (submitted)"]
     assert lines(board_page, 'cell("graph").textContent') == ["__proto__"]
 
 

@@ -177,7 +177,8 @@ def _named(data: dict[str, Any], i: int, key: str, up: str) -> Shown:
     at = cells[key][i]
     if key in ("graph", "impl", "run"):
         names = data[f"{key}s"]
-        return Shown(names["name"][at], f"{up}{_FOLDERS[key]}/{names['page'][at]}.html")
+        mark = names["mark"][at] if key == "run" else ""
+        return Shown(names["name"][at] + mark, f"{up}{_FOLDERS[key]}/{names['page'][at]}.html")
     if key == "queries":
         return Shown(data["queries"]["name"][at])
     if key == "config":

@@ -19,7 +19,7 @@ from grailbench.contract import USUAL
 from grailbench.datasets.registry import registry
 from grailbench.report.problems import shown
 from grailbench.report.render.html import SIGNS, state
-from grailbench.report.site.entries import Entry, anchor
+from grailbench.report.site.entries import SUBMITTED, Entry, anchor
 from grailbench.runs import axes, machines
 from grailbench.runs.cells import ON_DEVICE, Cell, Run
 
@@ -113,7 +113,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
         "statuses": [[name, state(name), SIGNS[state(name)]] for name in statuses],
         "runs": {"name": [source.name for source in runs], "page": [_stem(source.address) for source in runs],
                  "machine": [hosts[_machine(source.name, source.run)][0] for source in runs],
-                 "origin": [source.origin for source in runs]},
+                 "mark": [" (submitted)" if source.origin == SUBMITTED else "" for source in runs]},
         "machines": [each for _, each in hosts.values()],
         "cells": {
             "problem": [problems[cell.problem] for cell in cells],

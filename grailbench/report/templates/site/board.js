@@ -184,7 +184,7 @@
   };
   const counted = (number, thing) => `${grouped.format(number)} ${thing}${number === 1 ? "" : "s"}`;
   const names = new Map([["graph", graphs.name], ["impl", impls.name], ["config", data.configs], ["queries", queries.name],
-    ["machine", machines.map((each) => each.name)], ["run", data.runs.name]]);
+    ["machine", machines.map((each) => each.name)], ["run", data.runs.name.map((name, at) => name + data.runs.mark[at])]]);
   const pages = new Map([["graph", ["graphs", graphs.page]], ["impl", ["implementations", impls.page]], ["run", ["runs", data.runs.page]]]);
 
   // ---- elements
