@@ -209,7 +209,7 @@ def test_help_names_every_command_with_a_whole_sentence(capsys):
     code, out, _ = call(capsys, "--help")
     assert code == 0
     assert "..." not in out.split("Commands:")[1]
-    assert "Compare the run NEW with the run BASE and fail on a regression. ab" in " ".join(out.split())
+    assert "Compare the run NEW with the run BASE and fail on a regression. history" in " ".join(out.split())
 
 
 # ------------------------------------------------------------------ report of a stored run

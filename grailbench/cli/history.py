@@ -60,7 +60,7 @@ def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page
     told = history.of_runs(found, gate, kinds or history.KINDS, view.wanted(dataset, impl, words), phase)
     view.left_out(left_out)
     if as_json:
-        put_json(map(history.record, told.steps))
+        put_json(history.records(told))
     else:
         view.put(told, form)
     view.write(told, out, page)

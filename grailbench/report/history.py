@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -80,6 +80,18 @@ def _badness(step: Step) -> tuple:
 
 
 # ------------------------------------------------------------------ tables
+
+
+def records(told: Told) -> Iterator[dict]:
+    """A record a step, worst first, then one a machine, and one of each run that is in no series."""
+    yield from map(record, told.steps)
+    for machine in told.history.machines:
+        own = [step for step in told.steps if step.series.machine == machine.name]
+        still = len(machine.series) - len({id(step.series) for step in own})
+        yield {"kind": "machine", "machine": machine.name, "runs": [run.name for run in machine.runs],
+               "cells": len(machine.series), "steps": len(own), "cells_without_a_step": still}  # fmt: skip
+    for run, reason in told.history.apart:
+        yield {"kind": "apart", "run": run.name, "reason": reason}
 
 
 def summary(told: Told) -> list[str]:
