@@ -94,7 +94,7 @@ def test_a_step_has_its_ratio_with_an_interval_and_a_p_value():
 
 
 def test_noise_of_three_per_cent_between_runs_hardly_ever_makes_a_step():
-    """docs/measuring.md has the rates: none in 300 histories of 12 runs or more, up to 7 % with fewer."""
+    """docs/measuring.md has the rates: none in 300 histories of 12 runs or more, about 5 % with fewer."""
     assert sum(bool(found(noise(20, seed), seed)) for seed in range(20)) <= 1
     assert sum(bool(found(noise(6, seed), seed)) for seed in range(40)) <= 5
 
