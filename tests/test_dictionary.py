@@ -15,7 +15,8 @@ from test_pays import sweep, timed
 
 from grailbench import contract
 from grailbench.counts.export import COLUMNS
-from grailbench.report import dictionary, document, floors, plots
+from grailbench.graph import outline
+from grailbench.report import dictionary, document, floors, history, outlined, plots
 from grailbench.report.papers import computation_figures
 from grailbench.report.render.csv import csv as rendered
 from grailbench.runs.cells import load
@@ -53,7 +54,15 @@ def written():
                 found.append((table.file or table.name, rendered([table]), table.data))
         for name, figure in plots.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
+    for figure in [*outlined.figures(outline.recorded()["kegg"]), *histories()]:
+        found.append((figure.name, figure.csv, figure.frame))
     return found
+
+
+def histories():
+    """The figure of two runs."""
+    runs = [made(trials(), name=name) for name in ("one", "two")]
+    return history.figures(history.of_runs(runs))
 
 
 def lines(text):

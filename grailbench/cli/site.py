@@ -25,10 +25,10 @@ def command(out, runs, title, as_json, figures, check):
     """Write a web site of runs into the folder OUT: a leaderboard, a page a graph, an implementation and a run, and
     all times as CSV.
 
-    RUN is a folder or the name of a run ('grailbench list runs'); without one, the recorded runs of a checkout, else
-    all stored ones. Each run has a page with what it ran on, the command that repeats it and every cell; numbers of
-    other pages lead there. A run whose workers were of several machines is shown machine by machine; one without rows
-    is left out.
+    RUN is a folder, the name of a run ('grailbench list runs') or a pack that somebody sent ('grailbench pack'), which
+    is verified whole; without one, the recorded runs of a checkout, else all stored ones. Each run has a page with what
+    it ran on, the command that repeats it and every cell; numbers of other pages lead there. A run whose workers were
+    of several machines is shown machine by machine; one without rows is left out.
 
     The pages need no network and no server: open index.html, or copy the folder to any web server. To see it as from
     one: python -m http.server --directory OUT. OUT is a new or empty folder, or a site of this command, which is
@@ -43,7 +43,6 @@ def command(out, runs, title, as_json, figures, check):
     from grailbench.cli.views import note, put_json
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report.site import build, pictures, sources
-    from grailbench.runs.folder import find_run
 
     if (out is None) == (figures is None) or (figures and title):
         raise InputError("a site needs its folder OUT, --figures goes without OUT and --title")
@@ -57,7 +56,7 @@ def command(out, runs, title, as_json, figures, check):
     if figures:
         paths = pictures.write(figures)
     else:
-        found = sources.chosen(map(find_run, runs) if runs else sources.usual())
+        found = sources.chosen(sources.found(runs) if runs else sources.usual())
         paths = build.build(sources.sources(found, note), out, title or build.TITLE)
     if as_json:
         put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)

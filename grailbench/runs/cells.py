@@ -302,9 +302,9 @@ class Run:
         """The cells in the order of their first rows."""
         return cells(self.rows)
 
-    def rowless(self) -> Run:
-        """The run with its cells and without its rows, which take most of its memory."""
-        found = replace(self, rows=[])
+    def rowless(self, **changes: Any) -> Run:
+        """The run with its cells and without its rows, which take most of its memory, and with other fields."""
+        found = replace(self, rows=[], **changes)
         found.__dict__["cells"] = self.cells
         return found
 

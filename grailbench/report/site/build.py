@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from grailbench.errors import NothingMeasured
+from grailbench.report import history
 from grailbench.report.page.sections import Section
 from grailbench.report.render.html import templates
 from grailbench.report.site import board, folder, graphs, implementations, indexes, runs
 from grailbench.report.site.entries import Entry, Source, entries
 from grailbench.report.site.frame import CELLS, Frame, parted
 from grailbench.report.site.runs import Described
-from grailbench.runs.cells import detail
+from grailbench.runs.cells import Run, detail
 from grailbench.words import count
 
 TITLE = "Reachability benchmarks"
@@ -55,6 +56,7 @@ def pages(found: list[Described], title: str = TITLE) -> Iterator[Page]:
     by_graph, by_implementation = indexes.by_graph(all_entries), indexes.by_implementation(all_entries)
     yield CELLS, _cells(sources)
     yield _index(frame, sources, all_entries)
+    yield _history(frame, sources)
     yield _about(frame, sources)
     yield from board.files(all_entries).items()
     yield from _graphs(frame, by_graph, all_entries)
@@ -89,6 +91,18 @@ def _about(frame: Frame, sources: list[Source]) -> Page:
     ]
     description = "What was timed, how answers were checked, where the data is."
     return "about.html", frame.page("about.html", "How it is measured", description, sections)
+
+
+def _history(frame: Frame, sources: list[Source]) -> Page:
+    description = "Each cell over the runs of one machine, and where its times or its work make a step."
+    blocks = history.blocks(_of_one_machine(source) for source in sources)
+    return "history.html", frame.page("history.html", "History", description, parted(blocks))
+
+
+def _of_one_machine(source: Source) -> Run:
+    """The run of a source under its name on the site, without its rows, and without the workers it had."""
+    environment = {**source.run.environment, "workers": None}
+    return source.run.rowless(folder=Path(source.name.replace("/", " ")), environment=environment, stored=None)
 
 
 def _graphs(frame: Frame, found: dict[str, list[Entry]], all_entries: list[Entry]) -> Iterator[Page]:

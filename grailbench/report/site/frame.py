@@ -12,7 +12,7 @@ from grailbench.report.site.entries import slug
 #: titles and addresses of the pages that every page leads to
 NAV = (
     ("Leaderboard", "index.html"), ("Graphs", "graphs/index.html"), ("Implementations", "implementations/index.html"),
-    ("Runs", "runs/index.html"), ("How it is measured", "about.html"),
+    ("Runs", "runs/index.html"), ("History", "history.html"), ("How it is measured", "about.html"),
 )  # fmt: skip
 CELLS = "data/cells.csv"  #: the address of the file of all cells
 

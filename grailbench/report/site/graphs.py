@@ -12,6 +12,7 @@ from grailbench.graph import generate, outline
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.networks import NETWORKS
 from grailbench.graph.outline import Outline
+from grailbench.report import breakeven, tradeoffs
 from grailbench.report.outlined import figures
 from grailbench.report.page.sections import Block
 from grailbench.report.site import budgets, measures
@@ -32,7 +33,7 @@ def page(name: str, entries: Iterable[Entry], up: str = "../") -> list[Block]:
     """
     own = [entry for entry in entries if entry.cell.dataset == name]
     recorded = _outline(name, own)
-    return [*_about(name, own, recorded), *_pictures(name, recorded), *_budgets(own, up)]
+    return [*_about(name, own, recorded), *_pictures(name, recorded), *_tradeoffs(own, up), *_budgets(own, up)]
 
 
 def _outline(name: str, own: Iterable[Entry]) -> Outline | None:
@@ -163,6 +164,32 @@ def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
         else:
             yield "heading", figure.title
             yield "figure", figure
+
+
+# ------------------------------------------------------------------ trade-offs
+
+
+def _tradeoffs(own: list[Entry], up: str) -> Iterator[Block]:
+    """The trade-offs of the run with most configurations that have both a build and a query on this graph."""
+    runs: dict[str, list[Entry]] = {}
+    for entry in own:
+        cell = entry.cell
+        if cell.problem == USUAL and cell.sound and cell.stats("query") is not None and measures.machine(entry):
+            runs.setdefault(entry.source.name, []).append(entry)
+    if not runs:
+        return
+    name, found = max(sorted(runs.items()), key=lambda each: len({entry.cell.label for entry in each[1]}))
+    addresses = {entry.cell.key: to(up, entry.address) for entry in found}
+    cells = [entry.cell for entry in found]
+    drawn = [each for each in tradeoffs.figures(cells, lambda cell: addresses[cell.key]) if not each.form.empty]
+    if not drawn:
+        return
+    yield "heading", "Trade-offs"
+    yield "text", f"Of the run {name}, which has most configurations on this graph. Every mark leads to its rows."
+    yield from (("figure", figure) for figure in drawn)
+    table = breakeven.table(cells)
+    if table.lines:
+        yield from tables(table)
 
 
 # ------------------------------------------------------------------ best of each budget

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from grailbench.contract import USUAL
 from grailbench.contract import problem as problem_of
 from grailbench.graph.store import sha256_file
-from grailbench.report import answer, measured, recorded, strips
+from grailbench.report import answer, measured, recorded, strips, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
@@ -25,6 +25,7 @@ from grailbench.runs import axes
 from grailbench.runs import folder as results
 from grailbench.runs.cells import Cell, Run
 from grailbench.runs.rows import cell_of
+from grailbench.runs.stability import Verdict
 from grailbench.runs.statistics import Stats
 from grailbench.words import BLANK, count, grouped, machine, short, size, some
 
@@ -179,6 +180,8 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(up + data_address(found.source))
+    if loud := unstable.lines(run.cells, run.environment):
+        yield "loud", loud
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
         yield "answer", said
@@ -186,20 +189,21 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
 
 def _cells(run: Run, up: str) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html").module.cells
+    verdicts = unstable.verdicts(run.cells, run.environment)
     for problem in run.problems:
         own = run.of(problem)
         if len(run.problems) > 1:
             yield "heading", problem.capitalize()
         for dataset in dict.fromkeys(cell.dataset for cell in own):
             found = [cell for cell in own if cell.dataset == dataset]
-            drawn: Block = ("markup", macro(_group(found), up))
+            drawn: Block = ("markup", macro(_group(found, verdicts), up))
             if len(run.cells) <= FEW:
                 yield drawn
             else:
                 yield "folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)
 
 
-def _group(found: list[Cell]) -> Group:
+def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> Group:
     first = found[0]
     known = []
     for name, values in (
@@ -208,22 +212,23 @@ def _group(found: list[Cell]) -> Group:
         known += [f"{value:,} {name}" for value in dict.fromkeys(values) if value is not None]
     known += [f"sha256 {value}" for value in dict.fromkeys(cell.graph_sha256 for cell in found) if value]
     title = first.dataset if first.problem == USUAL else f"{first.dataset}, {first.problem}"
-    return Group(
-        title, graph_address(first.dataset), ", ".join(known), [_line(cell) for cell in measured.ordered(found)]
-    )
+    lines = [_line(cell, verdicts[cell.key]) for cell in measured.ordered(found)]
+    return Group(title, graph_address(first.dataset), ", ".join(known), lines)
 
 
-def _line(cell: Cell) -> Line:
+def _line(cell: Cell, verdict: Verdict) -> Line:
     kind = state(cell.status)
     queries = "" if cell.query_set in ("random", "all") else cell.query_set
     name = axes.label(cell.impl, cell.axes, long=True, after=queries)
     phases = [_phase(under, phase, found) for (under, phase), found in cell.phases.items()]
     address = implementation_address(cell.impl, cell.problem)
-    return Line(anchor(cell), name, address, cell.status, kind, SIGNS[kind], "; ".join(_about(cell)), phases)
+    return Line(anchor(cell), name, address, cell.status, kind, SIGNS[kind], "; ".join(_about(cell, verdict)), phases)
 
 
-def _about(cell: Cell) -> Iterator[str]:
+def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
     """What is known of a cell beside its times."""
+    if not verdict.stable:
+        yield f"UNSTABLE: {'; '.join(verdict.reasons)}"
     if cell.reason:
         yield cell.reason
     if cell.verified:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from grailbench import paths
 from grailbench.bench import provenance
 from grailbench.errors import InputError
-from grailbench.report.site.entries import OWN, RECORDED, Source
+from grailbench.report.site.entries import OWN, RECORDED, SUBMITTED, Source
 from grailbench.runs import folder as results
-from grailbench.runs import machines
+from grailbench.runs import machines, pack
 from grailbench.runs.cells import of_machine, read
 
 
 class Chosen(NamedTuple):
-    """A run that was asked for: its name on the site, its folder, and where it comes from."""
+    """A run that was asked for: its name on the site, its folder or pack, and where it comes from."""
 
     name: str
     folder: Path
@@ -34,6 +35,11 @@ def usual() -> list[Path]:
     raise InputError("no run is stored", remedy=f"runs lie in {paths.runs_dir()}; name folders of others")
 
 
+def found(runs: Iterable[str]) -> list[Path]:
+    """The folders of runs by name or place, and the files of packs. Raises InputError for a name that is neither."""
+    return [Path(run) if Path(run).is_file() else results.find_run(run) for run in runs]
+
+
 def chosen(folders: Iterable[Path]) -> list[Chosen]:
     """The runs of these folders, each once. A recorded run is called as in the manifest, another one as its folder,
     with as many folders above it as tell it from the others."""
@@ -41,13 +47,25 @@ def chosen(folders: Iterable[Path]) -> list[Chosen]:
     recorded = {folder: _recorded_name(folder) for folder in unique}
     others = [folder for folder in unique if recorded[folder] is None]
     taken = {name for name in recorded.values() if name}
+    parts = {each: (*each.parts[:-1], pack.name_of(each)) if each.is_file() else each.parts for each in others}
     names: list[str] = []
     for depth in range(1, 1 + max((len(folder.parts) for folder in others), default=0)):
-        names = ["/".join(folder.parts[-depth:]) for folder in others]
+        names = ["/".join(parts[folder][-depth:]) for folder in others]
         if len({*names, *taken}) == len(names) + len(taken):
             break
     own = dict(zip(others, names, strict=True))
-    return [Chosen(own[each], each, OWN) if each in own else Chosen(recorded[each], each, RECORDED) for each in unique]
+    origins = {each: SUBMITTED if each.is_file() else OWN for each in others}
+    return [Chosen(own.get(each) or recorded[each], each, origins.get(each, RECORDED)) for each in unique]
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Path]:
+    """The folder of a run: itself, or that of a pack, verified whole, while the block lasts."""
+    if folder.is_file():
+        with pack.opened(folder) as found:
+            yield found
+    else:
+        yield folder
 
 
 def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
@@ -55,20 +73,22 @@ def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: N
 
     note  is told of the runs that are left out because they have no row
 
-    Raises InputError, which names file and line, for a run that is damaged.
+    The folder of a source from a pack is gone once the next one is asked for. Raises InputError, which names file and
+    line, for a run that is damaged, and for a file that is no whole pack.
     """
-    for name, folder, origin in runs:
-        run = read(folder)
-        if not run.rows:
-            note(f"left out, as it has no row: {name}")
-            continue
-        stored = run.environment if run.stored is None else run.stored
-        found = [machines.named(each) for each in machines.by_machine(stored, run.rows)]
-        if len(found) == 1:
-            yield Source(name, of_machine(run), origin)
-            continue
-        for machine in found:
-            yield Source(f"{name} on {machine}", of_machine(run, machine), origin)
+    for name, place, origin in runs:
+        with _opened(place) as folder:
+            run = read(folder)
+            if not run.rows:
+                note(f"left out, as it has no row: {name}")
+                continue
+            stored = run.environment if run.stored is None else run.stored
+            on = [machines.named(each) for each in machines.by_machine(stored, run.rows)]
+            if len(on) == 1:
+                yield Source(name, of_machine(run), origin)
+                continue
+            for machine in on:
+                yield Source(f"{name} on {machine}", of_machine(run, machine), origin)
 
 
 def _recorded_name(folder: Path) -> str | None:
