@@ -540,3 +540,18 @@ def test_check_of_a_damaged_pack_exits_with_2(data, tmp_path, capsys):
     (tmp_path / "cut").write_bytes(data[:-5])
     code, _, err = call(capsys, "pack", "--check", tmp_path / "cut")
     assert (code, "is no whole pack of a run" in err) == (2, True)
+
+
+def test_a_site_takes_a_pack_and_says_that_it_was_submitted(run, tmp_path, capsys):
+    file = tmp_path / "sent.pack.tar.gz"
+    assert call(capsys, "pack", run, "--out", file)[0] == 0
+    code, _, err = call(capsys, "site", tmp_path / "out", file)
+    assert code == 0, err
+    assert "submitted" in (tmp_path / "out" / "runs" / "index.html").read_text()
+    assert "grailbench run" in (tmp_path / "out" / "runs" / "sent.html").read_text()
+    damaged = tmp_path / "damaged.pack.tar.gz"
+    damaged.write_bytes(file.read_bytes()[:-20])
+    code, _, err = call(capsys, "site", tmp_path / "out", file, damaged)
+    assert code == 2
+    assert str(damaged) in err
+    assert "submitted" in (tmp_path / "out" / "runs" / "index.html").read_text(), "the site stays"

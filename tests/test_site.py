@@ -10,11 +10,12 @@ import shutil
 import pytest
 from commands import call
 from sites import MARKS, Page, built
-from stored import HOSTILE, everything, row, store, trials
+from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
 from grailbench.errors import InputError
 from grailbench.report.site import build, folder, sources
 from grailbench.report.site.entries import anchor, slug
+from grailbench.report.site.frame import NAV
 from grailbench.runs import cells
 from grailbench.words import short
 
@@ -145,7 +146,7 @@ def test_the_page_where_one_is_is_said(pages):
     for address, page in pages.items():
         current = [text for found, text in page.all("a") if found.get("aria-current")]
         assert len(current) == 1, address
-    crumbs = [text.strip() for _, text in pages["graphs/kegg.html"].all("li")][5:8]
+    crumbs = [text.strip() for _, text in pages["graphs/kegg.html"].all("li")][len(NAV) : len(NAV) + 3]
     assert crumbs == ["Leaderboard", "Graphs", "kegg"]
 
 
@@ -302,6 +303,27 @@ def test_an_empty_folder_is_taken_and_two_pages_of_one_address_are_refused(own, 
     with pytest.raises(InputError, match=r"two pages of the site would be A\.html"):
         written(tmp_path / "x", two)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_history_leads_to_the_cells_of_both_sides(tmp_path):
+    runs = [
+        store(tmp_path / name, trials(query=ms, count=8, planned=8, key=name), ENVIRONMENT | {"at": day})
+        for day, name, ms in (("2025-01-01", "old", 2.0), ("2025-01-02", "new", 9.0))
+    ]
+    made(*runs, out=tmp_path / "out")
+    page = (tmp_path / "out" / "history.html").read_text()
+    (own,) = {anchor(cell) for run in runs for cell in cells.load(run).cells}
+    assert "SLOWER" in page
+    assert {f'href="runs/{name}.html#{own}"' in page for name in ("old", "new")} == {True}
+    assert "<svg" in page
+
+
+def test_times_that_cannot_be_trusted_are_said_to_be_so_on_the_page_of_their_run(tmp_path):
+    drifting = [each | {"ms": each["ms"] * (1 + each["trial"])} for each in trials(count=18, planned=18)]
+    made(store(tmp_path / "run", drifting), out=tmp_path / "out")
+    page = (tmp_path / "out" / "runs" / "run.html").read_text()
+    assert "UNSTABLE: run again." in page
+    assert "UNSTABLE: label" in page
 
 
 # ------------------------------------------------------------------ the command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 KINDS = (TIME, COUNTERS, STATUS)
+Link = Callable[[Run, Cell], str]  #: the address of a cell of a run, for pages
 TITLE = "History"
 _PANELS = 12  # of the figure
 _WORDS = {
@@ -111,18 +112,20 @@ def summary(told: Told) -> list[str]:
     return lines
 
 
-def tables(told: Told) -> list[Table]:
+def tables(told: Told, link: Link | None = None) -> list[Table]:
     """The steps, worst first, and the runs in their order."""
-    return [steps_table(told), runs_table(told)]
+    return [steps_table(told, link), runs_table(told)]
 
 
-def steps_table(told: Told) -> Table:
-    """A line a step: the cell, what changed, between which commits, by how much, and how sure that is."""
+def steps_table(told: Told, link: Link | None = None) -> Table:
+    """A line a step: the cell, what changed, between which commits, by how much, and how sure that is. With `link` the
+    values of both sides lead to their cells."""
     several = len(told.history.machines) > 1
     heads = ["graph", "configuration", *(["machine"] if several else []), "what", "step", "between", "run", "before",
              "after", "ratio", "95 %", "p", "found by"]  # fmt: skip
-    lines, records = [], []
+    lines, records, links = [], [], []
     for step in told.steps:
+        cells = {id(point.run): point.cell for point in step.series.points}
         texts = [step.series.dataset, step.series.name, *([step.series.machine] if several else []), step.what,
                  _WORDS.get((step.kind, step.verdict), step.verdict), between(step), step.after.name]  # fmt: skip
         bounds = "" if step.bounds is None else "..".join(map(words.fine_ratio, step.bounds))
@@ -130,11 +133,13 @@ def steps_table(told: Told) -> Table:
         p = "" if step.p is None else f"{step.p:.3f}"
         lines.append([*texts, *(_value(step, value) for value in step.values), ratio, bounds, p, step.how])
         records.append(record(step))
+        sides = [link(run, cells[id(run)]) if link else None for run in (step.before, step.after)]
+        links.append([*[None] * len(texts), *sides, *[None] * 4])
     import pandas
 
     title = f"Steps: {words.count(len(lines), 'change')} between runs, worst first"
     return Table("steps", title, heads, lines, frozenset(("before", "after", "ratio", "95 %", "p")),
-                 keys=2 + several, records=records, file="steps", notes=_notes(told),
+                 keys=2 + several, records=records, file="steps", notes=_notes(told), links=links if link else None,
                  data=pandas.DataFrame(records, columns=list(_RECORD)))  # fmt: skip
 
 
@@ -222,8 +227,9 @@ def _part(cell: Cell, phase: str):
     return cell.phases[under, name]
 
 
-def figures(told: Told) -> list[Figure]:
-    """Medians over runs of the cells with the worst steps, of any cells if there is none."""
+def figures(told: Told, link: Link | None = None) -> list[Figure]:
+    """Medians over runs of the cells with the worst steps, of any cells if there is none. With `link` marks lead to
+    their cells."""
     data = frame(told)
     groups = {name: part for name, part in data.groupby(["machine", "dataset", "configuration", "phase"], sort=False)
               if len(part) > 1}  # fmt: skip
@@ -232,7 +238,8 @@ def figures(told: Told) -> list[Figure]:
     first = [name for name in stepped if name in groups]
     names = [*first, *(name for name in groups if name not in stepped)][: max(len(first), 4)]
     several = len(told.history.machines) > 1
-    panels = tuple(_panel(name, groups[name], several) for name in names[:_PANELS])
+    addresses = _addresses(told, link) if link else {}
+    panels = tuple(_panel(name, groups[name], several, addresses) for name in names[:_PANELS])
     phases = tuple(phase for phase in told.phases if any(panel.items[0].series == phase for panel in panels))
     form = Marks(panels, phases, Axis("run", "linear"), Axis("ms"), lines=True)
     hidden = len(first) - _PANELS
@@ -240,7 +247,18 @@ def figures(told: Told) -> list[Figure]:
     return [Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)]
 
 
-def _panel(name: tuple, part: pandas.DataFrame, several: bool) -> Panel:
+def _addresses(told: Told, link: Link) -> dict[tuple, str]:
+    """The addresses of all cells, by machine, graph, configuration and the number of the run."""
+    found = {}
+    for machine in told.history.machines:
+        numbers = {id(run): number for number, run in enumerate(machine.runs, 1)}
+        for series in machine.series:
+            for run, cell in series.points:
+                found[machine.name, series.dataset, series.name, numbers[id(run)]] = link(run, cell)
+    return found
+
+
+def _panel(name: tuple, part: pandas.DataFrame, several: bool, addresses: Mapping[tuple, str]) -> Panel:
     machine, dataset, configuration, phase = name
     marks, above = [], []
     for line in part.itertuples():
@@ -249,25 +267,28 @@ def _panel(name: tuple, part: pandas.DataFrame, several: bool) -> Panel:
         stepped = line.step == line.step and line.step is not None
         if stepped:
             above.append((float(line.number), f"{shown} {words.times(line.step)}"))
-        marks.append(Mark(phase, float(line.number), line.median, hint, line.low, line.high, open=bool(stepped)))
+        link = addresses.get((machine, dataset, configuration, line.number), "")
+        marks.append(
+            Mark(phase, float(line.number), line.median, hint, line.low, line.high, open=bool(stepped), link=link)
+        )
     title = f"{dataset}: {configuration}, {phase}" + (f" ({machine})" if several else "")
     return Panel(title, tuple(marks), above=tuple(above))
 
 
-def blocks(runs: Iterable[Run], gate: Gate | None = None) -> list[Block]:
-    """The history of some runs as blocks of a page; a text if there is none."""
-    return told_blocks(of_runs(runs, gate))
+def blocks(runs: Iterable[Run], gate: Gate | None = None, link: Link | None = None) -> list[Block]:
+    """The history of some runs as blocks of a page; a text if there is none. `link` as for `steps_table`."""
+    return told_blocks(of_runs(runs, gate), link)
 
 
-def told_blocks(told: Told) -> list[Block]:
+def told_blocks(told: Told, link: Link | None = None) -> list[Block]:
     """A history as blocks of a page."""
     if not told.history.series:
         return [
             ("text", "No cell is in two runs of one machine."),
             *([("lines", summary(told))] if summary(told) else []),
         ]
-    found, runs = tables(told)
-    drawn = [figure for figure in figures(told) if figure.drawable]
+    found, runs = tables(told, link)
+    drawn = [figure for figure in figures(told, link) if figure.drawable]
     listed: list[Block] = [("table", found), ("data", ("steps", csv([found])))] if found.lines else [
         ("text", "No step: every cell is as it was.")]  # fmt: skip
     return [("lines", summary(told)), *listed, *(("figure", figure) for figure in drawn), ("table", runs)]
