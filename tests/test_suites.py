@@ -210,8 +210,8 @@ def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
         code, out, _ = call(capsys, "plot", closed, "--out", tmp_path / folder)
         assert code == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == ["closure-5.csv", "closure-5.png", "closure-5.svg"]
-    for name in ("closure-5.svg", "closure-5.csv"):
+    assert {name.partition(".")[0] for name in names} == {"closure-5", "strips", "tradeoff-memory"}
+    for name in (name for name in names if not name.endswith(".png")):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     code, out, _ = call(capsys, "plot", closed, "--figure", "closure-8")
     assert code == 3

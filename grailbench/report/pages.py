@@ -113,6 +113,7 @@ class Page:
     def __init__(self, path: Path):
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
+        self.every_figure: dict[Path, Figure] = {}  #: also those that are current
         self._runs: dict[Path, recorded.Recorded] = {}
         self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
 
@@ -185,6 +186,7 @@ class Page:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
         figure = Drawn(Path(block.figure).name, *data, words=(block.title, block.caption))
+        self.every_figure[file] = figure
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
             self.figures.pop(file, None)
         else:

@@ -10,7 +10,7 @@ from grailbench.bench import provenance
 from grailbench.errors import InputError
 from grailbench.report import document, draw, plots
 from grailbench.report.figure import Figure
-from grailbench.report.pages import stamp
+from grailbench.report.pages import Page, stamp
 from grailbench.report.places import save
 
 
@@ -22,6 +22,7 @@ class Picture(NamedTuple):
 
 
 PICTURES = (Picture("cpu-2core/peers", "edges"),)
+PAGES = ("docs/benchmark-graphs.md",)  #: marked pages (`report.pages`) whose figures are pictures too
 
 
 def write(folder: Path) -> list[Path]:
@@ -49,9 +50,14 @@ def stale(folder: Path) -> list[Path]:
 
 
 def _figures() -> Iterator[tuple[Figure, str]]:
-    """Each figure, and the sentence on its origin."""
+    """Each figure, and the sentence on its origin; pages say that of their own."""
+    home = provenance.baselines()
+    for page in PAGES:
+        found = Page(home.parents[1] / page)
+        if found.renewed:
+            yield from ((figure, "") for figure in found.every_figure.values())
     for run, name in PICTURES:
-        folder = provenance.baselines() / run
+        folder = home / run
         if not folder.is_dir():
             raise InputError("is not among the recorded runs", path=folder)
         report = document.of_run(str(folder))
