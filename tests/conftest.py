@@ -166,3 +166,15 @@ def refused(tmp_path):
         return caught.value
 
     return attempt
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A Chromium (`browser.Browser`), for the tests of a module."""
+    from browser import NAMES, Browser, installed
+
+    if installed() is None:
+        pytest.skip(f"no Chromium on PATH ({', '.join(NAMES)})")
+    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()

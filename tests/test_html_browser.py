@@ -3,13 +3,10 @@
 import json
 
 import pytest
-from browser import NAMES, Browser, installed
 from stored import HOSTILE, everything, store
 
 from grailbench.report import document
 from grailbench.report.page import write
-
-pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
 
 WIDTHS = (360, 1280)
 
@@ -19,13 +16,6 @@ def file(tmp_path_factory):
     folder = store(tmp_path_factory.mktemp("browser") / "run", everything())
     report = document.of_run(str(folder))
     return write(report, folder / "report.html")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
 
 
 @pytest.fixture

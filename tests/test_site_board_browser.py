@@ -5,14 +5,11 @@ import json
 import pandas
 import pytest
 from boards import DESK, PHONE, decoded, many, page
-from browser import NAMES, Browser, installed
 from stored import HOSTILE
 from test_site_board import stored
 
 from grailbench.report.site.encoded import encoded, natural
 from grailbench.runs.rows import SOUND
-
-pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
 
 ENTRIES = stored() + many(400, graphs=12)
 
@@ -26,13 +23,6 @@ def file(tmp_path_factory):
 def cells():
     """All cells as the page has them."""
     return pandas.DataFrame(decoded(encoded(ENTRIES)))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """A site in a headless Chromium: silent, alone, as wide as the window, by keyboard, on paper and for screen readers."""
 
 import pytest
-from browser import NAMES, Browser, installed
 from sites import MARKS, built
 
 from grailbench.report.site.entries import slug
 from grailbench.report.site.frame import NAV
-
-pytestmark = pytest.mark.skipif(installed() is None, reason=f"no Chromium on PATH ({', '.join(NAMES)})")
 
 RUN = f"runs/{slug(MARKS)}.html"
 
@@ -17,13 +14,6 @@ def site(tmp_path_factory):
     place = tmp_path_factory.mktemp("site")
     built(place / "runs", place / "out")
     return place / "out"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    found = Browser(installed(), tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize("address", ["index.html", RUN])
