@@ -9,7 +9,7 @@ import pytest
 from clock import Clock
 from watchers import Notes
 
-from grailbench.bench import provide, runner, sitting
+from grailbench.bench import peaks, provide, runner, sitting
 from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import run, verify
@@ -51,6 +51,12 @@ def test_a_cell_has_label_and_query_rows_for_every_trial(measured):
         assert [row["trial"] for row in times(done.rows, phase)] == [0, 1, 2]
     assert [(row["phase"], row["under"]) for row in done.rows[:3]] == [("label", ""), ("spoil", "query"), ("query", "")]
     assert notes.steps == notes.total == 1 + 1 + 3
+
+
+def test_a_cell_on_a_cpu_has_no_device_peak_whatever_its_process_had(measured, monkeypatch):
+    monkeypatch.setattr(peaks, "device_peak", lambda: 7)
+    done, _ = measured("right")
+    assert {row["device_peak_bytes"] for row in done.rows} == {None}
 
 
 def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, monkeypatch, unfreeze):

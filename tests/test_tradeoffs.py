@@ -47,6 +47,13 @@ def numbers(found):
 # ------------------------------------------------------------------ figures
 
 
+def test_a_cell_on_a_cpu_has_no_device_peak_whatever_its_process_had():
+    rows = [*cell(device_peak_bytes=7 << 20, host_peak_bytes=9), *gpu(device_peak_bytes=5 << 20, host_peak_bytes=9)]
+    found = figure(rows, "tradeoff-memory").frame.set_index("impl").device_peak_bytes
+    assert found["gpu-fused"] == 5 << 20
+    assert found.isna()["sequential"]
+
+
 def test_the_front_is_filled_and_joined_and_the_dominated_are_open():
     found = figure([*search(), *cell(label=4.0, query=10.0), *cell(dim=5, label=5.0, query=20.0)])
     (panel,) = found.form.panels

@@ -96,6 +96,9 @@ def verified_row(task: Task, run: str | None, graph: Input, checker: Workload) -
         "counters": task.verdict.counters or None,
         **task.verdict.memory,
         **({} if task.process is not None else {"host_peak_bytes": None}),  # that of a shared process is of all cells
+        **(
+            {} if on_gpu(task.cell) else {"device_peak_bytes": None}
+        ),  # there it is of cells on a GPU in the same process
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from grailbench import contract
 from grailbench.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups, last
@@ -51,6 +52,12 @@ class Measure(NamedTuple):
     batch: bool = False
 
 
+def _device_peak(cell: Cell) -> int | None:
+    """The device peak of a cell; None for implementations on a CPU, which older rows give that of their process."""
+    known = contract.implementations(cell.problem).get(cell.impl)
+    return None if known is not None and "gpu" not in known.needs else cell.device_peak_bytes
+
+
 _LABEL = Measure("label_ms", "labels", "labels, ms", lambda c: median(c, "label"), "not timed")
 _READY = Measure("ready_ms", "from edges", "from edges to a ready index, ms", lambda c: median(c, "ready"),
                  NOT_FROM_EDGES)  # fmt: skip
@@ -58,8 +65,8 @@ _MEMORY = (
     Measure("index_bytes", "held", "held, bytes", lambda c: c.index_bytes, "not told"),
     Measure("host_peak_bytes", "host peak", "host peak, bytes", lambda c: c.host_peak_bytes,
             "measured of cells in a process of their own"),
-    Measure("device_peak_bytes", "device peak", "device peak, bytes", lambda c: c.device_peak_bytes,
-            "measured of cells on a device"),
+    Measure("device_peak_bytes", "device peak", "device peak, bytes",
+            _device_peak, "measured of cells on a device"),
 )  # fmt: skip
 _NO_ENERGY = "not measured, add --energy"
 _ENERGY = (
