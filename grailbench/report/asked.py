@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grailbench import contract
 from grailbench.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.fronts import Cost, Timed
@@ -16,11 +15,6 @@ from grailbench.runs.statistics import Stats
 
 NS = 1e6  #: ns in a ms
 BUILDS = ("ready", "label")  #: the phases that a build is taken from: from edges, or of the labels alone
-
-
-def last(cell: Cell) -> str:
-    """The phase that answers: 'query' or 'solve'."""
-    return contract.problem(cell.problem).phases[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +27,7 @@ class Point:
     @property
     def asked(self) -> Stats:
         """The trials of its batch of queries, or of its solution."""
-        return self.cell.stats(last(self.cell))
+        return self.cell.stats(self.cell.last_phase)
 
     @property
     def pair_ns(self) -> float | None:
@@ -47,7 +41,7 @@ class Point:
 
     def timed(self, build: str) -> Timed:
         """The trials behind `cost`."""
-        return Timed(self.cell.times["", build], self.cell.times["", last(self.cell)], self.cell.queries)
+        return Timed(self.cell.times["", build], self.cell.times["", self.cell.last_phase], self.cell.queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +94,7 @@ def groups(cells: Iterable[Cell], machine: Callable[[Cell], str] | None = None) 
     cells = frames.ordered(cells)
     found: dict[tuple, Group] = {}
     for head, cell in zip(frames.heads(cells), cells, strict=True):
-        if not cell.sound or cell.stats(last(cell)) is None:
+        if not cell.sound or cell.stats(cell.last_phase) is None:
             continue
         where = machine(cell) if machine else ""
         key = (where, cell.problem, cell.dataset, cell.whole_set)

@@ -379,7 +379,7 @@ class Clock:
                 best, likest = (cell, twin), like
         if best is None:
             return None, f"no {self.gate.reference} of the same graph and queries in both runs"
-        faults = [fault for cell in best if (fault := _untimed(cell, cell, _last(cell)))]
+        faults = [fault for cell in best if (fault := _untimed(cell, cell, cell.last_phase))]
         return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
 
 
@@ -387,12 +387,7 @@ def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
     """The reference's phase that is the unit: the same phase if the reference builds labels, else its last phase."""
     labelled = all(cell.dim is not None for cell in pair)
     timed = all(not _untimed(cell, cell, phase) for cell in pair)
-    return phase if labelled and timed else _last(pair[0])
-
-
-def _last(cell: Cell) -> str:
-    """The last phase of a cell's trials."""
-    return problem(cell.problem).phases[-1]
+    return phase if labelled and timed else pair[0].last_phase
 
 
 def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:

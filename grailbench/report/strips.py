@@ -33,7 +33,7 @@ def figures(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) ->
     """
     cells = frames.ordered(cells)
     panels: dict[tuple[str, str], list[Strip]] = {}
-    lasts = {contract.problem(cell.problem).phases[-1] for cell in cells}
+    lasts = {cell.last_phase for cell in cells}
     for head, cell, phase, stats in _strips(cells):
         problem = "" if cell.problem == USUAL else cell.problem
         queries = head["queries"] if head["queries"] != "all" else ""
@@ -63,7 +63,7 @@ def _strips(cells: list[Cell]) -> Iterator[tuple[dict, Cell, str, Stats | None]]
         for phase in found:
             yield head, cell, phase, cell.stats(phase)
         if not found:
-            yield head, cell, contract.problem(cell.problem).phases[-1], None
+            yield head, cell, cell.last_phase, None
 
 
 def _frame(cells: list[Cell]):

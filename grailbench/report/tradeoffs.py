@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grailbench import contract
 from grailbench.contract import USUAL
 from grailbench.report import figures as frames
-from grailbench.report.asked import BUILDS, NS, Group, Point, groups, last
+from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.fronts import front
@@ -70,7 +70,8 @@ _MEMORY = (
 )  # fmt: skip
 _NO_ENERGY = "not measured, add --energy"
 _ENERGY = (
-    Measure("answer_joules", "energy of the answers", "the answers, J", lambda c: c.joules(last(c)), _NO_ENERGY, True),
+    Measure("answer_joules", "energy of the answers", "the answers, J",
+            lambda c: c.joules(c.last_phase), _NO_ENERGY, True),
     Measure("build_joules", "energy of the build", "the build, J",
             lambda c: _first(c.joules(phase) for phase in BUILDS), _NO_ENERGY),
 )  # fmt: skip
@@ -196,7 +197,7 @@ def _frame(cells: list[Cell], found: list[Group], measures: Iterable[Measure]) -
     cells = [cell for cell in frames.ordered(cells) if (cell.problem, cell.dataset) in shown]
     lines = []
     for head, cell in zip(frames.heads(cells), cells, strict=True):
-        asked = cell.stats(last(cell)) if cell.sound else None
+        asked = cell.stats(cell.last_phase) if cell.sound else None
         line = head | {"problem": cell.problem, "impl": cell.impl, "query_set": cell.query_set, "asked": cell.queries}
         line |= {"median_ms": asked and asked.median, "median_low": asked and asked.median_low,
                  "median_high": asked and asked.median_high}  # fmt: skip

@@ -128,10 +128,15 @@ class Cell:
         """float64[trials]: the times of a phase of `timed` in ms, in the order of the trials; empty if it has none."""
         return np.array(list(self.timed.get(phase, {}).values()))
 
+    @property
+    def last_phase(self) -> str:
+        """The phase that answers and ends a trial: 'query' or 'solve'."""
+        return problem(self.problem).phases[-1]
+
     @cached_property
     def energies(self) -> Energies | None:
         """Its energy by phase and meter, or why it has none; None if it was not asked for."""
-        return Energies.of(self.energy, problem(self.problem).phases[-1]) if self.energy else None
+        return Energies.of(self.energy, self.last_phase) if self.energy else None
 
     def joules(self, phase: str, meter: str | None = None) -> float | None:
         """The joules of one pass of a phase of a sound cell, by one meter ('gpu', 'cpu') or all of `energies.SUMMED`
@@ -358,10 +363,9 @@ def load(run: str | os.PathLike | None = None) -> Run:
     The folder of a run in a pack is the pack's file, beside which nothing lies. Raises InputError when there is no such
     run, or no whole pack, and the errors of `read`.
     """
-    if run is not None and Path(run).is_file():
-        with pack.opened(run) as where:
-            return replace(read(where), folder=Path(run))
-    return read(folder.latest_results() if run is None else folder.find_run(run))
+    place = folder.latest_results() if run is None else pack.place_of(run)
+    with pack.folder_of(place) as where:
+        return replace(read(where), folder=place)
 
 
 def joined(runs: Iterable[Run]) -> Run:

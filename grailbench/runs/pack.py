@@ -198,6 +198,21 @@ def opened(path: str | os.PathLike) -> Iterator[Path]:
         yield where
 
 
+def place_of(run: str | os.PathLike) -> Path:
+    """The file of a pack, or the folder of a run by its place or name. Raises InputError if there is neither."""
+    return Path(run) if Path(run).is_file() else folder.find_run(run)
+
+
+@contextmanager
+def folder_of(place: Path) -> Iterator[Path]:
+    """The folder of a run, given that or its pack (`opened`), while the block lasts."""
+    if place.is_file():
+        with opened(place) as where:
+            yield where
+    else:
+        yield place
+
+
 @contextmanager
 def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
     """The same folder, and the manifest."""

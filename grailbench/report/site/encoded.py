@@ -132,7 +132,7 @@ def numbers(cell: Cell) -> tuple[float | int | None, ...]:
     """The numbers of a cell in the order of `NUMBERS`; those of a cell that is not sound are None."""
     if not cell.sound:
         return (None,) * len(NUMBERS)
-    first, last = contract.problem(cell.problem).phases[0], contract.problem(cell.problem).phases[-1]
+    first, last = contract.problem(cell.problem).phases[0], cell.last_phase
     indexed = _indexed(cell.problem)
     ready, solve = _ms(cell, "ready"), _ms(cell, last)
     whole = (None if None in (ready, solve) else ready + solve) if indexed else ready

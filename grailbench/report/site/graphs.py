@@ -17,6 +17,7 @@ from grailbench.report.outlined import figures
 from grailbench.report.page.sections import Block
 from grailbench.report.site import budgets, measures
 from grailbench.report.site.entries import Entry
+from grailbench.report.site.indexes import by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
 from grailbench.words import BLANK, count, short, some
@@ -240,13 +241,11 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     """A table of all graphs: size, depth, how much is reachable, number of cells, and the best time from edges."""
     import pandas
 
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(entry.cell.dataset, []).append(entry)
+    groups = by_graph(entries)
     if not groups:
         return [("text", "There is no graph.")]
     lines, links, values, rows = [], [], [], []
-    for name, own in sorted(groups.items()):
+    for name, own in groups.items():
         row = _row(name, own)
         least = row.pop("least")
         time = row["best_ms"]

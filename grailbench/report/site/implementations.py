@@ -16,6 +16,7 @@ from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
+from grailbench.report.site.indexes import by_implementation
 from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, span, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
@@ -301,9 +302,7 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     """Tables of all implementations by problem and place: what each is, how many cells it has, how many graphs it
     won."""
     entries = list(entries)
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault((entry.cell.problem, entry.cell.impl), []).append(entry)
+    groups = by_implementation(entries)
     placed: dict[tuple[str, str], list[str]] = {}
     for (problem, name), own in groups.items():
         placed.setdefault((problem, _place(name, own)), []).append(name)

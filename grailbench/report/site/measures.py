@@ -93,11 +93,6 @@ def searchless(cell: Cell) -> bool | None:
     return None if not cell.counters else not any(cell.counters.get(name) for name in _SEARCHES)
 
 
-def last_phase(cell: Cell) -> str:
-    """The phase that answers."""
-    return contract.problem(cell.problem).phases[-1]
-
-
 def by_pair(cell: Cell) -> bool:
     """True if an index is built first and questions cost extra: problem reachability."""
     return cell.problem == USUAL
@@ -112,7 +107,7 @@ def totals(cell: Cell, way: str, answers: int | None = None) -> tuple[float, ...
     """
     if not cell.sound:
         return ()
-    last = cell.times.get(("", last_phase(cell)), {})
+    last = cell.times.get(("", cell.last_phase), {})
     if not by_pair(cell):
         return tuple((cell.times.get(("", "ready"), {}) if way == FROM_EDGES else last).values())
     built = cell.times.get(("", "ready" if way == FROM_EDGES else "label"), {})
@@ -124,7 +119,7 @@ def totals(cell: Cell, way: str, answers: int | None = None) -> tuple[float, ...
 
 def answering(cell: Cell) -> tuple[float, ...]:
     """What is compared first, by trial: ns of a pair, or of other problems ms of the last phase. Empty as `totals`."""
-    times = cell.times.get(("", last_phase(cell)), {}).values() if cell.sound else ()
+    times = cell.times.get(("", cell.last_phase), {}).values() if cell.sound else ()
     if not by_pair(cell):
         return tuple(times)
     return tuple(time * 1e6 / cell.queries for time in times) if cell.queries else ()
@@ -152,7 +147,7 @@ def _draws(sample: tuple[float, ...]) -> np.ndarray:
 
 def joules(cell: Cell) -> float | None:
     """The energy of one pass of the last phase, in joules; None where it is not known."""
-    return cell.joules(last_phase(cell))
+    return cell.joules(cell.last_phase)
 
 
 @dataclass(frozen=True)

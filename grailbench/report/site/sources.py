@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ def usual() -> list[Path]:
 
 def found(runs: Iterable[str]) -> list[Path]:
     """The folders of runs by name or place, and the files of packs. Raises InputError for a name that is neither."""
-    return [Path(run) if Path(run).is_file() else results.find_run(run) for run in runs]
+    return [pack.place_of(run) for run in runs]
 
 
 def chosen(folders: Iterable[Path]) -> list[Chosen]:
@@ -58,16 +57,6 @@ def chosen(folders: Iterable[Path]) -> list[Chosen]:
     return [Chosen(own.get(each) or recorded[each], each, origins.get(each, RECORDED)) for each in unique]
 
 
-@contextmanager
-def _opened(folder: Path) -> Iterator[Path]:
-    """The folder of a run: itself, or that of a pack, verified whole, while the block lasts."""
-    if folder.is_file():
-        with pack.opened(folder) as found:
-            yield found
-    else:
-        yield folder
-
-
 def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
     """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
 
@@ -77,7 +66,7 @@ def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: N
     line, for a run that is damaged, and for a file that is no whole pack.
     """
     for name, place, origin in runs:
-        with _opened(place) as folder:
+        with pack.folder_of(place) as folder:
             run = read(folder)
             if not run.rows:
                 note(f"left out, as it has no row: {name}")
