@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from grailbench import __version__, paths, words
 from grailbench.contract import PROBLEMS, implementations
@@ -88,7 +86,7 @@ def of_run(run: str | None = None) -> Citation:
     found = load(run)
     environment = found.environment
     report = document.make(found)
-    with _files(found) as where:
+    with pack.folder_of(found.folder) as where:
         files = {name: sha256_file(where / name) for name in pack.FILES if (where / name).is_file()}
         plan = results.read_json(where / results.PLAN) if results.PLAN in files else {}
     graphs: dict[str, str] = {}
@@ -210,16 +208,6 @@ def _peers(run: Run) -> Iterator[Entry]:
         version = next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
         fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}
         yield Entry("software", _key(name), _known(fields))
-
-
-@contextmanager
-def _files(run: Run) -> Iterator[Path]:
-    """The folder with the files of a run, also of one in a pack."""
-    if run.folder.is_file():
-        with pack.opened(run.folder) as where:
-            yield where
-    else:
-        yield run.folder
 
 
 def _authors(people: list[dict]) -> str:
