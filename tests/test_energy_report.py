@@ -7,7 +7,8 @@ from grailbench.errors import InputError
 from grailbench.report import measured
 from grailbench.report.pages import Page
 from grailbench.report.values import Expression
-from grailbench.runs.cells import cells, detail, read
+from grailbench.runs.cells import cells, read
+from grailbench.runs.detail import detail
 
 CLOSED = "energy of this CPU cannot be read: closed"
 GPU = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs"}

@@ -26,7 +26,8 @@ from grailbench.report.measured import details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render.json import records
-from grailbench.runs.cells import cells, detail
+from grailbench.runs.cells import cells
+from grailbench.runs.detail import detail
 from grailbench.runs.statistics import Stats
 
 # ------------------------------------------------------------------ statistics

@@ -12,7 +12,8 @@ from grailbench.graph.generate import catalogue
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table, numbers
 from grailbench.runs import axes
-from grailbench.runs.cells import Cell, detail
+from grailbench.runs.cells import Cell
+from grailbench.runs.detail import detail
 from grailbench.runs.energies import METERS, SUMMED
 from grailbench.runs.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.runs.statistics import Stats
@@ -247,7 +248,7 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
     """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
     key); notes say why cells have no times.
 
-    Its CSV, `grailbench.runs.cells.detail`, has the cells of reachability only: each other problem has its own file.
+    Its CSV, `grailbench.runs.detail`, has the cells of reachability only: each other problem has its own file.
     """
     own = [cell for cell in found if cell.problem == USUAL]
     named = len(own) < len(found)

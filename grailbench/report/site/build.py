@@ -16,7 +16,8 @@ from grailbench.report.site import board, folder, graphs, implementations, index
 from grailbench.report.site.entries import Entry, Source, entries
 from grailbench.report.site.frame import CELLS, Frame, parted
 from grailbench.report.site.runs import Described
-from grailbench.runs.cells import Run, detail
+from grailbench.runs.cells import Run
+from grailbench.runs.detail import detail
 from grailbench.words import count
 
 TITLE = "Reachability benchmarks"
