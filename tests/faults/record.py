@@ -1,0 +1,62 @@
+"""What was tried to keep a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
+
+A program of this folder ends with `record.write(...)` when it was given `--record NAME`; the file is committed as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "reliability"
+
+
+def write(
+    name: str, *, area: str, promise: str, test: str, figure: str, command: str, seconds: float,
+    details: Mapping[str, object] | None = None, machine: str | None = None,
+) -> Path:  # fmt: skip
+    """Write results/reliability/NAME.json and return its path.
+
+    `area` is the section it stands in, as "Faults of disks and processes"; `promise` one plain sentence of what users can
+    rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was found, as
+    "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up, with seeds.
+    The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had or the checkout
+    is changed.
+    """
+    found = {
+        "area": area, "promise": promise, "test": test, "figure": figure, "command": command,
+        "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": machine or _machine(),
+        "seconds": round(seconds, 1), "details": dict(details or {}),
+    }  # fmt: skip
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}.json"
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _commit() -> str | None:
+    from grailbench.runs.commit import commit_state
+
+    commit, changed = commit_state()
+    return None if changed else commit
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(errors="replace").splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    try:
+        shown = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True
+        )
+        gpus = shown.stdout.strip().splitlines() if shown.returncode == 0 else []
+    except OSError:
+        gpus = []
+    return ", ".join([model, *gpus])
