@@ -1,6 +1,7 @@
 """What was tried to keep a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
 
-A program of this folder ends with `record.write(...)` when it was given `--record NAME`; the file is committed as it is.
+A program of this folder ends with `record.write(...)` when it was given `--record NAME`; the file is
+committed as it is.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ def write(
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 
-    `area` is the section it stands in, as "Faults of disks and processes"; `promise` one plain sentence of what users can
-    rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was found, as
-    "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up, with seeds.
-    The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had or the checkout
-    is changed.
+    `area` is the section it stands in, as "Faults of disks and processes"; `promise` one plain sentence of what users
+    can rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was found,
+    as "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up, with
+    seeds. The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had or
+    the checkout is changed.
     """
     found = {
         "area": area, "promise": promise, "test": test, "figure": figure, "command": command,
