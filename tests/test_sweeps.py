@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from commands import python_program
 
 sys.path.insert(0, str(Path(__file__).parent / "faults"))
@@ -28,6 +29,7 @@ def test_digraphs_have_what_breaks_code():
     ends = [each for _, each in found]
     assert any(vertices == 0 for vertices, _ in found)
     assert any(vertices > 300 for vertices, _ in found)
+    assert sum(vertices <= 40 for vertices, _ in found) > 380, "most are few vertices, to be quick"
     assert any((each[:, 0] == each[:, 1]).any() for each in ends)
     assert any(len(np.unique(each, axis=0)) < len(each) for each in ends)
     assert any(vertices > len(np.unique(each)) for vertices, each in found)
@@ -37,6 +39,31 @@ def test_right_implementations_have_no_fault():
     tallies = digraphs.sweep(range(12), False, FEW, float("inf"))
     assert {name: tally.faults for name, tally in tallies.items()} == {name: [] for name in FEW}
     assert all(tally.digraphs == 12 and tally.answers > 100 for tally in tallies.values())
+
+
+def test_calls_with_a_folder_add_up_and_a_torn_row_is_asked_again(tmp_path):
+    found = digraphs.Sweep(False, FEW[3:])
+    kept = digraphs.Kept(found, tmp_path / "first")
+    for row in found.rows(range(3), float("inf")):
+        kept.add(row)
+    (path,) = (tmp_path / "first").iterdir()
+    path.write_bytes(path.read_bytes()[:-5])
+    assert sorted(kept.rows()) == [0, 1]
+    later = digraphs.Kept(found, tmp_path / "second", (tmp_path / "first",))
+    kept.add(found.row(4))
+    later.add(found.row(9))
+    assert sorted(later.rows()) == [0, 1, 4, 9]
+    words = ["--only", FEW[3], "--count", "10", "--out", str(tmp_path / "second"), "--done", str(tmp_path / "first")]
+    done = CliRunner().invoke(digraphs.main, [*words, "--seconds", "0"])
+    assert (done.exit_code, "1 implementations, 4 of 10 digraphs, 0 faults" in done.output) == (1, True), done.output
+    assert not digraphs.Kept(digraphs.Sweep(False, FEW), tmp_path / "second").rows(), "of other implementations"
+
+
+@pytest.mark.processes
+def test_processes_share_the_digraphs(tmp_path):
+    words = "--only", FEW[0], "--first", "3", "--count", "5", "--processes", "2", "--out", tmp_path
+    code, out, err = python_program(digraphs.__file__, *words)
+    assert (code, "5 of 5 digraphs, 0 faults" in out) == (0, True), (out, err)
 
 
 def test_one_wrong_answer_is_a_fault_that_names_its_digraph(monkeypatch):

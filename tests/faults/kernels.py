@@ -18,9 +18,9 @@ from time import monotonic
 import click
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import asked
 import digraphs
 
 import grailbench
@@ -96,13 +96,13 @@ def run(most: int, only: tuple[str, ...], told=print) -> tuple[dict[str, list[st
     launched, reached, faults = watch(), {}, []
     for name, vertices, ends in graphs(most):
         before, began = launched().copy(), monotonic()
-        found = digraphs.Digraph.of(name, vertices, ends)
-        for problem, label, implementation in digraphs.implementations(True, only):
+        found = asked.Digraph(name, 0, vertices, ends)
+        for problem, label, implementation in asked.implementations(True, only):
             if problem.name in CUBIC and vertices > MOST_CUBIC:
                 continue
             try:
-                params = digraphs.params_of(problem, implementation, 5)
-                digraphs.check(found, problem, implementation, params)
+                params = asked.params_of(problem, implementation, 5)
+                asked.check(found, problem, implementation, params)
             except Exception as error:
                 faults.append(f"{name}, {problem.name}/{label}: {type(error).__name__}: {error}")
         new = launched() - before
