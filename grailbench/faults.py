@@ -17,6 +17,7 @@ _OUT_OF_MEMORY = 2
 LOSING = {4, 46, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 809, 911, 999}
 #: classes of numba and CuPy, and their attribute with the number; neither is imported here
 _CLASSES = {"CudaAPIError": "code", "CUDADriverError": "status", "CUDARuntimeError": "status"}
+_OF_POOL = "OutOfMemoryError"  #: of CuPy's own memory, a MemoryError
 
 lost: str | None = None  #: the error by which this process lost its GPU
 when_lost: list[Callable[[], None]] = []  #: called once, when that happens
@@ -48,13 +49,19 @@ def require_usable() -> None:
 def explained(error: BaseException) -> GrailbenchError | None:
     """Returns the error to show for one that numba or CuPy raised for the driver; None for any other."""
     for cls in type(error).__mro__:
+        if cls.__name__ == _OF_POOL and cls.__module__.startswith("cupy"):
+            return TooLittleMemory(f"no memory is left: {_line(error)} (take a smaller graph, or a GPU with more)")
         if (attribute := _CLASSES.get(cls.__name__)) is not None:
             number = int(getattr(error, attribute))
-            what = str(error).strip().partition("\n")[0] or cls.__name__
+            what = _line(error)
             if number == _OUT_OF_MEMORY:
                 return TooLittleMemory(f"no memory is left: {what} (take a smaller graph, or a GPU with more)")
             return failed(number, what)
     return None
+
+
+def _line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def freeing(work: Callable, *arguments):

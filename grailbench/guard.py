@@ -60,7 +60,7 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
     except TimeLimit:
         return Outcome("timeout", _LATE)
     except (TooLittleMemory, MemoryError) as error:
-        return Outcome("out of memory", str(error) or "an allocation failed")
+        return Outcome("out of memory", str(faults.explained(error) or error) or "an allocation failed")
     except GpuFailed as error:
         return Outcome("failed", str(error), trace=traceback.format_exc())
     except MachineLacks as error:

@@ -181,7 +181,8 @@ def install(cuda) -> None:
                         info = self.get_memory_info()
                         raise TooLittleMemory(
                             f"an array of {gib(size)} beside {gib(self.held())} in use does not fit the "
-                            f"device: {gib(info.free)} of {gib(info.total)} are free"
+                            f"device: {gib(info.free)} of {gib(info.total)} are free "
+                            "(take a smaller graph, or a GPU with more)"
                         ) from error
                     self.flush()
 

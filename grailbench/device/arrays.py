@@ -1,4 +1,4 @@
-"""Special arrays for kernels: rows with a pitch, mapped memory of the host, and arrays of CuPy."""
+"""Special arrays for kernels: zeros, rows with a pitch, mapped memory of the host, and arrays of CuPy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from grailbench.device.launch import check
 from grailbench.errors import MachineLacks
 
 _ALIGNMENT = 512  # bytes, the alignment of rows by cudaMallocPitch
+
+
+def cleared(size: int, dtype):
+    """Returns an array of zeros on the device, one-dimensional."""
+    if simulated:
+        return cuda.to_device(np.zeros(size, dtype))
+    from cuda.bindings import driver
+
+    array = cuda.device_array(size, dtype)
+    if array.nbytes:
+        check(driver.cuMemsetD8(array.device_ctypes_pointer.value, 0, array.nbytes), "clear memory of the device")
+    return array
 
 
 class Pitched:

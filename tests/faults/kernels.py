@@ -1,9 +1,11 @@
 """Every kernel on a GPU, launched on graphs that reach it: what memory and race checkers are run over.
 
-    compute-sanitizer --tool memcheck python tests/faults/kernels.py --out reached.json
+    compute-sanitizer --tool memcheck python tests/faults/kernels.py --out memcheck.json
 
 Kernels are found in the source: functions that `cuda.jit` compiles for launches. Which were launched is asked of the
-compiler's own objects. Exit code 1 if a kernel was not launched by any graph, or an answer was wrong.
+compiler's own objects. Graph by graph, the kernels that it launched and what was wrong are written to the file --out;
+--add takes the files of calls with other --graphs into account. Exit code 1 if a kernel was not launched by any graph,
+or an answer was wrong. `branches.py` says which branches of the kernels these graphs take.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import ast
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
+from unittest import mock
 
 import click
 import numpy as np
@@ -29,8 +33,9 @@ ROOT = Path(grailbench.__file__).parent
 #: kernels that measure a machine, and no graph: `grailbench limits` launches them
 OF_LIMITS = "limits/"
 #: not launched on purpose, with the reason
-CUBIC, MOST_CUBIC = ("apsp", "closure"), 700  #: problems whose work grows with the cube of the vertices
 NEVER = {"device/launch.py:_untyped": "only its type is used"}
+CUBIC, MOST_CUBIC = ("apsp", "closure"), 700  #: problems whose work grows with the cube of the vertices
+FEW_PAIRS = 130  #: pairs of implementations that search at most 64 at a time: two groups, and a part of one
 
 
 def written() -> Iterator[str]:
@@ -50,28 +55,47 @@ def _launches(decorator: ast.expr) -> bool:
 
 
 def watch() -> Callable[[], set[str]]:
-    """Watch the compiler's objects from now on; returns a function that names the kernels launched since."""
+    """Watch launches from now on; returns a function that names the kernels launched since it was called last."""
+    from grailbench.device import launch
     from grailbench.device.gateway import cuda, simulated
+
+    launched: set[str] = set()
+
+    def take() -> set[str]:
+        found = launched.copy()
+        launched.clear()
+        return found
 
     if simulated:
         kind = sys.modules[cuda.jit.__module__.replace(".api", ".kernel")].FakeCUDAKernel
-        launched, call = set(), kind.__call__
+        call = kind.__call__
 
         def told(self, *args):
-            launched.add(_named(self.fn))
+            if not self._device:
+                launched.add(_named(self.fn))
             return call(self, *args)
 
         kind.__call__ = told
-        return lambda: launched
-    kind, made = type(cuda.jit(lambda: None)), []
-    begin = kind.__init__
+        return take
+    kind, prepared = type(cuda.jit(lambda: None)), launch.Prepared
+    configured, prepare = kind.__getitem__, prepared.__init__
 
-    def noted(self, *args, **options):
-        begin(self, *args, **options)
-        made.append(self)
+    def shaped(self, shape):
+        launched.add(_named(self.py_func))
+        return configured(self, shape)
 
-    kind.__init__ = noted
-    return lambda: {_named(each.py_func) for each in made if each.overloads}
+    def made(self, kernel, *args, **options):
+        prepare(self, kernel, *args, **options)
+        name, go = _named(kernel.py_func), self.launch
+
+        def noted():
+            launched.add(name)
+            return go()
+
+        self.launch = noted
+
+    kind.__getitem__, prepared.__init__ = shaped, made
+    return take
 
 
 def _named(function) -> str:
@@ -79,55 +103,120 @@ def _named(function) -> str:
     return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name}:{function.__name__}"
 
 
-def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Name, vertices and edges of graphs that together reach every kernel; none has more than `most` vertices."""
+def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
+    """Name, vertices, edges and number of graphs that together reach every kernel; none has more than `most` vertices.
+
+    The number chooses parameters (`asked.params_of`); on graphs of odd ones the device condenses, however small they
+    are, and queues and tables are so small that these graphs overflow them.
+    """
     random = np.random.default_rng(23)
     for number in (1, 3, 4, 5, 6, 7):
-        yield f"digraph {number}", *digraphs.drawn(number)
-    wide = most
-    yield "layers", wide, np.sort(random.integers(0, wide, (4 * wide, 2)), axis=1)
-    yield "star", wide, np.stack([np.zeros(wide - 1, np.int64), np.arange(1, wide)], axis=1)
-    yield "chain", min(most, 300), np.stack([np.arange(min(most, 300) - 1), np.arange(1, min(most, 300))], axis=1)
-    yield "one component", wide, random.integers(0, wide, (8 * wide, 2))
+        yield f"digraph {number}", *digraphs.drawn(number), number
+    wide, long = most, min(most, 100)
+    yield "layers", wide, np.sort(random.integers(0, wide, (4 * wide, 2)), axis=1), 5
+    yield "star", wide, np.stack([np.zeros(wide - 1, np.int64), np.arange(1, wide)], axis=1), 5
+    yield "chain", long, np.stack([np.arange(long - 1), np.arange(1, long)], axis=1), 5
+    yield "one component", wide, random.integers(0, wide, (8 * wide, 2)), 5
 
 
-def run(most: int, only: tuple[str, ...], told=print) -> tuple[dict[str, list[str]], list[str]]:
-    """Launch all implementations on all graphs. Returns the graphs by the kernels that they reached, and faults."""
-    launched, reached, faults = watch(), {}, []
-    for name, vertices, ends in graphs(most):
-        before, began = launched().copy(), monotonic()
-        found = asked.Digraph(name, 0, vertices, ends)
+@contextmanager
+def tight(small: bool) -> Iterator[None]:
+    """Sizes of queues and tables that small graphs overflow, as the simulator always has them."""
+    from grailbench.device import frontier
+    from grailbench.device.gateway import simulated
+    from grailbench.reachability.gpu import path_pipeline, pipeline
+    from grailbench.reachability.gpu.fused import batch
+    from grailbench.traversal.gpu import enterprise
+
+    if simulated or not small:
+        yield
+        return
+    queues = frontier.Enterprise(blocks=2, threads=64, lanes=4, small=3, large=6)
+    tables = batch.SearchSizes(blocks=2, size=64, budget=60, late_blocks=2, late_size=512, late_budget=200, peeked=2)
+    with ExitStack() as stack:
+        for module in (path_pipeline, pipeline, enterprise):
+            stack.enter_context(mock.patch.object(module, "usual", return_value=queues))
+        stack.enter_context(mock.patch.object(batch, "usual", return_value=tables))
+        yield
+
+
+def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tuple[str, ...]) -> tuple[dict, list]:
+    """Runs all implementations on one graph. Returns the seconds of each, and faults."""
+    found, seconds, faults = asked.Digraph(name, number, vertices, ends), {}, []
+    with asked.condensing(number % 2 == 1), tight(number % 2 == 1), mock.patch.object(asked, "FEW_PAIRS", FEW_PAIRS):
         for problem, label, implementation in asked.implementations(True, only):
             if problem.name in CUBIC and vertices > MOST_CUBIC:
                 continue
+            began = monotonic()
             try:
-                params = asked.params_of(problem, implementation, 5)
+                params = asked.params_of(problem, implementation, number)
                 asked.check(found, problem, implementation, params)
             except Exception as error:
                 faults.append(f"{name}, {problem.name}/{label}: {type(error).__name__}: {error}")
-        new = launched() - before
-        for kernel in sorted(new):
-            reached.setdefault(kernel, []).append(name)
-        took = f"{len(new)} further kernels, {monotonic() - began:.0f} s"
-        told(f"{name}: {vertices} vertices, {ends.shape[0]} edges, {took}", flush=True)
-    return reached, faults
+            seconds[f"{problem.name}/{label}"] = round(monotonic() - began, 2)
+    return seconds, faults
+
+
+def run(
+    most: int, only: tuple[str, ...] = (), chosen: tuple[str, ...] = (), until: float = float("inf"), keep=lambda all: 0
+) -> dict[str, dict]:
+    """Launches all implementations on all graphs, or the chosen ones, until the clock shows `until`. Returns by graph
+    its vertices, edges, seconds, kernels and faults; `keep` gets that after each."""
+    launched, results = watch(), {}
+    for name, vertices, ends, number in graphs(most):
+        if (chosen and name not in chosen) or monotonic() > until:
+            continue
+        began = monotonic()
+        launched()
+        seconds, faults = launch_all(name, vertices, ends, number, only)
+        took = round(monotonic() - began, 1)
+        results[name] = {"vertices": vertices, "edges": len(ends), "seconds": took, "of": seconds,
+                         "kernels": sorted(launched()), "faults": faults}  # fmt: skip
+        keep(results)
+        slow = ", ".join(f"{each} {seconds[each]:.0f} s" for each in sorted(seconds, key=seconds.get)[-3:][::-1])
+        print(f"{name}: {vertices} vertices, {len(ends)} edges, {len(results[name]['kernels'])} kernels, "
+              f"{took:.0f} s ({slow})", flush=True)  # fmt: skip
+    return results
+
+
+def reached(results: dict[str, dict]) -> dict[str, list[str]]:
+    """The graphs that launch each kernel."""
+    kernels = sorted({kernel for each in results.values() for kernel in each["kernels"]})
+    return {kernel: [name for name, each in results.items() if kernel in each["kernels"]] for kernel in kernels}
+
+
+def wanted() -> set[str]:
+    """The kernels that graphs are to launch."""
+    return {kernel for kernel in written() if kernel not in NEVER and not kernel.startswith(OF_LIMITS)}
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--most", default=2_000, show_default=True, help="Vertices of the largest graph.")
+@click.option("--most", default=1_500, show_default=True, help="Vertices of the largest graph.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the kernels and their graphs to this file.")
-def main(most, only, out):
-    reached, faults = run(most, only)
-    wanted = {kernel for kernel in written() if kernel not in NEVER and not kernel.startswith(OF_LIMITS)}
-    missing = sorted(wanted - reached.keys())
+@click.option("--graphs", "chosen", multiple=True, help="The name of a graph; may repeat. [default: all]")
+@click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write what each graph launched to this file.")
+@click.option("--add", multiple=True, type=click.Path(path_type=Path, exists=True), help="The file of another call.")
+def main(most, only, chosen, seconds, out, add):
+    unknown = set(chosen) - {name for name, *_ in graphs(most)}
+    if unknown:
+        raise click.UsageError(f"no graph is named {', '.join(sorted(unknown))}")
+    earlier = {name: each for path in add for name, each in json.loads(path.read_text())["graphs"].items()}
+
+    def keep(results: dict) -> None:
+        if out is not None:
+            both = earlier | results
+            found = {"graphs": both, "kernels": reached(both), "missing": sorted(wanted() - reached(both).keys())}
+            out.write_text(json.dumps(found, indent=1) + "\n")
+
+    results = earlier | run(most, only, chosen, monotonic() + seconds, keep)
+    faults = [fault for each in results.values() for fault in each["faults"]]
+    missing = sorted(wanted() - reached(results).keys())
     for line in faults:
         print(f"WRONG: {line}")
     for kernel in missing:
         print(f"NOT LAUNCHED: {kernel}")
-    print(f"{len(wanted)} kernels, {len(missing)} not launched, {len(faults)} faults", flush=True)
-    if out is not None:
-        out.write_text(json.dumps({"kernels": reached, "missing": missing, "faults": faults}, indent=1) + "\n")
+    print(f"{len(wanted())} kernels, {len(missing)} not launched, {len(faults)} faults", flush=True)
     sys.exit(int(bool(missing or faults)))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.device.arrays import cleared
 from grailbench.device.describe import require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape, prepared_copy
@@ -73,7 +74,7 @@ class _Batch:
         ends = [cuda.device_array(k, np.int32) for _ in range(2)]
         answers = cuda.device_array(k, np.uint8)
         self.inside = None if held.tree is not None or held.bits is not None else [
-            cuda.device_array(k, np.int32) for _ in range(2)
+            cleared(k, np.int32) for _ in range(2)  # only those of open pairs are written, and all are copied
         ]  # fmt: skip
         self._bring = [
             prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)

@@ -90,7 +90,7 @@ class Builder:
         parts = self._peeler.parts
         above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
         place = [getattr(parts, name).copy_to_host() for name in ("position", "end", "gate")]
-        return Peeled(above, parts.core.copy_to_host()[:core], *place)
+        return Peeled(above, parts.core[:core].copy_to_host(), *place)
 
 
 def upload_index(arrays: dict[str, np.ndarray]) -> Held:

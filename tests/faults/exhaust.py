@@ -1,0 +1,375 @@
+"""Device memory that runs out at each allocation in turn, of every implementation on a GPU.
+
+    python tests/faults/exhaust.py --out exhaust.json --record gpu-memory
+
+An implementation answers on a small graph once, and its allocations are counted: device memory, pinned memory of the
+host, and memory of CuPy. Then it is asked as often as it allocates, and each time another allocation fails. Whoever
+asked must get one line that says what to do, as 'out of memory'; all memory must be given back, by the count of the
+allocator and, on a GPU, of the driver; and the same implementation must answer right at once after that. An index of
+reachability is also made to fail in the midst of a batch, and must answer the same batch then. Where an implementation
+goes on without what it did not get, its answers must be right.
+
+In numba's simulator (NUMBA_ENABLE_CUDASIM=1) the functions that make arrays fail in place of the driver. Results are
+written to --out implementation by implementation; a call with the same file goes on. Exit code 1 if anything was wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import click
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import asked
+import digraphs
+import record
+
+#: the digraph that is asked: a diamond with a tail, a cycle, a self-loop, two edges twice, an isolated vertex
+EDGES = ((0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 5), (4, 5), (5, 6), (6, 5), (6, 7), (0, 1), (3, 5), (2, 2))
+VERTICES = 9
+ONE_LINE = re.compile(r"[^\n]+ \([^\n()]+\)")  #: what is wrong, and in parentheses what to do
+DRIVER_SLACK = 16 << 20  #: bytes by which the driver's free memory may differ in the end: others may use the GPU
+OUT_OF_MEMORY = 2
+
+
+@dataclass
+class Tried:
+    """What became of one implementation: allocations, how many of them failed in turn, and what was wrong."""
+
+    allocations: int = 0
+    failed: int = 0  #: with one line, and all memory given back
+    went_on: int = 0  #: without what was asked for, with right answers
+    in_batches: int = 0  #: of those that failed, in the midst of a batch
+    seconds: float = 0.0
+    driver_bytes: int | None = None  #: by which the driver had less free memory in the end
+    faults: list[str] = field(default_factory=list)
+
+
+class Memory:
+    """Counts allocations, and has the one fail that it is told to."""
+
+    def __init__(self):
+        self.asked, self.fails_at, self.hit = 0, None, False
+
+    def turn(self) -> bool:
+        """Whether the allocation that begins is to fail."""
+        self.asked += 1
+        self.hit |= (now := self.asked == self.fails_at)
+        return now
+
+    def begin(self, fails_at: int | None = None) -> None:
+        """Counts from now on."""
+        self.asked, self.fails_at, self.hit = 0, fails_at, False
+
+    def live(self) -> int:
+        """Bytes in use, when all that is only kept for later was let go."""
+        from grailbench.device.allocator import spare
+
+        gc.collect()
+        for drop in spare:
+            drop()
+        return self.bytes()
+
+    def bytes(self) -> int:
+        raise NotImplementedError
+
+    def free(self) -> int | None:
+        """Bytes that the driver has free."""
+        return None
+
+
+class CudaAPIError(RuntimeError):
+    """As numba's, which its simulator lacks."""
+
+    def __init__(self, code: int, what: str):
+        self.code = code
+        super().__init__(f"[{code}] {what}")
+
+
+class Simulated(Memory):
+    """Functions that make arrays; memory is that of arrays that something still holds."""
+
+    MAKING = ("device_array", "to_device", "pinned_array", "mapped_array")
+
+    def __init__(self):
+        from grailbench.device.edges import library
+        from grailbench.device.gateway import cuda
+
+        super().__init__()
+        self._made: list[weakref.ref] = []
+        for name in self.MAKING:
+            setattr(cuda, name, self._counted(getattr(cuda, name), name))
+        library.empty = self._counted(library.empty, "empty")
+
+    def _counted(self, make: Callable, name: str) -> Callable:
+        def made(*args, **options):
+            if self.turn():
+                if name == "pinned_array":
+                    raise CudaAPIError(OUT_OF_MEMORY, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+                self._refuse()
+            array = make(*args, **options)
+            self._made.append(weakref.ref(array))
+            return array
+
+        return made
+
+    @staticmethod
+    def _refuse() -> None:
+        from enum import IntEnum
+
+        from grailbench.device.launch import check
+
+        check((IntEnum("Code", {"CUDA_ERROR_OUT_OF_MEMORY": OUT_OF_MEMORY})(OUT_OF_MEMORY),), "take memory")
+
+    def bytes(self) -> int:
+        left = [array for each in self._made if (array := each()) is not None]
+        self._made = [weakref.ref(array) for array in left]
+        return sum(int(np.prod(array.shape)) * np.dtype(array.dtype).itemsize for array in left)
+
+
+class OnDevice(Memory):
+    """The driver's calls, under this package's memory manager, and CuPy's own pool."""
+
+    def __init__(self):
+        from grailbench.device import allocator, gateway, memory
+
+        gateway.require()
+        memory.device()
+        super().__init__()
+        self._manager = allocator.managers[0]
+        module = gateway.cuda.cudadrv.driver
+        self._driver, self._error, self._refusing = module.driver, module.CudaAPIError, False
+        self._context = gateway.cuda.current_context()
+        kind, allocate = type(self._manager), self._driver.cuMemAlloc
+        take, pin = kind._take, kind.memhostalloc
+
+        def of_driver(size):
+            if self._refusing:
+                raise self._error(OUT_OF_MEMORY, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+            return allocate(size)
+
+        def taken(manager, size):
+            if self.turn():  # what is kept does not help: the driver is asked, twice
+                self._refusing = True
+                try:
+                    manager._from_driver(allocator.room_for(size), size)
+                finally:
+                    self._refusing = False
+            return take(manager, size)
+
+        def pinned(manager, *args, **options):
+            if self.turn():
+                raise self._error(OUT_OF_MEMORY, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+            return pin(manager, *args, **options)
+
+        self._driver.cuMemAlloc, kind._take, kind.memhostalloc = of_driver, taken, pinned
+        self._pool = None
+        try:
+            import cupy
+        except ImportError:
+            return
+        self._pool = cupy.get_default_memory_pool()
+
+        def of_cupy(size):
+            if self.turn():
+                raise cupy.cuda.memory.OutOfMemoryError(size, self._pool.total_bytes())
+            return self._pool.malloc(size)
+
+        cupy.cuda.set_allocator(of_cupy)
+
+    def bytes(self) -> int:
+        self._manager.flush()
+        if self._pool is None:
+            return self._manager.held()
+        return self._manager.held() + self._pool.used_bytes()
+
+    def free(self) -> int:
+        self.live()
+        if self._pool is not None:
+            self._pool.free_all_blocks()
+        return int(self._context.get_memory_info().free)
+
+
+def memory() -> Memory:
+    """The allocator of this process, made to fail; to be called once."""
+    from grailbench.device.gateway import simulated
+
+    return Simulated() if simulated else OnDevice()
+
+
+def exhausted(
+    of: Memory, work: Callable[[], object], result: Tried, every: int = 1, until: float = float("inf")
+) -> int:
+    """Has `work` fail at each of its allocations, or one of so many; returns how many it makes."""
+    from grailbench.guard import guarded
+
+    def right(when: str) -> None:
+        of.begin()
+        again = guarded(work)
+        if again.status != "ok":
+            result.faults.append(f"{when}: {again.status}: {again.reason}")
+
+    right("before")
+    of.live()
+    right("before")
+    allocations = of.asked
+    if result.faults:
+        return allocations
+    gc.freeze()
+    for at in range(1, allocations + 1, every):
+        if monotonic() > until:
+            result.faults.append(f"stopped at allocation {at} of {allocations}: no time is left")
+            break
+        before = of.live()
+        of.begin(at)
+        outcome = guarded(work)
+        of.fails_at = None
+        status, reason = outcome.status, outcome.reason
+        del outcome
+        if not of.hit:
+            continue
+        if status == "ok":
+            result.went_on += 1
+            continue
+        result.failed += 1
+        if status != "out of memory" or not ONE_LINE.fullmatch(reason or ""):
+            result.faults.append(f"allocation {at} of {allocations}: {status}: {reason}")
+        if (left := of.live() - before) != 0:
+            result.faults.append(f"allocation {at} of {allocations}: {left} bytes are not given back")
+        right(f"after allocation {at} of {allocations}")
+    return allocations
+
+
+def in_batches(of: Memory, found: asked.Digraph, implementation: type, params, result: Tried, every: int = 1) -> None:
+    """Has a batch fail at each of its allocations, and asks the same index again."""
+    from grailbench.guard import guarded
+    from grailbench.reachability.index import NoTimer
+
+    sources, targets = asked.asked_of(found, implementation)
+    right = found.answers(sources, targets)
+    places = [found.dag.component[ends].astype(np.int32) for ends in (sources, targets)]
+    at, asked_for = 1, 1
+    while at <= asked_for:
+        of.live()
+        index = implementation.build(found.dag, params, NoTimer())
+        of.begin(at)
+        outcome = guarded(lambda index=index: index.query_batch(*places, NoTimer()))
+        of.fails_at = None
+        if outcome.status == "ok":
+            asked_for = of.asked
+        else:
+            result.in_batches += 1
+            asked_for = at + every  # as many as are reached
+        if of.hit and outcome.status not in ("ok", "out of memory"):
+            result.faults.append(f"allocation {at} of a batch: {outcome.status}: {outcome.reason}")
+        again = guarded(lambda index=index: index.query_batch(*places, NoTimer()))
+        if again.status != "ok" or not np.array_equal(again.value, right):
+            wrong = again.reason or "other answers"
+            result.faults.append(f"after allocation {at} of a batch, of the same index: {wrong}")
+        del index, outcome, again
+        at += every
+
+
+def tried(of: Memory, problem, implementation: type, number: int | None, every: int, until: float) -> Tried:
+    """Tries one implementation, condensing on the host and, where that takes other memory, on the device."""
+    result, began = Tried(), monotonic()
+    if number is None:
+        found = asked.Digraph("small", 1, VERTICES, np.array(EDGES))
+    else:
+        found = asked.Digraph(f"digraph {number}", number, *digraphs.drawn(number))
+    params = asked.params_of(problem, implementation, found.number)
+    free = of.free()
+    seen = set()
+    for on_device in (False, True):
+        with asked.condensing(on_device):
+            of.begin()
+            asked.check(found, problem, implementation, params)
+            if of.asked in seen:
+                continue
+            seen.add(of.asked)
+            work = lambda: asked.check(found, problem, implementation, params)  # noqa: E731
+            result.allocations += exhausted(of, work, result, every, until)
+            if problem.name == "reachability":
+                in_batches(of, found, implementation, params, result, every)
+    found.works.clear()
+    if free is not None:
+        result.driver_bytes = free - of.free()
+        if result.driver_bytes > DRIVER_SLACK:
+            result.faults.append(f"the driver has {result.driver_bytes} bytes less free than before")
+    result.seconds = round(monotonic() - began, 1)
+    return result
+
+
+def table(results: dict[str, Tried]) -> str:
+    """A line for each implementation."""
+    wide = max(map(len, results), default=0)
+    lines = [f"{'implementation':{wide}}  allocations  failed  went on  in batches  faults  seconds"]
+    for name, each in results.items():
+        numbers = f"{each.allocations:11,}  {each.failed:6,}  {each.went_on:7,}  {each.in_batches:10,}"
+        lines.append(f"{name:{wide}}  {numbers}  {len(each.faults):6,}  {each.seconds:7,.0f}")
+    return "\n".join(lines)
+
+
+@click.command(help=__doc__.partition("\n")[0])
+@click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
+@click.option("--number", type=int, help="The number of a digraph of digraphs.py. [default: one of nine vertices]")
+@click.option("--every", default=1, show_default=True, help="Fail at one of so many allocations.")
+@click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; another call goes on.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write results to this file.")
+@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
+def main(only, number, every, seconds, out, recorded):
+    began, of = monotonic(), memory()
+    known = json.loads(out.read_text()) if out is not None and out.exists() else {}
+    results = {name: Tried(**each) for name, each in known.items()}
+    for problem, name, implementation in asked.implementations(True, only):
+        label = f"{problem.name}/{name}"
+        if label in results or monotonic() > began + seconds:
+            continue
+        found = tried(of, problem, implementation, number, every, began + seconds)
+        print(f"{label}: {found.failed} failed of {found.allocations}, {found.went_on} went on, {found.in_batches} in "
+              f"batches, {len(found.faults)} faults, {found.seconds:.0f} s", flush=True)  # fmt: skip
+        if monotonic() > began + seconds and found.faults:
+            break  # it was not finished
+        results[label] = found
+        if out is not None:
+            out.write_text(json.dumps({each: asdict(done) for each, done in results.items()}, indent=1) + "\n")
+    print(table(results))
+    faults = [f"{name}: {fault}" for name, each in results.items() for fault in each.faults]
+    for fault in faults[:60]:
+        print(f"WRONG: {fault}")
+    missing = [
+        f"{p.name}/{name}" for p, name, _ in asked.implementations(True, only) if f"{p.name}/{name}" not in results
+    ]
+    failed = sum(each.failed + each.in_batches for each in results.values())
+    print(
+        f"{len(results)} implementations, {failed} failed allocations, {len(faults)} faults, {len(missing)} not tried"
+    )
+    if recorded:
+        record.write(
+            recorded,
+            area="GPU",
+            promise="Device memory that runs out, at any allocation, ends in one line, is all given back, and the "
+            "process goes on.",
+            test="tests/faults/exhaust.py",
+            figure=f"{len(results)} implementations, {failed:,} failed allocations, {len(faults)} faults",
+            command="python tests/faults/exhaust.py" + ("" if every == 1 else f" --every {every}"),
+            seconds=sum(each.seconds for each in results.values()),
+            details={"memory": type(of).__name__, "every": every, "implementations": {
+                name: asdict(each) for name, each in results.items()
+            }},
+        )  # fmt: skip
+    sys.exit(int(bool(faults or missing)))
+
+
+if __name__ == "__main__":
+    main()
