@@ -255,9 +255,9 @@ class Prepared:
     """A launch with fixed arguments, which are processed only once; `launch()` launches it.
 
     numba processes every array argument at every launch, which takes 3 to 4 us each, longer than a small kernel runs.
-    The content of arrays may change, but not their addresses, except those of the arrays `moving`, by `move`.
-    This also permits more than 48 KiB of dynamic shared memory (`shared_bytes` a block). In the simulator it is an
-    ordinary launch.
+    The content of arrays may change, but not their addresses, except those of the arrays `moving`, by `move`. The
+    arrays are held, so that nobody is given their memory while they can be launched on. This also permits more than
+    48 KiB of dynamic shared memory (`shared_bytes` a block). In the simulator it is an ordinary launch.
     """
 
     def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0, moving: Sequence[Moving] = ()):
@@ -276,7 +276,7 @@ class Prepared:
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, int(places.ctypes.data))
         if not compiled.cooperative:
             fixed += (0,)
-        held = self._cells, places  # the launch may outlive this object
+        held = self._cells, places, args, compiled  # the launch may outlive this object, and whoever made its arrays
         name = kernel.py_func.__name__
         self.launch = lambda held=held: check(call(*fixed), _launching, name, shape, shared_bytes)
         if moving:
