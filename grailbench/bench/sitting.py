@@ -3,7 +3,8 @@
 Trials are the outer loop and cells the inner loop, shuffled for each trial, so that a drift of the machine affects all
 cells alike. The garbage collector is off while a phase is timed, and an index is freed when its trial ends, because
 graphs may have 25 million vertices. `passes` has the passes of a cell, which are made in this process or, if the plan
-says so or the graph is large (`LARGE`), in the cell's own process (`processes`).
+says so or the graph is large (`LARGE`), in the cell's own process (`processes`). A cell on a GPU that another one lost
+to this process goes on in a process of its own (`rescue`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from grailbench.bench import passes
 from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.processes import LARGE, GraphProcess
+from grailbench.bench.rescue import Rescue
 from grailbench.bench.tasks import (
     Task,
     cell_key,
@@ -100,6 +102,7 @@ class Sitting:
         self.new: list[dict] = []
         self.lacking: str | None = None
         self.lost: dict[tuple, Outcome] = {}  # what ran out of time or memory, by `Task.alike`
+        self.rescue: Rescue | None = None  # for the cells of the graph that is open
 
     @property
     def name(self) -> str | None:
@@ -137,7 +140,10 @@ class Sitting:
                 f"  a large graph: each cell in a process of its own, for {limits} at most (--time-limit)"
             )
         checkers, tasks = self._checkers(solved, graph, tasks)
-        with self._own_processes(graph, checkers, tasks):
+        with (
+            self._own_processes(graph, checkers, tasks),
+            Rescue(graph, checkers, tasks, self.watcher.note) as self.rescue,
+        ):
             self._verify(graph, checkers, tasks)
             self.watcher.answered(graph, checkers, [task.cell for task in tasks if not task.over])
             if not self.timing:
@@ -342,6 +348,7 @@ class Sitting:
     def _energy(self, task: Task, checker: Workload, edges: Graph | None) -> dict:
         """The energy of a cell as its row has it (`rows.FIELDS`). Phases share the time that its limit leaves."""
         found, phases, data = {}, passes.weighed(task.cell), self.data[task.cell.queries.name]
+        self.rescue.go_on(task, warm=True)
         for at, phase in enumerate(phases):
             if task.process is not None and task.process.over:
                 found[phase] = {"reason": "the cell's process had ended before"}
@@ -385,6 +392,7 @@ class Sitting:
         name = task.cell.queries.name
         if (before := self.lost.get(task.alike)) is not None and not task.cell.retry:
             return replace(before, reason=f"not tried: {before.reason}")
+        self.rescue.go_on(task, warm=False)
         outcome = None if task.process is None else task.process.ask("prime", task.patience)
         if outcome is None or not task.process.over:  # an error of `prime` occurs again in the pass, which reports it
             here = lambda: passes.attempt(task.cell, self.data[name], checkers[name].asked)  # noqa: E731
@@ -397,6 +405,7 @@ class Sitting:
     def _measure(self, task: Task, checkers: dict[str, Workload], edges: Graph | None) -> Outcome:
         """Make a timed pass, in this process or that of the cell. The value is a `passes.Measured`."""
         name = task.cell.queries.name
+        self.rescue.go_on(task, warm=True)
         return self._pass(
             task, "measure", lambda: passes.measure(task.cell, self.data[name], checkers[name].asked, edges)
         )

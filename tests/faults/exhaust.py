@@ -22,6 +22,8 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import product
 from pathlib import Path
 from time import monotonic
 
@@ -34,9 +36,10 @@ import asked
 import digraphs
 import record
 
-#: the digraph that is asked: a diamond with a tail, a cycle, a self-loop, two edges twice, an isolated vertex
-EDGES = ((0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 5), (4, 5), (5, 6), (6, 5), (6, 7), (0, 1), (3, 5), (2, 2))
-VERTICES = 9
+#: the digraph that is asked: a diamond that ends in a cycle, an edge twice, a self-loop, an isolated vertex
+EDGES, VERTICES = ((0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 3), (0, 1), (2, 2)), 6
+#: of the parameters there: one pair of labels, room for a closure; two pairs, and none
+NUMBERS = 8, 4
 ONE_LINE = re.compile(r"[^\n]+ \([^\n()]+\)")  #: what is wrong, and in parentheses what to do
 DRIVER_SLACK = 16 << 20  #: bytes by which the driver's free memory may differ in the end: others may use the GPU
 OUT_OF_MEMORY = 2
@@ -284,21 +287,21 @@ def tried(of: Memory, problem, implementation: type, number: int | None, every: 
     """Tries one implementation, condensing on the host and, where that takes other memory, on the device."""
     result, began = Tried(), monotonic()
     if number is None:
-        found = asked.Digraph("small", 1, VERTICES, np.array(EDGES))
+        found = asked.Digraph("small", NUMBERS[0], VERTICES, np.array(EDGES))
     else:
         found = asked.Digraph(f"digraph {number}", number, *digraphs.drawn(number))
-    params = asked.params_of(problem, implementation, found.number)
-    free = of.free()
-    seen = set()
-    for on_device in (False, True):
+    several = NUMBERS if number is None and problem.name == "reachability" else [found.number]
+    free, seen = of.free(), set()
+    for of_params, on_device in product(several, (False, True)):
+        params = asked.params_of(problem, implementation, of_params)
         with asked.condensing(on_device):
             of.begin()
             asked.check(found, problem, implementation, params)
             if of.asked in seen:
                 continue
             seen.add(of.asked)
-            work = lambda: asked.check(found, problem, implementation, params)  # noqa: E731
-            result.allocations += exhausted(of, work, result, every, until)
+            result.allocations += exhausted(of, partial(asked.check, found, problem, implementation, params), result,
+                                            every, until)  # fmt: skip
             if problem.name == "reachability":
                 in_batches(of, found, implementation, params, result, every)
     found.works.clear()
@@ -322,7 +325,7 @@ def table(results: dict[str, Tried]) -> str:
 
 @click.command(help=__doc__.partition("\n")[0])
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
-@click.option("--number", type=int, help="The number of a digraph of digraphs.py. [default: one of nine vertices]")
+@click.option("--number", type=int, help="The number of a digraph of digraphs.py. [default: one of six vertices]")
 @click.option("--every", default=1, show_default=True, help="Fail at one of so many allocations.")
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; another call goes on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write results to this file.")

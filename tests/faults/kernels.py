@@ -34,7 +34,8 @@ ROOT = Path(grailbench.__file__).parent
 OF_LIMITS = "limits/"
 #: not launched on purpose, with the reason
 NEVER = {"device/launch.py:_untyped": "only its type is used"}
-CUBIC, MOST_CUBIC = ("apsp", "closure"), 700  #: problems whose work grows with the cube of the vertices
+#: problems whose work grows with the cube of the vertices, and the most vertices for them, here and in the simulator
+CUBIC, MOST_CUBIC, MOST_SIMULATED = ("apsp", "closure"), 700, 16
 FEW_PAIRS = 130  #: pairs of implementations that search at most 64 at a time: two groups, and a part of one
 
 
@@ -142,10 +143,13 @@ def tight(small: bool) -> Iterator[None]:
 
 def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tuple[str, ...]) -> tuple[dict, list]:
     """Runs all implementations on one graph. Returns the seconds of each, and faults."""
+    from grailbench.device.gateway import simulated
+
     found, seconds, faults = asked.Digraph(name, number, vertices, ends), {}, []
+    most_cubic = MOST_SIMULATED if simulated else MOST_CUBIC
     with asked.condensing(number % 2 == 1), tight(number % 2 == 1), mock.patch.object(asked, "FEW_PAIRS", FEW_PAIRS):
         for problem, label, implementation in asked.implementations(True, only):
-            if problem.name in CUBIC and vertices > MOST_CUBIC:
+            if problem.name in CUBIC and vertices > most_cubic:
                 continue
             began = monotonic()
             try:

@@ -1,0 +1,241 @@
+"""A GPU that is lost in the middle of a cell: the cell fails with one line, and the run measures all others.
+
+    python tests/faults/lost.py --steps 12 --record gpu-lost
+
+Each step is a `grailbench run` of several cells on two graphs, in a process that loses its GPU at one kernel of its
+first cell on a GPU: on a GPU by a kernel of this program that writes where no memory is, after which every call of the
+process fails; in numba's simulator (NUMBA_ENABLE_CUDASIM=1) by the error that numba raises then. Which kernel it is
+goes from the first to the last of the run. The cell that met it must be failed, with one line, unless it was only
+loading its kernels, before which nothing was taken; every other cell, those on the GPU too, must have its trials, from a
+fresh process, with the answers of cells on the CPU; the exit code must be 1, as for any failed cell; `--resume` must add
+what is missing. Exit code 1 if anything was otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import record
+
+LOSING = "GRAILBENCH_TEST_LOSES"  #: the kernel at which the GPU is lost, and the file that counts kernels
+GRAPHS = {"first": "4\n0: 1 2 #\n1: 3 #\n2: 3 #\n3: #\n", "second": "5\n0: 1 #\n1: 2 4 #\n2: 3 #\n3: #\n4: #\n"}
+FIRST, ROWS = "first", "trials.jsonl"
+ON_GPU, OTHERS = ("gpu-fused", "core-gpu"), ("sequential",)
+TRIALS = 2
+ONE_LINE = re.compile(r"the GPU failed: [^\n]*it is lost to this process[^\n]*\(start again[^\n()]*\)")
+PATIENCE = 600
+
+
+# ------------------------------------------------------------------ in the process that loses its GPU
+
+
+def child(words: list[str]) -> None:
+    """Runs `grailbench WORDS` in this process, which loses its GPU as `LOSING` says."""
+    from grailbench.bench import runner
+    from grailbench.cli.main import main
+    from grailbench.device import gateway, launch
+
+    at, counted = os.environ[LOSING].split(":", 1)
+    runner.device = SimpleNamespace(simulating=lambda: False, simulate=lambda: None)  # a run records no simulation
+    launches = 0
+
+    def step() -> bool:
+        nonlocal launches
+        launches += 1
+        Path(counted).write_text(str(launches))
+        return launches == int(at)
+
+    (_simulated if gateway.simulated else _on_device)(step, gateway, launch)
+    main(words)
+
+
+def _simulated(step, gateway, launch) -> None:
+    class CudaAPIError(RuntimeError):
+        code = 719
+
+    kind = sys.modules[gateway.cuda.jit.__module__.replace(".api", ".kernel")].FakeCUDAKernel
+    call = kind.__call__
+
+    def told(self, *args):
+        if not self._device and step():
+            raise CudaAPIError("[719] Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_FAILED")
+        return call(self, *args)
+
+    kind.__call__ = told
+
+
+def _on_device(step, gateway, launch) -> None:
+    cuda = gateway.cuda
+
+    @cuda.jit
+    def stray(array, far):
+        array[far + cuda.grid(1)] = 1
+
+    def lose() -> None:
+        stray[1, 1](cuda.device_array(1, "int32"), 1 << 40)
+
+    kind, prepared = type(stray), launch.Prepared
+    configured, prepare = kind.__getitem__, prepared.__init__
+
+    def shaped(self, shape):
+        if self is not stray and step():
+            lose()
+        return configured(self, shape)
+
+    def made(self, *args, **options):
+        prepare(self, *args, **options)
+        go = self.launch
+
+        def noted():
+            if step():
+                lose()
+            return go()
+
+        self.launch = noted
+
+    kind.__getitem__, prepared.__init__ = shaped, made
+
+
+# ------------------------------------------------------------------ the one that looks
+
+
+class Cells:
+    """The rows of a run, by implementation and graph."""
+
+    def __init__(self, folder: Path):
+        from grailbench.runs.folder import current, read_rows
+
+        self.rows, self.bad = defaultdict(list), {}
+        for row in current(read_rows(folder)[0]):
+            self.rows[row["impl"], row["dataset"]].append(row)
+            if row["status"] != "ok":
+                self.bad[row["impl"], row["dataset"]] = row["status"], row["reason"]
+
+    def trials(self, cell: tuple[str, str]) -> set[int]:
+        return {row["trial"] for row in self.rows[cell] if row["trial"] is not None}
+
+    def checksums(self, graph: str) -> set[str]:
+        return {
+            row["checksum"] for (_, of), rows in self.rows.items() if of == graph for row in rows if row["checksum"]
+        }
+
+
+def environment(folder: Path, at: int = 0) -> dict:
+    """The environment of a run that loses its GPU at a kernel; 0: at none."""
+    path = os.pathsep.join(filter(None, [str(record.ROOT), os.environ.get("PYTHONPATH")]))
+    counted = folder / "launches"
+    return os.environ | {"GRAILBENCH_CACHE": str(folder / "cache"), "PYTHONPATH": path, LOSING: f"{at}:{counted}"}
+
+
+def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
+    """Exit code and output of a run that loses its GPU at a kernel."""
+    done = subprocess.run([sys.executable, __file__, "--child", *words], env=environment(folder, at), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def prepared(folder: Path) -> list[str]:
+    """Makes the graphs; returns the words of the run."""
+    words = ["run", "--trials", str(TRIALS), "--warmup", "0", "--count", "8", "--dim", "1"]
+    for name, text in GRAPHS.items():
+        (folder / f"{name}.gra").write_text(f"graph_for_greach\n{text}")
+        imported = [sys.executable, "-m", "grailbench", "import", str(folder / f"{name}.gra"), "--name", name]
+        subprocess.run(imported, env=environment(folder), check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        words += ["--dataset", name]
+    return words + [word for name in (*OTHERS, *ON_GPU) for word in ("--impl", name)]
+
+
+def faults_of(folder: Path, words: list[str], at: int) -> list[str]:
+    """What is wrong with a run that loses its GPU at a kernel of its first cell on a GPU."""
+    out = folder / f"lost-{at}"
+    code, text = run(folder, at, [*words, "--out", str(out)])
+    if not out.exists():
+        return [f"exit code {code}", text[-500:]]
+    found = Cells(out)
+    wrong = [] if code == int(bool(found.bad)) else [f"exit code {code}"]
+    graphs = {graph for _, graph in found.rows}
+    cells = {(impl, graph) for impl in (*ON_GPU, *OTHERS) for graph in graphs}
+    if len(graphs) != len(GRAPHS) or len(found.bad) > 1:
+        wrong.append(f"{len(graphs)} graphs, and more than one failed cell: {found.bad}")
+    for cell, (status, reason) in found.bad.items():
+        if status != "failed" or not ONE_LINE.fullmatch(reason) or cell[0] not in ON_GPU:
+            wrong.append(f"{cell} is {status}: {reason}")
+    wrong += [f"{cell} has trials {found.trials(cell)}" for cell in cells - found.bad.keys()
+              if found.trials(cell) != set(range(TRIALS))]  # fmt: skip
+    wrong += [f"{graph}: checksums {sums}" for graph in graphs if len(sums := found.checksums(graph)) != 1]
+    if (failed := {graph for _, graph in found.bad}) == {FIRST}:  # the others were all begun after that
+        fresh = [(impl, graph) for impl in ON_GPU for graph in graphs - failed]
+        wrong += [f"{cell} was not taken in a process of its own" for cell in fresh
+                  if any(row["read_ms"] is None for row in found.rows[cell])]  # fmt: skip
+    if "Traceback" in text:
+        wrong.append(f"a traceback is shown: {text[-500:]}")
+    before = (out / ROWS).read_bytes()
+    code, text = run(folder, 0, ["run", f"--resume={out}"])
+    if code or not (out / ROWS).read_bytes().startswith(before) or Cells(out).bad:
+        wrong.append(f"--resume has exit code {code}, or does not complete the run: {text[-300:]}")
+    return wrong
+
+
+def kernels(folder: Path, words: list[str]) -> int:
+    """How many kernels a run launches whose GPU is not lost, in all its cells. Raises RuntimeError if it fails."""
+    code, text = run(folder, 0, [*words, "--out", str(folder / "whole")])
+    if code:
+        raise RuntimeError(f"a run that loses nothing has exit code {code}: {text[-800:]}")
+    return int((folder / "launches").read_text())
+
+
+@click.command(help=__doc__.partition("\n")[0], context_settings={"ignore_unknown_options": True})
+@click.option("--steps", default=6, show_default=True, help="At how many kernels of a run the GPU is lost.")
+@click.option("--seconds", type=float, default=float("inf"), help="Begin no step after so long.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write what was found to this file, step by step.")
+@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
+def main(steps, seconds, out, recorded):
+    began, found = monotonic(), {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = prepared(folder)
+        last = kernels(folder, words)
+        for at in sorted({1 + step * (last - 1) // max(steps - 1, 1) for step in range(steps)}):
+            if monotonic() > began + seconds:
+                break
+            found[at] = faults_of(folder, words, at)
+            print(f"lost at kernel {at} of {last}: {'; '.join(found[at]) or 'all other cells are measured'}",
+                  flush=True)  # fmt: skip
+            if out is not None:
+                out.write_text(json.dumps({"kernels": last, "steps": found}, indent=1) + "\n")
+    wrong = sum(map(bool, found.values()))
+    cells = len(GRAPHS) * len((*ON_GPU, *OTHERS))
+    print(f"{len(found)} runs of {cells} cells lost their GPU, {wrong} not as promised")
+    if recorded:
+        record.write(
+            recorded,
+            area="GPU",
+            promise="A GPU that is lost in the middle of a cell ends that cell with one line; the run measures all "
+            "others, those on the GPU in fresh processes.",
+            test="tests/faults/lost.py",
+            figure=f"{len(found)} runs of {cells} cells lost their GPU, {wrong} not as promised",
+            command=f"python tests/faults/lost.py --steps {steps}",
+            seconds=monotonic() - began,
+            details={"kernels": last, "steps": {str(at): faults for at, faults in found.items()}},
+        )
+    sys.exit(int(bool(wrong) or len(found) < min(steps, 1)))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        child(sys.argv[2:])
+    else:
+        main()
