@@ -6,9 +6,9 @@ Each step is a `grailbench run` of several cells on two graphs, in a process tha
 first cell on a GPU: on a GPU by a kernel of this program that writes where no memory is, after which every call of the
 process fails; in numba's simulator (NUMBA_ENABLE_CUDASIM=1) by the error that numba raises then. Which kernel it is
 goes from the first to the last of the run. The cell that met it must be failed, with one line, unless it was only
-loading its kernels, before which nothing was taken; every other cell, those on the GPU too, must have its trials, from a
-fresh process, with the answers of cells on the CPU; the exit code must be 1, as for any failed cell; `--resume` must add
-what is missing. Exit code 1 if anything was otherwise.
+loading its kernels, before which nothing was taken. Every other cell, those on the GPU too, must have its trials, from
+a fresh process, with the answers of cells on the CPU. The exit code must be 1, as for any failed cell, and `--resume`
+must add what is missing. Exit code 1 if anything was otherwise.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class Cells:
         }
 
 
-def environment(folder: Path, at: int = 0) -> dict:
-    """The environment of a run that loses its GPU at a kernel; 0: at none."""
+def environment(folder: Path, at: int = 0, counted: str = "launches") -> dict:
+    """The environment of a run that loses its GPU at a kernel; 0: at none. counted: the file that counts kernels."""
     path = os.pathsep.join(filter(None, [str(record.ROOT), os.environ.get("PYTHONPATH")]))
-    counted = folder / "launches"
-    return os.environ | {"GRAILBENCH_CACHE": str(folder / "cache"), "PYTHONPATH": path, LOSING: f"{at}:{counted}"}
+    here = {"GRAILBENCH_CACHE": str(folder / "cache"), "PYTHONPATH": path, LOSING: f"{at}:{folder / counted}"}
+    return os.environ | here
 
 
 def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
@@ -147,13 +147,20 @@ def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def imported(folder: Path, path: Path) -> None:
+    """Puts a graph into the cache, by the name of its file."""
+    from grailbench.graph.readers import read_graph
+    from grailbench.graph.store import save_graph
+
+    save_graph(folder / "cache" / "imported" / f"{path.stem}.npz", read_graph(path), {"name": path.stem})
+
+
 def prepared(folder: Path) -> list[str]:
     """Makes the graphs; returns the words of the run."""
     words = ["run", "--trials", str(TRIALS), "--warmup", "0", "--count", "8", "--dim", "1"]
     for name, text in GRAPHS.items():
         (folder / f"{name}.gra").write_text(f"graph_for_greach\n{text}")
-        imported = [sys.executable, "-m", "grailbench", "import", str(folder / f"{name}.gra"), "--name", name]
-        subprocess.run(imported, env=environment(folder), check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        imported(folder, folder / f"{name}.gra")
         words += ["--dataset", name]
     return words + [word for name in (*OTHERS, *ON_GPU) for word in ("--impl", name)]
 
@@ -207,7 +214,7 @@ def main(steps, seconds, out, recorded):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words = prepared(folder)
-        last = kernels(folder, words)
+        last = kernels(folder, words) if steps > 1 else 1
         for at in sorted({1 + step * (last - 1) // max(steps - 1, 1) for step in range(steps)}):
             if monotonic() > began + seconds:
                 break

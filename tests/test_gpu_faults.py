@@ -1,0 +1,172 @@
+"""The programs of `tests/faults` that try a GPU: memory that runs out, a GPU that is lost, several processes on one,
+branches of kernels."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from commands import python_program
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import branches
+import exhaust
+import lost
+import together
+
+from grailbench.errors import TooLittleMemory
+
+SIMULATED = {"NUMBA_ENABLE_CUDASIM": "1"}
+
+
+# ------------------------------------------------------------------ memory that runs out
+
+
+class Bytes(exhaust.Memory):
+    """Memory that is a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.used = 0
+
+    def bytes(self):
+        return self.used
+
+
+def working(of, allocations=4, said="no memory is left (take a smaller graph)", leaks=0, breaks=False):
+    """Work that allocates, and does with a refusal as it is told."""
+    broken = []
+
+    def work():
+        if broken:
+            raise ValueError("broken by what failed before")
+        for _ in range(allocations):
+            if of.turn():
+                of.used += leaks
+                broken.extend([1] * breaks)
+                raise TooLittleMemory(said)
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("how", "fault"),
+    [
+        ({}, None),
+        ({"leaks": 8}, "allocation 1 of 4: 8 bytes are not given back"),
+        ({"said": "no memory is left"}, "allocation 1 of 4: out of memory: no memory is left"),
+        ({"said": "no\nmemory (wait)"}, "allocation 1 of 4: out of memory: no\nmemory (wait)"),
+        ({"breaks": True}, "after allocation 1 of 4: failed: ValueError: broken by what failed before"),
+    ],
+)
+def test_what_a_refused_allocation_leaves_behind_is_found(how, fault):
+    of, result = Bytes(), exhaust.Tried()
+    assert exhaust.exhausted(of, working(of, **how), result) == 4
+    assert result.failed == (1 if how.get("breaks") else 4)
+    assert result.faults[:1] == ([] if fault is None else [fault])
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_an_implementation_whose_memory_runs_out_gives_all_back_and_answers_then(tmp_path):
+    words = "--only", "counts/counts-gpu", "--every", "6", "--out", tmp_path / "exhaust.json"
+    code, out, err = python_program(exhaust.__file__, *words, **SIMULATED)
+    assert (code, ", 0 faults, 0 not tried" in out) == (0, True), (out, err)
+
+
+# ------------------------------------------------------------------ a GPU that is lost
+
+
+class Found:
+    """The cells of a run that lost its GPU, as it should be, or changed by a test."""
+
+    def __init__(self, bad=None, trials=(0, 1), fresh=1.0, sums=("a",)):
+        said = "the GPU failed: [719] launch failed; it is lost to this process, and all is gone (start again)"
+        self.bad = {("gpu-fused", "first"): ("failed", said)} if bad is None else bad
+        cells = [(impl, graph) for impl in (*lost.ON_GPU, *lost.OTHERS) for graph in lost.GRAPHS]
+        self.rows = {cell: [{"read_ms": fresh}] for cell in cells}
+        self._trials, self._sums = set(trials), set(sums)
+
+    def trials(self, cell):
+        return self._trials
+
+    def checksums(self, graph):
+        return self._sums
+
+
+@pytest.mark.parametrize(
+    ("how", "fault"),
+    [
+        ({}, None),
+        ({"bad": {("gpu-fused", "first"): ("skipped", "not tried")}}, "is skipped: not tried"),
+        ({"bad": {(name, "first"): ("failed", "lost") for name in lost.ON_GPU}}, "more than one failed cell"),
+        ({"trials": (0,)}, "has trials {0}"),
+        ({"fresh": None}, "was not taken in a process of its own"),
+        ({"sums": ("a", "b")}, "checksums"),
+    ],
+)
+def test_a_run_that_lost_its_gpu_is_judged(how, fault, tmp_path, monkeypatch):
+    out, exits = tmp_path / "lost-7", iter((1, 0))
+    out.mkdir()
+    (out / lost.ROWS).write_text("")
+    found = iter((Found(**how), Found(bad={})))
+    monkeypatch.setattr(lost, "run", lambda *_: (next(exits), ""))
+    monkeypatch.setattr(lost, "Cells", lambda folder: next(found))
+    wrong = lost.faults_of(tmp_path, [], 7)
+    assert (wrong == []) if fault is None else fault in wrong[0], wrong
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_cells_after_one_that_lost_the_gpu_are_measured_in_fresh_processes():
+    code, out, err = python_program(lost.__file__, "--steps", "1", **SIMULATED)
+    assert (code, "1 runs of 6 cells lost their GPU, 0 not as promised" in out) == (0, True), (out, err)
+
+
+# ------------------------------------------------------------------ several processes on one GPU
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_two_runs_and_a_program_at_once_have_the_same_answers():
+    words = "--programs", "1", "--trials", "1", "--seconds", "0"
+    code, out, err = python_program(together.__file__, *words, **SIMULATED)
+    assert (code, "at once, 0 faults" in out) == (0, True), (out, err)
+
+
+def test_a_run_that_failed_beside_another_is_a_fault(tmp_path):
+    assert together.faults_of([tmp_path / "run-0"], 1, [3], ["no memory"]) == ["run-0: exit code 3: no memory"]
+
+
+# ------------------------------------------------------------------ branches
+
+KERNEL = """
+@cuda.jit(device=True)
+def step(x, y):
+    for i in range(x):
+        if i > 1 and y:
+            return 1 if x > 4 else 2
+    while simulated:
+        break
+    return 0
+
+def host(x):
+    return 1 if x else 0
+"""
+
+
+def test_each_condition_of_a_kernel_tells_both_outcomes_and_host_code_none(monkeypatch):
+    seen = branches.Seen()
+    tree = ast.fix_missing_locations(branches.Telling(seen, "file.py").visit(ast.parse(KERNEL)))
+    monkeypatch.setattr(branches.builtins, "__branch__", seen.branch, raising=False)
+    monkeypatch.setattr(branches.builtins, "__loop__", seen.loop, raising=False)
+    names = {"cuda": type("cuda", (), {"jit": lambda **_: lambda function: function}), "simulated": True}
+    exec(compile(tree, "file.py", "exec"), names)
+    places = [f"file.py:step: {each}" for each in ("x > 4", "i > 1", "y", "for i in range(x)")]
+    assert sorted(seen.places) == sorted(places)
+    assert (names["step"](3, 0), names["host"](1)) == (0, 1)
+    told = {"i > 1 is True", "i > 1 is False", "y is False", "for i in range(x) is True", "for i in range(x) is False"}
+    assert seen.take() == {f"file.py:step: {each}" for each in told}
+    assert names["step"](5, 1) == 1
+    assert "file.py:step: x > 4 is True" in seen.take()
