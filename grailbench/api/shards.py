@@ -16,6 +16,7 @@ from grailbench.api.graph import id_column
 from grailbench.cluster.held import columns_of
 from grailbench.cluster.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
+from grailbench.graph import npy
 from grailbench.graph.store import atomic_file
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
@@ -184,8 +185,11 @@ def _of_npy(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[
 def _mapped_npy(path: Path) -> np.ndarray:
     """Pairs of a file of numpy as int[k, 2], mapped."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        with open(path, "rb") as stream:
+            shape, dtype, columns_first = npy.header(stream)
+            at = stream.tell()
+        found = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
+    except npy.FAULTS as error:
         raise InputError(f"it is no array of numpy that can be read: {error}", path=path) from None
     if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
         return found if found.shape[1] == 2 else found.T

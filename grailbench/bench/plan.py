@@ -381,7 +381,7 @@ def load_config(where: str) -> Config:
 def _beside(folder: Path, queries, named: str) -> list:
     """A list of query sets for the problem of that name, with files relative to `folder`. Wrong values stay unchanged,
     since validation reports them."""
-    if named not in PROBLEMS:
+    if not isinstance(named, str) or named not in PROBLEMS:
         return _as_list(queries)
     return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
 

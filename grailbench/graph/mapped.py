@@ -86,7 +86,12 @@ def header(content, path: Path | None) -> tuple[dict, int]:
     said = bytes(content[fixed : fixed + length]) if length <= _LONGEST else b""
     if len(said) != length or zlib.crc32(said) != check:
         raise damaged(path, "its header is not the one that was written")
-    found = json.loads(said)
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("bytes"), int):
+        raise damaged(path, "its header is no header of an index")
     if found.get("version") != VERSION:
         raise InputError(
             f"it is of format {found.get('version')}, written by {found.get('written_by')}; this version reads "

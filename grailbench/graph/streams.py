@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +94,7 @@ def _columns(block: Any) -> Block:
 
 def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
     with _text(path) as file:
-        head = np.frombuffer(file.read(1 << 16), np.uint8)
+        head = np.frombuffer(_piece(path, file, 1 << 16), np.uint8)
     header = edge_header(path, head)
     if header.undirected:
         raise InputError(
@@ -110,15 +111,20 @@ def _text(path: Path):
     return gzip.open(path, "rb") if zipped else open(path, "rb", buffering=0)
 
 
+def _piece(path: Path, file: Any, size: int) -> bytes:
+    """At most so many bytes of a file. Raises InputError if it cannot be read, or its gzip data is damaged."""
+    try:
+        return file.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"the file cannot be read: {error}", path=path, remedy=REFETCH) from None
+
+
 def _parsed(path: Path, first: int) -> Iterator[Block]:
     """The edges of a list, which is read and parsed piece by piece."""
     line, rest = 1, b""
     with _text(path) as file:
         while True:
-            try:
-                piece = file.read(BYTES)
-            except (OSError, EOFError) as error:
-                raise InputError(f"the file cannot be read: {error}", path=path, remedy=REFETCH) from None
+            piece = _piece(path, file, BYTES)
             text = rest + piece
             end = text.rfind(b"\n") + 1 if piece else len(text)
             rest = text[end:]

@@ -7,6 +7,7 @@ three digits or, if they are integers, whole.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,11 @@ def read(path: Path, columns: Mapping[str, str], where: Mapping) -> Lines:
         raise InputError(f"cannot be read: {error}", path=path) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"a record without {error}", path=path) from None
+    except RecursionError:
+        raise InputError("a record is nested too deep", path=path) from None
+    for value in (value for line in lines for value in line):
+        if not isinstance(value, str | int | float | None) or value in (math.inf, -math.inf) or value != value:
+            raise InputError(f"a field is {str(value)[:60]}: text, a number or null is expected", path=path)
     return Lines([*columns], [*columns.values()], lines)
 
 

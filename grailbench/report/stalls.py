@@ -107,11 +107,16 @@ def _kernels(path: Path) -> Iterator[dict[str, float]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
     lines = [line for line in text.splitlines() if line.startswith('"')]  # skip the log lines of ncu
-    rows = list(csv.reader(io.StringIO("\n".join(lines))))
+    try:
+        rows = list(csv.reader(io.StringIO("\n".join(lines))))
+    except csv.Error as error:
+        raise InputError(f"is no CSV: {error}", path=path) from None
     if not rows or "Kernel Name" not in rows[0]:
         raise InputError("is no CSV of Nsight Compute", path=path, remedy="ncu --csv --page raw ... > FILE")
     header, *body = rows
     if "Metric Name" in header:
+        if missing := [name for name in ("ID", "Metric Value") if name not in header]:
+            raise InputError(f"has no column {missing[0]!r}", path=path, remedy="ncu --csv --page raw ... > FILE")
         yield from _long(header, body)
         return
     for row in body:

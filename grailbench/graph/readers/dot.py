@@ -30,6 +30,7 @@ def read_dot(path: Path, text: np.ndarray) -> Found:
     """Reads the graph in a DOT file (uint8[size]). Raises InputError if it is malformed, and MachineLacks without
     pydot."""
     parser = needed("pydot.dot_parser", "DOT").GraphParser.parser
+    needed("pyparsing", "DOT").ParserElement.enable_packrat()  # else the time doubles with each level of subgraphs
     whole = decoded(path, text)
     with parsing(path, "a graph in the DOT language", "graph { ... } or digraph { ... }"):
         graphs = list(parser.parse_string(whole, parse_all=True))

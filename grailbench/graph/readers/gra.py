@@ -57,12 +57,21 @@ from grailbench.graph.readers.text import (
 )
 
 _HEADER = b"graph_for_greach"
+_SHORTEST = len("0:#\n")  # bytes of a vertex line
+_FEW = 1 << 20  # vertices for which an array is made without asking whether the file can have a line of each
 
 
 def read_gra(path: Path, text: np.ndarray) -> Found:
     """Reads a graph from a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
     vertices, pos, line = _header(path, text)
+    if vertices > max(_FEW, (text.size - pos + 1) // _SHORTEST):
+        raise InputError(
+            f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each",
+            path=path,
+            line=line - 1,
+            remedy=REFETCH,
+        )
     state = new_state(pos, line)
     seen = np.zeros(vertices, np.uint8)
     status, sources, targets = parse(_parse, text, state, seen)

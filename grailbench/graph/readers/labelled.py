@@ -83,6 +83,10 @@ def parsing(path: Path, expected: str, remedy: str | None = None) -> Iterator[No
     """Turns every exception of a parsing library into one InputError: libraries raise all kinds for damaged files."""
     try:
         yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(str(error), path=path) from None
     except (GrailbenchError, MemoryError):
         raise
     except RecursionError:

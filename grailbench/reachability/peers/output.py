@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,10 @@ class Output:
         value, text = self._number(what)
         if value == 0:
             digits, _, exponent = text.lower().partition("e")
-            value = 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+            try:
+                value = 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+            except (OverflowError, ValueError):
+                raise ProgramFailed(f"{self.name}: {what.match!r} fits {text[:60]!r}, which is no time") from None
         return value * MS[what.unit]
 
     def _number(self, what: Number) -> tuple[float, str]:
@@ -49,9 +53,12 @@ class Output:
         if not found:
             raise self._fault(f"nothing in {what.where} fits {what.match!r}", what.where)
         try:
-            return float(found[-1]), found[-1]
+            value = float(found[-1])
         except ValueError:
-            raise ProgramFailed(f"{self.name}: {what.match!r} fits {found[-1]!r}, which is no number") from None
+            value = math.nan
+        if not math.isfinite(value):
+            raise ProgramFailed(f"{self.name}: {what.match!r} fits {found[-1][:60]!r}, which is no number")
+        return value, found[-1]
 
     def answers(self, how: Answers, asked: int) -> np.ndarray | Count:
         """The answers to `asked` pairs, bool[asked], or the number of reachable ones. Raises ProgramFailed."""

@@ -61,7 +61,7 @@ class Folder:
             raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)") from None
         known = path / _BUILD
         if known.exists():
-            _require_same(path, json.loads(known.read_text("utf-8")), identity, resume)
+            _require_same(path, _said_in(known), identity, resume)
         else:
             if others := sorted(each.name for each in path.iterdir() if each.name not in (".lock", _BUILD + _PARTIAL)):
                 raise InputError(f"it holds other files, as {others[0]!r}", path=path, remedy="name an empty folder")
@@ -71,7 +71,7 @@ class Folder:
     def said(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
         path = self.path / name / _SAID
-        return json.loads(path.read_text("utf-8")) if path.exists() else None
+        return _said_in(path) if path.exists() else None
 
     def stage(self, name: str, room: int, work: Callable[[Path], dict]) -> dict:
         """What `work` said of a stage: of a whole one, or after calling it with the folder that it must fill.
@@ -119,6 +119,17 @@ class Folder:
     def close(self) -> None:
         """Lets other processes use the folder."""
         self._lock.close()
+
+
+def _said_in(path: Path) -> dict:
+    """The JSON object in a file. Raises InputError if it is none."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError("it is damaged", path=path, remedy="delete the folder, or name another one")
+    return found
 
 
 def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:

@@ -1,0 +1,111 @@
+"""Every reader of files, fed anything: mutated inputs, of which those are kept that reach new code.
+
+    python tests/faults/fuzz.py --target gra --target edges --executions 10000000 --processes 12 --out /dev/shm/fuzz
+
+Each input must be read right, as plain Python reads it (`slow_readers`), or refused with one of grailbench's own errors
+that names the file; within seconds, without gigabytes, and without leaving a file. What else comes of an input is kept
+below the folder `--out`, with its traceback. The folder keeps counts and seeds too: the same command goes on until all
+executions are done. It is fastest in memory, as in /dev/shm.
+
+With atheris (`pip install atheris`) inputs are made after the code that they reach, else after what came of them. Exit
+code 1 if there is a finding.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import engines
+import record
+from campaign import Campaign, Chunk
+
+NIGHTLY_SECONDS = 840
+
+
+def every_target() -> dict:
+    """All targets by name."""
+    import targets
+    import targets_kept
+
+    return {target.name: target for target in (*targets.TARGETS, *targets_kept.TARGETS)}
+
+
+@click.command(help=__doc__.partition("\n")[0])
+@click.option("--target", "names", multiple=True, help="A reader, see --list; may repeat. All by default.")
+@click.option("--but", multiple=True, help="Not this one; may repeat.")
+@click.option("--list", "listed", is_flag=True, help="Show the readers, and end.")
+@click.option("--executions", type=int, help="Of each reader in all, with those before. [10 or 1 million]")
+@click.option("--processes", default=1, show_default=True)
+@click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; the same command goes on.")
+@click.option("--seed", default=23, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="The folder of counts, corpus and findings.")
+@click.option("--engine", type=click.Choice(["atheris", "own"]), help="[atheris, if it is installed]")
+@click.option("--nightly", is_flag=True, help="All readers for a quarter of an hour.")
+@click.option("--boundscheck", is_flag=True, help="Instead: all kernels of the CPU with checked indices.")
+@click.option("--digraphs", default=200, show_default=True, help="Of --boundscheck: random digraphs.")
+@click.option("--record", "name", help="Write results/reliability/NAME.json.")
+def main(names, but, listed, executions, processes, seconds, seed, out, engine, nightly, boundscheck, digraphs, name):
+    if boundscheck:
+        import bounds
+
+        sys.exit(bounds.run(digraphs, out, name))
+    known = every_target()
+    if unknown := [each for each in (*names, *but) if each not in known]:
+        raise click.UsageError(f"no reader {unknown[0]!r}: one of {', '.join(known)}")
+    chosen = [known[each] for each in (names or known) if each not in but]
+    if listed:
+        for target in chosen:
+            print(f"{target.name:16} {target.goal:>12,}  {target.about}")
+        return
+    engine = engine or ("atheris" if engines.has_atheris() else "own")
+    if engine == "atheris" and not engines.has_atheris():
+        raise click.UsageError("atheris is not installed: pip install atheris, or --engine own")
+    seconds = min(seconds, NIGHTLY_SECONDS) if nightly else seconds
+    out = out or Path("/dev/shm" if os.path.isdir("/dev/shm") else "/tmp") / f"grailbench-fuzz-{os.getuid()}"
+    goals = {target.name: executions or target.goal for target in chosen}
+    campaign = Campaign(out, chosen, goals, seed, engine)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    began = time.monotonic()
+    try:
+        campaign.run(processes, seconds)
+    except KeyboardInterrupt:
+        campaign.stop()
+        print("interrupted; the same command goes on", flush=True)
+    print(campaign.table(), flush=True)
+    findings = campaign.open_findings()
+    for finding in findings:
+        print(f"FINDING {finding['target']}: {finding['sign']}: {out / 'findings' / finding['file']}", flush=True)
+    if name:
+        done = campaign.counts()
+        total = sum(done.values())
+        readers = f"{len(done)} readers" if len(done) > 1 else f"the reader of {chosen[0].about}"
+        record.write(
+            name, area="Inputs", test="tests/faults/fuzz.py",
+            promise="Whatever stands in a file, it is read right or refused with one clear error: no crash, no hang, no "
+                    "traceback, no unbounded memory.",
+            figure=f"{total:,} executions of {readers}, {len(findings)} findings", seconds=campaign.processor_seconds(),
+            command=_command(names, but, executions), details=campaign.details(),
+        )  # fmt: skip
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
+    sys.exit(int(bool(findings)))
+
+
+def _command(names, but, executions) -> str:
+    words = [f"--target {each}" for each in names] + [f"--but {each}" for each in but]
+    words += [f"--executions {executions}"] if executions else []
+    return " ".join(["python tests/faults/fuzz.py", *words])
+
+
+if __name__ == "__main__":
+    main()
+
+__all__ = ["Chunk", "every_target", "main"]

@@ -1,0 +1,315 @@
+"""Targets of fuzzing: the readers of graphs. Those of other files are in `targets_kept`.
+
+Most inputs are given to readers as bytes in memory, by the layer below the one that opens files, because opening takes as
+long as reading a few hundred bytes; one in 64 is a file, and opened as any.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import slow_readers
+from judge import Place, Target
+
+from grailbench.errors import InputError
+from grailbench.files import Source
+from grailbench.graph import readers, writers
+from grailbench.graph.csr import VERTEX
+from grailbench.graph.readers.tuwien import write_tuwien
+from grailbench.graph.weights import MOST_WEIGHT
+
+ROUND_TRIP = 32  #: of so many inputs that were accepted the graph of one is written and read again
+OPENED = 64  #: of so many inputs one is opened as a file
+
+_BLANK = (b" ", b"\t", b"\r\n", b"\n", b"\0", b"\xef\xbb\xbf", b"\x0b")
+_NUMBERS = (b"0", b"1", b"2147483647", b"2147483648", b"4294967296", b"999999999999999999", b"9" * 19, b"-1", b"1e3", b"+1",
+            b"00", b"0.5", b"nan", b"inf", b"1073741823", b"1073741824", b"\xd9\xa1")  # fmt: skip
+
+
+def mark(data: bytes) -> int:
+    """A number of an input by which it is decided what else is tried with it."""
+    return zlib.crc32(data)
+
+
+def graph_target(format: str | None, oracle: Callable | None = None, options: Callable[[int], dict] = lambda number: {},
+                 made: Callable[[bytes], bytes] = bytes) -> Callable[[bytes, Place], str]:  # fmt: skip
+    """What reads an input as a graph.
+
+    oracle   called with input, options, and what was found or the error; raises AssertionError if that is wrong
+    options  the reader's options for an input of this number
+    made     makes the file of an input, of formats that no mutation of bytes would reach
+    """
+
+    def read(data: bytes, place: Place) -> str:
+        number = mark(data)
+        content, asked = made(data), options(number // OPENED % 64)
+        try:
+            if number % OPENED == 0:
+                found = readers.read(place.write(content), format, **asked)
+            else:
+                source = Source(place.path, str(place.path), np.frombuffer(bytearray(content), np.uint8))
+                found = readers.read_source(source, format, **asked)
+        except InputError as error:
+            if oracle is not None:
+                oracle(content, asked, None, error)
+            raise
+        check_graph(found)
+        if oracle is not None:
+            oracle(content, asked, found, None)
+        if number // 7 % ROUND_TRIP == 0:
+            round_trip(found, place)
+        graph = found.graph
+        weighed = graph.weights is not None, (found.weights or "")[:8]
+        sizes = min(graph.vertices, 5), graph.edges.bit_length()
+        return f"read {found.format} {type(found.ids).__name__} {sizes} {weighed} {[note[:12] for note in found.notes]}"
+
+    return read
+
+
+def check_graph(found) -> None:
+    """Raises AssertionError unless a graph is one that kernels can take."""
+    graph, ids = found.graph, found.ids
+    assert graph.sources.dtype == graph.targets.dtype == VERTEX
+    assert graph.sources.shape == graph.targets.shape == (graph.edges,)
+    assert ids.vertices == graph.vertices, f"{ids.vertices} ids of {graph.vertices} vertices"
+    for ends in (graph.sources, graph.targets):
+        assert not ends.size or (ends.min() >= 0 and ends.max() < graph.vertices), "an edge to no vertex"
+    if graph.weights is not None:
+        weights = graph.weights
+        assert weights.shape == (graph.edges,)
+        assert not weights.size or (weights.min() >= 1 and weights.max() <= MOST_WEIGHT), "a weight out of range"
+    if 0 < graph.vertices <= 64:
+        every = np.arange(graph.vertices)
+        labels = ids.labels_of(every).tolist()
+        assert len(set(labels)) == graph.vertices, "two vertices of one id"
+        assert (np.asarray(ids.vertices_of(ids.labels_of(every))) == every).all(), "ids that do not lead back"
+
+
+def labelled(found) -> list[tuple]:
+    """The edges of a graph in the ids of its file."""
+    ends = [found.ids.labels_of(ends).tolist() for ends in (found.graph.sources, found.graph.targets)]
+    return list(zip(*ends, strict=True))
+
+
+def round_trip(found, place: Place) -> None:
+    """Writes a graph in the formats that there are writers for, and reads it again. Raises AssertionError if that is
+    another one."""
+    graph, path = found.graph, place.path
+    if not graph.edges or graph.edges > 1_000:
+        return
+    expected = set(labelled(found))
+    weights = _least(labelled(found), graph.weights)
+    writers.write_csv(path, graph, found.ids)
+    again = readers.read(path, "csv", **({"weight": "weight"} if weights else {}))
+    _same("csv", expected, weights, again, found.ids.numeric)
+    try:
+        writers.write_edges(path, graph, found.ids)
+    except InputError:
+        assert not found.ids.numeric  # a name that no edge list can hold
+    else:
+        _same("edges", expected, weights, readers.read(path, "edges" if found.ids.numeric else "names"), found.ids.numeric)
+    if graph.vertices <= 1_000_000:
+        write_tuwien(path, graph)
+        again = readers.read(path, "tuwien")
+        by_vertex = set(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+        assert (again.graph.vertices, set(labelled(again))) == (graph.vertices, by_vertex), "tuwien"
+
+
+def _least(edges: list[tuple], weights: np.ndarray | None) -> dict | None:
+    """The least weight of each edge."""
+    if weights is None:
+        return None
+    found: dict[tuple, int] = {}
+    for edge, weight in zip(edges, weights.tolist(), strict=True):
+        found[edge] = min(weight, found.get(edge, weight))
+    return found
+
+
+def _same(format: str, edges: set, weights: dict | None, again, numeric: bool) -> None:
+    text = (lambda edge: edge) if numeric == again.ids.numeric else (lambda edge: tuple(map(str, edge)))
+    assert {text(edge) for edge in labelled(again)} == {text(edge) for edge in edges}, f"written as {format}: other edges"
+    assert _least(labelled(again), again.graph.weights) == weights or not numeric, f"written as {format}: other weights"
+
+
+# ------------------------------------------------------------------ oracles
+
+
+def _gra_oracle(data: bytes, asked: dict, found, error) -> None:
+    try:
+        vertices, edges = slow_readers.gra(data)
+    except slow_readers.Refused as refused:
+        assert found is None, f"accepted, although {refused}"
+        return
+    assert error is None, f"refused, although it is right: {error}"
+    assert (found.graph.vertices, labelled(found)) == (vertices, edges)
+
+
+def _edges_oracle(data: bytes, asked: dict, found, error) -> None:
+    if error is not None:
+        return
+    try:
+        said = slow_readers.EdgeList(data)
+    except slow_readers.Refused as refused:
+        raise AssertionError(f"accepted, although {refused}") from None
+    assert labelled(found) == said.all_edges
+    ends = {end for edge in said.edges for end in edge}
+    if asked.get("renumber"):
+        expected = len(ends)
+    elif (stated := asked.get("vertices", said.stated)) is not None:
+        expected = stated
+    else:
+        expected = max(ends) + 1 - said.konect
+    assert found.graph.vertices == expected, f"{found.graph.vertices} vertices, not {expected}"
+    weights = said.weights()
+    got = None if found.graph.weights is None else found.graph.weights.tolist()
+    if any(map(bool, said.columns)):
+        assert got == (None if weights is None else said.both_ways(weights)), f"weights {got}"
+
+
+def _mtx_oracle(data: bytes, asked: dict, found, error) -> None:
+    """Each entry of a matrix that was accepted is an edge, and there are no others."""
+    if error is not None:
+        return
+    lines = [line for line in slow_readers.plain(data).split(b"\n") if line.strip() and line.lstrip()[:1] not in b"%#"]
+    size = int(lines[0].split()[0])
+    entries = [tuple(map(int, line.replace(b"\r", b" ").split()[:2])) for line in lines[1:]]
+    assert found.graph.vertices == size
+    assert set(labelled(found)) in (set(entries), {*entries, *((v, u) for u, v in entries)})
+
+
+def _csv_oracle(data: bytes, asked: dict, found, error) -> None:
+    """Of a table of two columns without quotes: each row but the header is an edge."""
+    if error is not None or asked or b'"' in data or b"#" in data or b"%" in data:
+        return
+    text = slow_readers.plain(data).decode()
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter="," if "," in text.lstrip().partition("\n")[0]
+            or ";" not in text.lstrip().partition("\n")[0] else ";") if row and (len(row) > 1 or row[0].strip())]  # fmt: skip
+    if any(len(row) != 2 for row in rows):
+        return
+    edges = [tuple(cell.strip() for cell in row) for row in rows]
+    got = [(str(u), str(v)) for u, v in labelled(found)]
+    assert got in (edges, edges[1:], [(v, u) for u, v in edges[1:]])
+
+
+# ------------------------------------------------------------------ files that mutations of bytes would not reach
+
+
+def gzipped(data: bytes) -> bytes:
+    """Gzip data of an input: its first byte says of which kind; other inputs are taken as they are."""
+    kind, text = data[:1], data[1:]
+    if kind == b"1":
+        return gzip.compress(text, 1, mtime=0)
+    if kind == b"2":  # two members
+        return gzip.compress(text[::2], 1, mtime=0) + gzip.compress(text[1::2], 1, mtime=0)
+    if kind == b"3":  # cut off, or changed at the end, where length and CRC are
+        whole = gzip.compress(text[4:], 1, mtime=0)
+        return whole[: len(whole) - int.from_bytes(text[:1], "little") % 30] + text[1:4]
+    if kind == b"4":  # much of a little
+        return gzip.compress(text[2:] * (1 + int.from_bytes(text[:2], "little")), 9, mtime=0)
+    return data
+
+
+def zipped_arrays(data: bytes) -> bytes:
+    """An .npz of lines 'name|dtype|order|shape|values'; other inputs are taken as they are."""
+    if not data.startswith(b"arrays\n"):
+        return data
+    into = io.BytesIO()
+    with zipfile.ZipFile(into, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of two members of one name
+        for line in data.split(b"\n")[1:]:
+            parts = line.split(b"|", 4)
+            if len(parts) == 5:
+                name, dtype, order, shape, values = parts
+                header = b"{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (dtype, order, shape)
+                header += b" " * (-(len(header) + 11) % 64) + b"\n"
+                content = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + values_of(dtype, values)
+                archive.writestr(zipfile.ZipInfo(name.decode("latin-1").replace("\0", "") + ".npy"), content)
+    return into.getvalue()
+
+
+def values_of(dtype: bytes, said: bytes) -> bytes:
+    """Numbers of a type, as bytes; other values as they are."""
+    try:
+        kind = np.dtype(dtype.decode("ascii"))
+        return np.array([int(each) for each in said.split()], kind).tobytes() if kind.kind in "iu" else said
+    except (TypeError, ValueError, OverflowError, UnicodeDecodeError, SyntaxError):
+        return said
+
+
+# ------------------------------------------------------------------ the targets
+
+
+def _of_edges(number: int) -> dict:
+    return {0: {"renumber": True}, 1: {"vertices": 5}, 2: {"vertices": 0}, 3: {"vertices": 2**31 - 1}}.get(number, {})
+
+
+def _of_tables(number: int) -> dict:
+    named = {"source": "u", "target": "v"}
+    return {0: named, 1: named | {"weight": "w"}, 2: {"header": False}, 3: {"weight": "weight"},
+            4: {"header": False, "source": "2", "target": "1"}}.get(number, {})  # fmt: skip
+
+
+def _needs(*modules: str) -> Callable[[], None]:
+    def prepare() -> None:
+        import importlib
+
+        for module in modules:
+            importlib.import_module(module)
+
+    return prepare
+
+
+_GRA = (b"graph_for_greach", b":", b"#", b": #\n", b"0: 1 #\n", *_BLANK, *_NUMBERS)
+_EDGES = (b"# Nodes: 3 Edges: 2\n", b"# Undirected graph\n", b"% asym unweighted\n", b"% sym posweighted\n", b"% bip x\n",
+          b"% 2 3 3\n", b"#", b"%", b"# Nodes: ", b" Edges: ", *_BLANK, *_NUMBERS)  # fmt: skip
+_TABLE = (b"source,target\n", b"from;to\n", b"source\ttarget\n", b"u,v,w\n", b'"', b'""', b",", b";", b"weight", b"#", b"%",
+          b"\xc3\xa9", b"\xff", b"\xff\xfe", *_BLANK, *_NUMBERS)  # fmt: skip
+_XML = (b"<graphml>", b"</graphml>", b'<graph edgedefault="directed">', b'edgedefault="undirected"', b"</graph>", b'<node id="a"/>',
+        b'<edge source="a" target="b"/>', b'<key id="d0" for="edge" attr.name="w" attr.type="int"/>', b'<data key="d0">',
+        b"</data>", b"<!DOCTYPE x [<!ENTITY a 'b'>]>", b"&a;", b"<hyperedge>", b"<port/>", b"&#0;", *_BLANK)  # fmt: skip
+_DOT = (b"digraph", b"graph", b"strict", b"subgraph", b"cluster_0", b"->", b"--", b"{", b"}", b"[", b"]", b"label=", b'"', b"\\",
+        b"<b>", b":port:n", b";", b"/*", b"*/", b"//", b"#", b"node", b"edge", b"rank=same", b'""', *_BLANK)  # fmt: skip
+_OBO = (b"format-version: 1.2\n", b"[Term]\n", b"[Typedef]\n", b"[Instance]\n", b"id: ", b"is_a: ", b" ! ", b"relationship: ",
+        b"part_of ", b"is_obsolete: true\n", b"name: ", b"xref: ", b"{", b"}", b"\\", b'"', *_BLANK)  # fmt: skip
+_NPZ = (b"arrays\n", b"offsets|<i8|False|3,|0 1 2\n", b"targets|<i4|False|2,|1 0\n", b"format|<U3|False||", b"shape|", b"indptr|",
+        b"indices|", b"data|", b"row|", b"col|", b"coords|", b"weights|", b"|<i8|False|", b"|<f8|True|", b"|<c16|", b"|<U9|",
+        b"|O|", b"csr", b"coo", b"dia", b"bsr", b"PK\3\4", b"PK\5\6", *_NUMBERS)  # fmt: skip
+_PYTHON = (b"import ", b"from ", b"from . import ", b"from .. import x\n", b" as ", b"__init__.py\n", b"10 a.py\n", b"import a\n",
+           b"def f():\n import b\n", b"(", b")", b"\\", b"'''", b"# coding: ", b"lambda", *_BLANK, *_NUMBERS)  # fmt: skip
+
+TARGETS = (
+    Target("gra", graph_target("gra", _gra_oracle), "GRAIL's .gra", _GRA, goal=10_000_000),
+    Target("edges", graph_target("edges", _edges_oracle, _of_edges), "edge lists: plain, weighted, SNAP, KONECT", _EDGES,
+           goal=10_000_000),
+    Target("names", graph_target("names"), "edge lists of names", _TABLE),
+    Target("csv", graph_target("csv", _csv_oracle, _of_tables), "tables with commas or semicolons", _TABLE),
+    Target("tsv", graph_target("tsv", None, _of_tables), "tables with tabs", _TABLE),
+    Target("adjlist", graph_target("adjlist"), "adjacency lists of NetworkX", _EDGES),
+    Target("mtx", graph_target("mtx", _mtx_oracle), "Matrix Market",
+           (b"%%MatrixMarket matrix coordinate", b" pattern", b" real", b" complex", b" integer", b" general\n",
+            b" symmetric\n", b" skew-symmetric\n", b" hermitian\n", b" array", *_EDGES)),
+    Target("metis", graph_target("metis"), "METIS", (b"11", b"111", b"001", b"% ", *_EDGES)),
+    Target("tuwien", graph_target("tuwien"), "the closure report's format", (b"directed\n", b"undirected\n", *_EDGES)),
+    Target("npz", graph_target("npz", None, made=zipped_arrays), "arrays of numpy and scipy", _NPZ, 800, lines=False),
+    Target("dot", graph_target("dot"), "Graphviz DOT", _DOT, 120, prepare=_needs("pydot.dot_parser")),
+    Target("graphml", graph_target("graphml"), "GraphML", _XML, 600, prepare=_needs("networkx")),
+    Target("obo", graph_target("obo", None, lambda number: {0: {"relations": ("part_of",)}}.get(number % 8, {})),
+           "ontologies", _OBO, prepare=_needs("obonet.read")),
+    Target("parquet", graph_target("parquet", None, lambda number: {} if number else {"weight": "w"}), "Parquet",
+           (b"PAR1", *_NUMBERS), 3_000, lines=False, prepare=_needs("pyarrow.parquet")),
+    Target("git", graph_target("git"), "what git prints of commits", (b"0" * 40, b"f" * 40, b"a" * 64, b" ", b"\n")),
+    Target("python", graph_target("python", None, lambda number: {"outside": bool(number % 2)}), "Python source trees",
+           _PYTHON, names=None, lines=False),
+    Target("told", graph_target(None), "files of which the format is told from the content",
+           (*_GRA, *_EDGES, *_XML[:3], *_DOT[:8], *_OBO[:5], b"PK\3\4", b"PAR1", b"BZh91AY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd",
+            b"ustar"), lines=False),
+    Target("gzip", graph_target(None, made=gzipped), "graphs in gzip data, whole, cut off, damaged, in members, bombs",
+           (*_GRA, b"\x1f\x8b\x08", b"1", b"2", b"3", b"4\xff\xff"), lines=False),
+)  # fmt: skip
