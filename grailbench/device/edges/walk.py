@@ -181,6 +181,7 @@ def kernel():
         span = cuda.shared.array(2, np.int64)
         thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
         first, last = walk.state[FIRST], walk.state[LAST]
+        grid.sync()  # block 0 changes these, and a block may begin late
         while first < last:
             a, b = np.int64(walk.starts[first]), np.int64(walk.starts[last])
             if b - a > narrow:
