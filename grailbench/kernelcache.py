@@ -4,6 +4,9 @@ numba compiles a kernel anew when the kernel's own file changes. It does not not
 function is inlined or whose constant is read. Therefore the name of our folder contains a hash of every file with
 kernels and of the files that these import from: after any change there, kernels are compiled into a new folder.
 
+numba numbers the entries of a function, and two processes that compile it at once for different arguments give both the
+same number: one then finds the code of the other. So here an entry is named by a hash of what it was compiled for.
+
 numba asks a list of locators where the cache entries of a function are. `adopt` puts our locator in front of that list.
 It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, so that other kernels are unaffected.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -94,15 +98,47 @@ class Locator:
         return str(self._line)
 
 
-def adopt(locators: list | None = None, beside: str = "") -> None:
+def adopt(implementation: type | None = None, beside: str = "") -> None:
     """Puts `Locator` in front of the locators of numba, or of the package that compiles kernels for a GPU, which has
-    entries of its own in a folder `beside`; call it before kernels are decorated."""
-    if locators is None:
-        from numba.core.caching import CompileResultCacheImpl
+    entries of its own in a folder `beside`; call it before kernels are decorated.
 
-        locators = CompileResultCacheImpl._locator_classes
+    implementation: the class of caches that has the locators, that of numba if None.
+    """
+    if implementation is None:
+        from numba.core.caching import CompileResultCacheImpl as implementation
+    for cls in implementation.__mro__:
+        if (files := getattr(sys.modules[cls.__module__], "IndexDataCacheFile", None)) is not None:
+            _name_apart(files)
+    locators = implementation._locator_classes
     if not issubclass(locators[0], Locator):
         locators.insert(0, type("Locator", (Locator,), {"beside": beside}) if beside else Locator)
+
+
+def _name_apart(files: type) -> None:
+    """Has a class of numba's, which writes the entries of a function, name each by what it was compiled for."""
+    numbered = files.save
+    if hasattr(numbered, "numbered"):
+        return
+
+    @functools.wraps(numbered)
+    def save(self, key, data) -> None:
+        from numba.core import config
+
+        mine = folder()
+        if not config.CACHE_DIR and (mine is None or self._source_stamp != mine.name):
+            return numbered(self, key, data)
+        import hashlib
+
+        name = self._data_name(int(hashlib.sha256(self._dump(key)).hexdigest()[:16], 16))
+        self._save_data(name, data)  # before the index, which another process may read at once
+        overloads = self._load_index()
+        if overloads.get(key) != name:
+            overloads[key] = name
+            self._save_index(overloads)
+        return None
+
+    save.numbered = numbered
+    files.save = save
 
 
 def forget(error: BaseException) -> bool:

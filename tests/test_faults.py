@@ -1,9 +1,11 @@
 """A GPU that fails midway: what is said, what is let go, what goes on. Failures are injected in the simulator."""
 
 import gc
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from enum import IntEnum
 from itertools import cycle
 from types import SimpleNamespace
@@ -277,6 +279,40 @@ def test_no_thread_writes_to_the_device_when_edges_that_failed_to_travel_are_let
         staging.to_device(np.zeros(9, np.int32))
     assert ended.is_set()
     lanes[0].shutdown()
+
+
+def test_memory_that_c_code_did_not_get_is_one_line_and_nothing_is_reported(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    library._listen.cache_clear()
+
+    def refused():
+        raise TooLittleMemory("no memory is left (take a smaller graph)")
+
+    monkeypatch.setattr(library.memory, "take", lambda size: refused())
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
+
+    def sort(of_cpp):
+        with library._refusals(nullcontext()):
+            try:
+                library._taken(9)
+            except TooLittleMemory as error:
+                if not of_cpp:
+                    raise
+                sys.unraisablehook(SimpleNamespace(exc_value=error))
+                raise MemoryError("std::bad_alloc") from None
+
+    for of_cpp in (True, False):
+        with pytest.raises(TooLittleMemory, match="no memory is left"):
+            sort(of_cpp)
+        assert library._refused.error is None
+    assert told == []
+    other = SimpleNamespace(exc_value=ValueError("of others"))
+    sys.unraisablehook(other)
+    assert told == [other]
+    with pytest.raises(MemoryError, match="of the host"), library._refusals(nullcontext()):
+        raise MemoryError("of the host")
+    library._listen.cache_clear()
 
 
 class Driver:

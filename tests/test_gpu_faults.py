@@ -57,7 +57,7 @@ def working(of, allocations=4, said="no memory is left (take a smaller graph)", 
         ({"leaks": 8}, "allocation 1 of 4: 8 bytes are not given back"),
         ({"said": "no memory is left"}, "allocation 1 of 4: out of memory: no memory is left"),
         ({"said": "no\nmemory (wait)"}, "allocation 1 of 4: out of memory: no\nmemory (wait)"),
-        ({"breaks": True}, "after allocation 1 of 4: failed: ValueError: broken by what failed before"),
+        ({"breaks": True}, "before allocation 2 of 4: failed: ValueError: broken by what failed before"),
     ],
 )
 def test_what_a_refused_allocation_leaves_behind_is_found(how, fault):

@@ -69,6 +69,32 @@ def test_a_folder_that_the_user_chose_holds_every_kernel(tmp_path):
     assert {Path(path).parent for path in out.split()} == {tmp_path}
 
 
+def test_two_processes_that_compile_a_kernel_at_once_never_find_each_others_code(tmp_path, monkeypatch):
+    """Of two that read the index before either writes, each writes its index and its code; one index remains."""
+    from numba.core.caching import IndexDataCacheFile
+
+    kernelcache.adopt()
+
+    def files():
+        return IndexDataCacheFile(str(tmp_path), "kernel", kernelcache.folder().name)
+
+    def interleaved():
+        one, two = files(), files()
+        index, writes = {}, []
+        monkeypatch.setattr(one, "_load_index", index.copy)
+        monkeypatch.setattr(two, "_load_index", index.copy)
+        real = one._save_data
+        monkeypatch.setattr(one, "_save_data", lambda *entry: writes.append(entry))
+        one.save("int32", "code for int32")
+        two.save("int64", "code for int64")
+        real(*writes[0])
+        return {key: found for key in ("int32", "int64") if (found := files().load(key)) is not None}
+
+    assert interleaved() == {"int64": "code for int64"}
+    monkeypatch.setattr(IndexDataCacheFile, "save", IndexDataCacheFile.save.numbered)
+    assert interleaved() == {"int64": "code for int32"}, "numba names entries otherwise now: is this still needed?"
+
+
 def test_kernels_of_others_are_kept_where_numba_keeps_them(tmp_path):
     (tmp_path / "theirs.py").write_text("from numba import njit\n@njit(cache=True)\ndef f(x):\n    return x + 1\n")
     code, out = in_python(

@@ -55,7 +55,7 @@ if simulated:
 elif mlir:
     successor.repair()
 else:
-    kernelcache.adopt(cuda.dispatcher.CUDACacheImpl._locator_classes)
+    kernelcache.adopt(cuda.dispatcher.CUDACacheImpl)
 
 #: options of a device function in which static shared memory is declared, or of one that calls such: numba-cuda-mlir
 #: 0.6.0 compiles them only where they are inlined

@@ -24,4 +24,4 @@ def repair() -> None:
         return compiled
 
     MLIRCacheImpl.reduce, MLIRCacheImpl.rebuild = reduce_all, rebuild_all
-    kernelcache.adopt(MLIRCacheImpl._locator_classes, "mlir")
+    kernelcache.adopt(MLIRCacheImpl, "mlir")

@@ -35,14 +35,14 @@ import asked
 import record
 
 KINDS = ("any", "dense", "dag", "chain", "cycle", "hub", "layers", "tree", "islands", "loops")
-LARGE, MOST_LARGE, MOST_SMALL = 32, 400, 30  #: one in so many digraphs has up to so many vertices, others few
+LARGE, MOST_LARGE, MOST_SMALL = 64, 200, 16  #: one in so many digraphs has up to so many vertices, others few
 LOST = 75  #: exit code of a process that lost its GPU: another one goes on
 STUCK = 180  #: seconds after which a process says where it is
 RESTARTS = 20
 
 
 def drawn(number: int) -> tuple[int, np.ndarray]:
-    """A digraph: its vertices, and its edges as int64[m, 2]. One in 32 has hundreds of vertices, others few."""
+    """A digraph: its vertices, and its edges as int64[m, 2]. One in 64 has up to 200 vertices, others few."""
     random = np.random.default_rng((20, number))
     large = number % LARGE == 0
     kind = KINDS[(number // LARGE if large else number) % len(KINDS)]

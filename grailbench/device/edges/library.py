@@ -5,7 +5,9 @@ Kernels take these arrays as they are in the simulator, and as numba's device ar
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import sys
+import threading
+from contextlib import contextmanager, nullcontext
 from functools import cache
 
 import numpy as np
@@ -15,6 +17,7 @@ from grailbench.device.arrays import require_library
 from grailbench.device.gateway import simulated
 from grailbench.device.launch import Prepared, Shape, check
 from grailbench.device.parts import Part
+from grailbench.errors import TooLittleMemory
 
 _THREADS = 3 if simulated else 256  #: few in the simulator, where each is a thread of Python
 
@@ -31,18 +34,62 @@ def arrays():
 
 
 def counted():
-    """Returns a context manager in which the library takes its memory from numba's manager, which counts it."""
+    """Returns a context manager in which the library takes its memory from numba's manager, which counts it.
+
+    In it, TooLittleMemory is raised also where the memory is for C++ code of the library.
+    """
     if simulated:
         return nullcontext()
     import cupy
 
-    return cupy.cuda.using_allocator(_taken)
+    return _refusals(cupy.cuda.using_allocator(_taken))
+
+
+class _Refused(threading.local):
+    """The last error of the memory manager in this thread."""
+
+    error: TooLittleMemory | None = None
+
+
+_refused = _Refused()
+
+
+@contextmanager
+def _refusals(allocating):
+    """Sorting takes its memory from C++ (thrust), through which no error of Python gets: Python reports that it was
+    ignored, and a MemoryError without a reason follows. Here that is the error itself, and nothing is reported."""
+    _listen()
+    try:
+        with allocating:
+            yield
+    except MemoryError:
+        if _refused.error is None:
+            raise
+        raise _refused.error.with_traceback(None) from None
+    finally:
+        _refused.error = None  # its traceback holds arrays
+
+
+@cache
+def _listen() -> None:
+    """Has errors of the memory manager that C++ code ignores not be reported."""
+    report = sys.unraisablehook
+
+    def heard(ignored) -> None:
+        if ignored.exc_value is None or ignored.exc_value is not _refused.error:
+            report(ignored)
+
+    sys.unraisablehook = heard
 
 
 def _taken(size: int):
     import cupy
 
-    owner, device = memory.take(max(size, 1))
+    try:
+        owner, device = memory.take(max(size, 1))
+    except TooLittleMemory as error:
+        _refused.error = error
+        raise
     return cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(int(owner.device_pointer), size, owner, device), 0)
 
 
