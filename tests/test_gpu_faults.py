@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 import branches
 import exhaust
 import lost
+import sanitizers
 import together
 
 from grailbench.errors import TooLittleMemory
@@ -170,3 +171,9 @@ def test_each_condition_of_a_kernel_tells_both_outcomes_and_host_code_none(monke
     assert seen.take() == {f"file.py:step: {each}" for each in told}
     assert names["step"](5, 1) == 1
     assert "file.py:step: x > 4 is True" in seen.take()
+
+
+def test_reports_of_a_sanitizer_are_counted_over_its_calls():
+    once = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n"
+    race = "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n"
+    assert [sanitizers.reports(text) for text in (once + once, race, "cut short\n")] == [6, 2, None]

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import asked
 import digraphs
+import ways
 
 import grailbench
 
@@ -158,6 +159,13 @@ def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tu
             except Exception as error:
                 faults.append(f"{name}, {problem.name}/{label}: {type(error).__name__}: {error}")
             seconds[f"{problem.name}/{label}"] = round(monotonic() - began, 2)
+        for way in ways.ALL if not only and vertices and number % 2 == 1 else ():
+            began = monotonic()
+            try:
+                way(found)
+            except Exception as error:
+                faults.append(f"{name}, {way.__name__}: {type(error).__name__}: {error}")
+            seconds[way.__name__] = round(monotonic() - began, 2)
     return seconds, faults
 
 

@@ -1,0 +1,102 @@
+"""All kernels under the tools of compute-sanitizer: memory, initialisation, races in shared memory, barriers.
+
+    python tests/faults/sanitizers.py --seconds 150 --at-once 2 --out found --record gpu-sanitizers
+
+Runs `kernels.py` under each tool, and writes the output of each and the kernels that each graph launched to the folder
+--out. A call with the same folder runs the graphs that no earlier one came to. Exit code 1 if a tool reports anything,
+an answer is wrong, or a kernel was not launched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import record
+
+TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
+SUMMARY = re.compile(r"^========= (?:ERROR|RACECHECK) SUMMARY: (\d+)", re.MULTILINE)
+GRACE = 120  #: seconds for the graph that is under way when no other is begun
+
+
+def reports(text: str) -> int | None:
+    """How many errors or hazards the output of a tool tells; None if it was cut short."""
+    found = SUMMARY.findall(text)
+    return sum(map(int, found)) if found else None
+
+
+def under(tool: str, folder: Path, most: int, seconds: float) -> None:
+    """Runs the graphs that are left under one tool, for so many seconds."""
+    import kernels
+
+    path, output = folder / f"{tool}.json", folder / f"{tool}.txt"
+    done = json.loads(path.read_text())["graphs"] if path.exists() else {}
+    left = [name for name, *_ in kernels.graphs(most) if name not in done]
+    if not left:
+        return
+    words = [sys.executable, kernels.__file__, "--most", str(most), "--seconds", str(seconds), "--out", str(path)]
+    words += [word for name in left for word in ("--graphs", name)]
+    words += ["--add", str(path)] if done else []
+    with output.open("a") as to:
+        try:
+            subprocess.run(["compute-sanitizer", "--tool", tool, "--print-limit", "200", *words], stdout=to,
+                           stderr=subprocess.STDOUT, timeout=seconds + GRACE)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            to.write("cut short\n")
+
+
+@click.command(help=__doc__.partition("\n")[0])
+@click.option("--most", default=600, show_default=True, help="Vertices of the largest graph.")
+@click.option("--seconds", default=150.0, show_default=True, help="Begin no graph after so long, of each tool.")
+@click.option("--at-once", default=2, show_default=True, help="Tools that run at the same time.")
+@click.option("--tool", "tools", multiple=True, type=click.Choice(TOOLS), help="May repeat. [default: all]")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of what was found.")
+@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
+def main(most, seconds, at_once, tools, out, recorded):
+    import kernels
+
+    began = monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(lambda tool: under(tool, out, most, seconds), tools or TOOLS))
+    wanted, every = kernels.wanted(), [name for name, *_ in kernels.graphs(most)]
+    found, bad = {}, False
+    for tool in tools or TOOLS:
+        path, output = out / f"{tool}.json", out / f"{tool}.txt"
+        results = json.loads(path.read_text())["graphs"] if path.exists() else {}
+        told = reports(output.read_text(errors="replace")) if output.exists() else None
+        faults = [fault for each in results.values() for fault in each["faults"]]
+        missing = sorted(wanted - kernels.reached(results).keys())
+        found[tool] = {"reports": told, "graphs": len(results), "kernels": len(wanted) - len(missing),
+                       "seconds": round(sum(each["seconds"] for each in results.values()), 1),
+                       "missing": missing, "faults": faults}  # fmt: skip
+        bad |= told != 0 or bool(faults or missing) or len(results) < len(every)
+        print(f"{tool}: {'cut short' if told is None else told} reports, {len(results)} of {len(every)} graphs, "
+              f"{len(missing)} of {len(wanted)} kernels not launched, {len(faults)} faults")  # fmt: skip
+    if recorded:
+        figure = "; ".join(f"{tool} {each['reports']} reports on {each['kernels']} of {len(wanted)} kernels"
+                           for tool, each in found.items())  # fmt: skip
+        record.write(
+            recorded,
+            area="GPU",
+            promise="No kernel reads or writes where it must not, reads what nobody wrote, races or misses a barrier.",
+            test="tests/faults/sanitizers.py",
+            figure=figure,
+            command=f"python tests/faults/sanitizers.py --most {most} --out found",
+            seconds=max(monotonic() - began, sum(each["seconds"] for each in found.values())),
+            details=found,
+        )
+    sys.exit(int(bad))
+
+
+if __name__ == "__main__":
+    main()

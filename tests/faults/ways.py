@@ -1,0 +1,129 @@
+"""Ways through the kernels that small graphs do not take by themselves: those of large and deep ones, of several GPUs.
+
+Each is a function of a digraph (`asked.Digraph`) that raises AssertionError where answers are wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import asked
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a GPU and in the simulator
+
+
+def _few(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Some pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
+    from grailbench.device.gateway import simulated
+
+    sources, targets = (ends[: SIMULATED_FEW if simulated else MOST_FEW] for ends in found.pairs)
+    places = (found.dag.component[ends].astype(np.int32) for ends in (sources, targets))
+    return *places, found.answers(sources, targets)
+
+
+def _fused(found: asked.Digraph, **params) -> None:
+    from grailbench.reachability.gpu.fused.index import Fused
+    from grailbench.reachability.index import Params
+
+    asked.check_index(found, Fused, Params(**{"dim": 2, "seed": found.number, **params}))
+
+
+def on_the_grid(found: asked.Digraph) -> None:
+    """As graphs that do not fit the shared memory of a block, with and without what is counted."""
+    from grailbench.reachability.gpu.fused import at_once, small
+
+    with (
+        mock.patch.object(small, "fits", return_value=False),
+        mock.patch.object(at_once, "_most_in_shared_memory", return_value=0),
+    ):
+        _fused(found)
+        _fused(found, count=True, dim=1)
+
+
+def of_deep_graphs(found: asked.Digraph) -> None:
+    """As deep graphs, whose levels the host walks and labels."""
+    from grailbench.device import leveled
+    from grailbench.device.edges import on_host, rows, staging
+
+    with asked.condensing(True), mock.patch.object(leveled, "LEVELS", 0), mock.patch.object(leveled, "EDGES", 10**6):
+        _fused(found)
+    ends = found.graph.sources, found.graph.targets
+    if found.graph.edges and found.dag.vertices == found.vertices + 1:  # without cycles
+        on_host.walk_levels(
+            found.vertices, rows.simple_rows(found.vertices, found.graph.edges, *staging.to_device(*ends))
+        )
+
+
+def of_wide_rows(found: asked.Digraph) -> None:
+    """With places of edges in 64 bits, as from 2^31 edges on."""
+    from grailbench.device.edges import rows
+
+    with asked.condensing(True), mock.patch.object(rows, "WIDE", 0):
+        _fused(found)
+
+
+def of_two_gpus(found: asked.Digraph) -> None:
+    """As on two GPUs; both are the first one where there is no other."""
+    from grailbench.device import several
+    from grailbench.device.gateway import cuda, simulated
+
+    with ExitStack() as stack:
+        if not simulated and several.count() < 2:
+            first = SimpleNamespace(
+                gpus=cuda.gpus, synchronize=cuda.synchronize, select_device=lambda _: cuda.select_device(0)
+            )
+            stack.enter_context(mock.patch.object(several, "cuda", first))
+            stack.enter_context(mock.patch.object(several, "count", return_value=2))
+            stack.enter_context(mock.patch.object(several, "_keep_code"))
+        _fused(found, devices=2, dim=3)
+
+
+def without_hubs(found: asked.Digraph) -> None:
+    """Searches of pairs that neither labels nor hubs decide, in tables that they fill."""
+    from fused import searcher_on
+
+    from grailbench.device.gateway import simulated
+    from grailbench.reachability.gpu.fused.batch import SearchSizes
+    from grailbench.reachability.index import NoTimer, Params
+
+    us, vs, right = _few(found)
+    room = (16, 32) if simulated else (64, 512)
+    for budget, counting in ((2, False), (60, True), (10**6, False)):
+        sizes = SearchSizes(warps=1 if simulated else 4, blocks=1 if simulated else 8, size=room[0], budget=budget,
+                            late_blocks=1, late_size=room[1], late_budget=2 * budget, peeked=2)  # fmt: skip
+        searcher = searcher_on(found.dag, Params(dim=1, filters=()), sizes, counting)
+        assert np.array_equal(searcher.search(us, vs, NoTimer()), right), f"searched with a budget of {budget}"
+
+
+def of_long_fields(found: asked.Digraph) -> None:
+    """An index of the core whose fields have 32 bits, with and without room for a closure."""
+    from grailbench.reachability.core import records
+    from grailbench.reachability.gpu.core.index import CoreGpu
+    from grailbench.reachability.index import Params
+
+    with mock.patch.object(records, "SHORT", 0):
+        for memory in (0, 1):
+            asked.check_index(found, CoreGpu, Params(memory=memory, seed=found.number))
+
+
+def of_the_oracle(found: asked.Digraph) -> None:
+    """The oracle on the device."""
+    from grailbench.device import oracle
+
+    us, vs, right = _few(found)
+    answers, known = oracle.swept_answers(found.dag, us, vs)
+    assert known.all()
+    assert np.array_equal(answers, right)
+
+
+ALL: tuple[Callable[[asked.Digraph], None], ...] = (
+    on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, without_hubs, of_long_fields, of_the_oracle,
+)  # fmt: skip
