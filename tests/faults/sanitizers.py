@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,8 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of what was found.")
 @click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
 def main(most, seconds, at_once, tools, out, recorded):
+    if shutil.which("compute-sanitizer") is None:
+        raise click.ClickException("compute-sanitizer, of the CUDA toolkit, is not on PATH")
     import kernels
 
     began = monotonic()
