@@ -123,22 +123,31 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
 
 @contextmanager
 def tight(small: bool) -> Iterator[None]:
-    """Sizes of queues and tables that small graphs overflow, as the simulator always has them."""
+    """Sizes of queues and tables that small graphs overflow; the simulator always has some of them."""
     from grailbench.device import frontier
+    from grailbench.device.edges import walk
     from grailbench.device.gateway import simulated
     from grailbench.reachability.gpu import path_pipeline, pipeline
     from grailbench.reachability.gpu.fused import batch
-    from grailbench.traversal.gpu import enterprise
+    from grailbench.traversal.gpu import enterprise, nearfar
+    from grailbench.traversal.gpu import fused as searches
 
-    if simulated or not small:
-        yield
-        return
     queues = frontier.Enterprise(blocks=2, threads=64, lanes=4, small=3, large=6)
     tables = batch.SearchSizes(blocks=2, size=64, budget=60, late_blocks=2, late_size=512, late_budget=200, peeked=2)
+    rules = {
+        searches.Rule: searches.Rule(chunk=2, large=1, alone=2, alpha=100, beta=2),
+        nearfar.Rule: nearfar.Rule(chunk=2, width=40, share=4, room=2),
+    }
     with ExitStack() as stack:
-        for module in (path_pipeline, pipeline, enterprise):
-            stack.enter_context(mock.patch.object(module, "usual", return_value=queues))
-        stack.enter_context(mock.patch.object(batch, "usual", return_value=tables))
+        if small:
+            for kind, rule in rules.items():
+                stack.enter_context(mock.patch.object(kind.__new__, "__defaults__", tuple(rule)))
+            narrow = 2, *walk.walk_levels.__defaults__[1:]
+            stack.enter_context(mock.patch.object(walk.walk_levels, "__defaults__", narrow))
+        if small and not simulated:
+            for module in (path_pipeline, pipeline, enterprise):
+                stack.enter_context(mock.patch.object(module, "usual", return_value=queues))
+            stack.enter_context(mock.patch.object(batch, "usual", return_value=tables))
         yield
 
 
@@ -203,7 +212,7 @@ def wanted() -> set[str]:
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--most", default=1_500, show_default=True, help="Vertices of the largest graph.")
+@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
 @click.option("--graphs", "chosen", multiple=True, help="The name of a graph; may repeat. [default: all]")
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")

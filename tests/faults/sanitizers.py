@@ -56,7 +56,7 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--most", default=600, show_default=True, help="Vertices of the largest graph.")
+@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph.")
 @click.option("--seconds", default=150.0, show_default=True, help="Begin no graph after so long, of each tool.")
 @click.option("--at-once", default=2, show_default=True, help="Tools that run at the same time.")
 @click.option("--tool", "tools", multiple=True, type=click.Choice(TOOLS), help="May repeat. [default: all]")
