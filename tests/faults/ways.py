@@ -124,6 +124,32 @@ def of_the_oracle(found: asked.Digraph) -> None:
     assert np.array_equal(answers, right)
 
 
+def of_few_candidates(found: asked.Digraph) -> None:
+    """Hubs of graphs with more candidates than are ranked at once."""
+    from grailbench.device import leveled
+    from grailbench.graph.leveled import by_level
+    from grailbench.reachability.gpu.fused.hubs import Chooser
+
+    graph, chosen = by_level(found.dag), []
+    there = leveled.upload(graph, graph.parents())
+    for few in ({}, {"few": 4}):
+        chooser = Chooser(there, most=3, **few)
+        chooser.launch()
+        chosen.append(chooser.chosen.copy_to_host().reshape(-1)[:3])
+    assert np.array_equal(*chosen), f"other hubs of few candidates: {chosen}"
+
+
+def of_large_weights(found: asked.Digraph) -> None:
+    """The thesis's labels where sizes reach the largest number, so that paths are compared."""
+    from grailbench.reachability.gpu import pipeline
+    from grailbench.reachability.gpu.thesis import Thesis
+    from grailbench.reachability.index import Params
+
+    with mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))):
+        asked.check_index(found, Thesis, Params(dim=1, seed=found.number))
+
+
 ALL: tuple[Callable[[asked.Digraph], None], ...] = (
     on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, without_hubs, of_long_fields, of_the_oracle,
+    of_few_candidates, of_large_weights,
 )  # fmt: skip
