@@ -86,20 +86,20 @@ def of_two_gpus(found: asked.Digraph) -> None:
         _fused(found, devices=2, dim=3)
 
 
-def without_hubs(found: asked.Digraph) -> None:
-    """Searches of pairs that neither labels nor hubs decide, in tables that they fill."""
+def in_small_tables(found: asked.Digraph) -> None:
+    """Searches of pairs, with all filters and with none, in tables that they fill."""
     from fused import searcher_on
 
     from grailbench.device.gateway import simulated
     from grailbench.reachability.gpu.fused.batch import SearchSizes
-    from grailbench.reachability.index import NoTimer, Params
+    from grailbench.reachability.index import FILTERS, NoTimer, Params
 
     us, vs, right = _few(found)
     room = (16, 32) if simulated else (64, 512)
-    for budget, counting in ((2, False), (60, True), (10**6, False)):
+    for budget, counting, filters in ((2, False, ()), (60, True, FILTERS), (10**6, False, ())):
         sizes = SearchSizes(warps=1 if simulated else 4, blocks=1 if simulated else 8, size=room[0], budget=budget,
                             late_blocks=1, late_size=room[1], late_budget=2 * budget, peeked=2)  # fmt: skip
-        searcher = searcher_on(found.dag, Params(dim=1, filters=()), sizes, counting)
+        searcher = searcher_on(found.dag, Params(dim=1, filters=filters), sizes, counting)
         assert np.array_equal(searcher.search(us, vs, NoTimer()), right), f"searched with a budget of {budget}"
 
 
@@ -150,6 +150,6 @@ def of_large_weights(found: asked.Digraph) -> None:
 
 
 ALL: tuple[Callable[[asked.Digraph], None], ...] = (
-    on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, without_hubs, of_long_fields, of_the_oracle,
+    on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, in_small_tables, of_long_fields, of_the_oracle,
     of_few_candidates, of_large_weights,
 )  # fmt: skip
