@@ -207,7 +207,8 @@ def _load_dag(path: Path, key: str) -> Dag:
     counts = {name: meta.get(name) for name in _DAG_COUNTS}
     if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
         raise _damaged(path, "its counts are no counts")
-    reverse = tuple(arrays.pop(name) for name in _REVERSE) if set(_REVERSE) <= set(arrays) else None
+    rows = [arrays.pop(name, None) for name in _REVERSE]
+    reverse = None if any(each is None for each in rows) else tuple(rows)
     dag = Dag(**arrays, duplicates=counts["duplicates"], loops=counts["loops"], reverse=reverse)
     fault = _dag_fault(dag, counts["vertices"], counts["edges"])
     if fault:
