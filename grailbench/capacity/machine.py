@@ -137,7 +137,8 @@ def _read(file: Path) -> dict:
     document = read_json(file)
     try:
         whole = document["machine"]["cores"] and document["machine"]["memory_bytes"]
-        Ceilings.of(document, 1)
+        for threads in (1, 2):
+            Ceilings.of(document, threads)
         if not whole or any(row["median"] is None for row in rows(document)):
             raise KeyError
     except (KeyError, TypeError, IndexError, StopIteration, AttributeError):

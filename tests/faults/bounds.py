@@ -1,10 +1,10 @@
-"""Every kernel of the CPU with checked indices: on the corpus of fuzzing, on random digraphs, and on what reaches the rest.
+"""Every kernel of the CPU with checked indices: on the corpus of fuzzing, on random digraphs, and in tests.
 
     python tests/faults/fuzz.py --boundscheck --digraphs 200
 
-Kernels are found in the source: functions that numba compiles for a processor. They are compiled anew, in a folder of
-their own, with NUMBA_BOUNDSCHECK=1, so that an index out of an array is an error in place of memory that is read or
-written wrongly. None of ours is compiled for threads of numba (`parallel=True`): threads call kernels that have no lock.
+Kernels are found in the source: functions that numba compiles for a processor. They are compiled anew, in a folder
+of their own, with NUMBA_BOUNDSCHECK=1, so that an index out of an array is an error in place of memory that is read or
+written wrongly. None of ours is compiled for threads of numba (`parallel=True`): threads call kernels without a lock.
 Which were compiled is asked of numba's own objects; those that are put into the code of others as they are compiled
 count with these. Exit code 1 if there is a fault, or a kernel was not reached and `NEVER` has no reason.
 """
@@ -79,7 +79,7 @@ def watch(root: Path) -> Callable[[], set[str]]:
     return lambda: {named(each.py_func) for each in made if each.overloads} - {""}
 
 
-def exercised() -> Iterator[tuple[str, Callable[[], object]]]:
+def exercised() -> Iterator[tuple[str, Callable[[], int]]]:
     """What reaches the kernels that neither corpus nor digraphs do, by name."""
     import exercises
 
@@ -115,15 +115,18 @@ def inside(digraphs_count: int, corpora: list[Path], told=print) -> dict:
                 inputs += 1
                 outcome = judge(target, data, place)
                 if outcome.finding is not None:
-                    faults.append(f"{target.name}, {data[:80]!r}: {outcome.finding.sign}: {outcome.finding.text[-400:]}")
+                    faults.append(
+                        f"{target.name}, {data[:80]!r}: {outcome.finding.sign}: {outcome.finding.text[-400:]}"
+                    )
         counts["inputs"] = inputs
     say(f"{inputs:,} inputs of the corpus")
     for name, work in exercised():
         try:
-            work()
-        except Exception as error:
+            done = work()
+            counts["tests"] = counts.get("tests", 0) + done
+        except (Exception, SystemExit) as error:
             faults.append(f"{name}: {type(error).__name__}: {error}")
-    say("further kernels")
+        say(name)
     answers = 0
     for first in range(0, digraphs_count, 20):
         tallies = digraphs.sweep(range(first, min(first + 20, digraphs_count)), False, (), float("inf"))
@@ -164,7 +167,8 @@ def run(digraphs_count: int, out: Path | None, name: str | None) -> int:
     figure = (
         f"{found['kernels']} kernels ({found['compiled']} compiled, {found['inlined']} inside of these, "
         f"{len(found['never'])} left out), {len(found['missing'])} not reached; {found['inputs']:,} inputs, "
-        f"{found['digraphs']} digraphs through {found['implementations']} implementations, "
+        f"{found.get('tests', 0):,} tests, {found['digraphs']} digraphs through "
+        f"{found['implementations']} implementations, "
         f"{len(found['faults'])} faults"
     )
     print(figure, flush=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import mmap
 import os
 import shutil
@@ -179,6 +180,7 @@ class Campaign:
     def _work(self, target: Target, slot: Slot, seed: int, executions: int, seconds: float) -> None:
         """What a process does. With atheris it does not return."""
         place = self._place()
+        logging.getLogger("grailbench").setLevel(logging.CRITICAL)  # else a warning of each damaged file of a cache
         plain = Target(**{**vars(target), "read": _shown(target.read, slot)})
         signs: dict[str, int] = {}
 
@@ -189,13 +191,11 @@ class Campaign:
                 if signs[outcome.finding.sign] <= A_SIGN:
                     self.keep(target, data, outcome.finding)
 
-        engines.warm(plain, place, lambda data, outcome: told(data, outcome))
-        engines.limit_memory()
-        if self.engine == "atheris":
-            engines.fuzz(plain, place, seed, executions, seconds, self.out / "corpus" / target.name, told)
-        else:
-            until = time.monotonic() + seconds
-            found = 0
+        engines.warm(plain, place, told)
+        with engines.limited_memory():
+            if self.engine == "atheris":
+                engines.fuzz(plain, place, seed, executions, seconds, self.out / "corpus" / target.name, told)
+            until, found = time.monotonic() + seconds, 0
             while (left := executions - slot.count) > 0 and time.monotonic() < until:
                 found = max(found, engines.mutate(plain, place, seed, min(left, 2_000), told))
                 seed = zlib.crc32(seed.to_bytes(8, "little"))
@@ -239,10 +239,14 @@ class Campaign:
             return
         if count != chunk.seen or not chunk.moved:
             chunk.seen, chunk.moved, chunk.used = count, now, used
-        elif used - chunk.used > (HANG_SECONDS if count > FIRST else FIRST_SECONDS) or now - chunk.moved > STUCK_SECONDS:
+        elif (
+            used - chunk.used > (HANG_SECONDS if count > FIRST else FIRST_SECONDS) or now - chunk.moved > STUCK_SECONDS
+        ):
             over = count >= chunk.executions or now > chunk.until  # it hangs at its end, not at an input
             if not over:
-                self.keep(chunk.target, chunk.slot.data, Finding("hang", "hang", f"no end in {now - chunk.moved:.0f} s"))
+                self.keep(
+                    chunk.target, chunk.slot.data, Finding("hang", "hang", f"no end in {now - chunk.moved:.0f} s")
+                )
             os.kill(chunk.pid, signal.SIGKILL)
         if now > chunk.until + GRACE_SECONDS:
             os.kill(chunk.pid, signal.SIGKILL)
@@ -294,9 +298,9 @@ class Campaign:
             def again(target=known[name], data=data) -> None:
                 place = self._place()
                 engines.warm(target, place, lambda data, outcome: None)
-                engines.limit_memory()
-                if judge(target, data, place).finding is not None:
-                    os._exit(9)
+                with engines.limited_memory():
+                    if judge(target, data, place).finding is not None:
+                        os._exit(9)
 
             pid, began = self._forked(self.out / "log" / "again.log", again), time.monotonic()
             status = None

@@ -12,7 +12,8 @@ import resource
 import sys
 import types
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -29,13 +30,19 @@ def kept_inputs(target: Target) -> list[bytes]:
     return [b"", *(path.read_bytes() for path in sorted((KEPT / target.name).glob("*")))]
 
 
-def limit_memory(most: int = ROOM) -> None:
+@contextmanager
+def limited_memory(most: int = ROOM) -> Iterator[None]:
     """Lets this process take so many bytes more than it has, and tells readers that so many are free."""
     from grailbench import memory
 
-    soft = psutil.Process().memory_info().vms + most
-    resource.setrlimit(resource.RLIMIT_AS, (soft, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    before, available = resource.getrlimit(resource.RLIMIT_AS), memory.available
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + most, before[1]))
     memory.available = lambda: most  # which asks the system otherwise, in 0.1 ms
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        memory.available = available
 
 
 def warm(target: Target, place: Place, told: Told) -> None:
@@ -49,7 +56,7 @@ def warm(target: Target, place: Place, told: Told) -> None:
 # ------------------------------------------------------------------ mutations of our own
 
 
-def mutations(target: Target, seed: int, pool: Sequence[bytes] | None = None) -> Iterable[bytes]:
+def mutations(target: Target, seed: int, pool: Sequence[bytes] | None = None) -> Generator[bytes, bool, None]:
     """Endless inputs for a target: always the same of one seed. Whoever takes one may `send` whether it is to be
     mutated further."""
     draw = random.Random(seed)
@@ -154,7 +161,8 @@ def fuzz(target: Target, place: Place, seed: int, executions: int, seconds: floa
     words.write_text("".join(f'"{_escaped(token)}"\n' for token in dict.fromkeys(target.tokens)))
     kept = [str(KEPT / target.name)] if (KEPT / target.name).is_dir() else []
     options = {
-        "runs": executions, "max_total_time": max(1, int(seconds)), "seed": seed % (1 << 31) or 1, "max_len": target.most,
+        "runs": executions, "max_total_time": max(1, int(seconds)), "seed": seed % (1 << 31) or 1,
+        "max_len": target.most,
         "dict": words, "timeout": 36_000, "rss_limit_mb": 0, "detect_leaks": 0, "reload": 20, "len_control": 0,
         "print_final_stats": 1, "handle_segv": 0, "handle_abrt": 0, "handle_bus": 0, "handle_fpe": 0, "handle_ill": 0,
         "handle_int": 0, "handle_term": 0,

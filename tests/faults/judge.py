@@ -1,7 +1,7 @@
 """What comes of one input of a reader: right, refused clearly, or a finding.
 
-A finding is any exception but grailbench's own, an error that does not name the file, or names a line that the file does
-not have, a wrong result, an allocation beyond what is allowed, an input that takes seconds, and a file left behind.
+A finding is any exception but grailbench's own, an error that does not name the file, or names a line that the file
+lacks, a wrong result, an allocation beyond what is allowed, an input that takes seconds, and a file left behind.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Target:
     names    the file that errors have to name; None for readers of text without one
     lines    whether the lines that errors name are those of the input
     goal     executions in a campaign
+    few      executions in a test
     prepare  called once before the first input, in the process that reads
     """
 
@@ -76,6 +77,7 @@ class Target:
     names: str | None = "input"
     lines: bool = True
     goal: int = 1_000_000
+    few: int = 1_500
     prepare: Callable[[], object] | None = None
 
 

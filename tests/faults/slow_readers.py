@@ -1,5 +1,5 @@
-"""Readers of graphs in plain Python, written from docs/formats.md and the papers' formats and not from grailbench's code:
-what its fast readers are held against. They are slow, and hold all that they read in lists."""
+"""Readers of graphs in plain Python, written from the formats and not from grailbench's code: what its fast readers are
+held against. They are slow, and hold all that they read in lists."""
 
 from __future__ import annotations
 

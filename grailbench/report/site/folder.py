@@ -95,7 +95,7 @@ def require_ours(out: Path) -> None:
     try:
         marked = json.loads((out / MARK).read_text("utf-8"))
         listed = {*marked["files"], MARK}
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise InputError("is not the mark of a site", path=out / MARK, remedy=_REMEDY) from None
     if foreign := sorted(there - listed):
         said = f"holds {foreign[0]!r}, which no site wrote" + f", and {len(foreign) - 1} more" * (len(foreign) > 1)

@@ -1,0 +1,260 @@
+"""Every reader is fed anything: the kept corpus, and mutations of it; and readers that are broken are found."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import bounds
+import engines
+import fuzz
+import judge as judging
+import slow_readers
+from judge import Place, Target, judge, patched
+
+import grailbench
+from grailbench.errors import InputError
+from grailbench.graph import readers
+
+TARGETS = fuzz.every_target()
+SEED = 23
+#: inputs at which readers once failed otherwise, and what they say now
+MENDED = (
+    ("gra", "too_large", "too few for a line of each"), ("dot", "deep", "nested too deep"),
+    ("dot", "quoted", "a name that is not empty"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
+        "no array of numpy"),
+    ("records", "list_", "text, a number or null"), ("records", "deep", "nested too deep"), ("stalls", "no_id",
+        "no column 'ID'"),
+    ("stream", "cut", "cannot be read"), ("index-file", "number", "no header of an index"),
+    ("index-file", "deep", "no header of an index"), ("stages", "list_", "damaged"), ("stages", "deep", "damaged"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path / "place")
+
+
+def outcome_of(read, data=b"x", place=None, **about):
+    return judge(Target("broken", read, "a broken reader", **about), data, place)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_whatever_a_reader_is_given_it_reads_it_right_or_refuses_it_clearly(name, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    target, findings, labels = TARGETS[name], [], set()
+
+    def told(data, outcome):
+        labels.add(outcome.label)
+        if outcome.finding is not None:
+            findings.append((data, outcome.finding.text))
+
+    engines.warm(target, place, told)
+    with engines.limited_memory():
+        engines.mutate(target, place, SEED, target.few, told)
+    assert not findings, f"{len(findings)} findings, the first of {findings[0][0]!r}: {findings[0][1]}"
+    assert len(labels) > 1, "nothing of the corpus is read, or nothing is refused"
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(("name", "kept", "said"), MENDED)
+def test_what_broke_a_reader_once_is_refused_in_words(name, kept, said, place, monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    target = TARGETS[name]
+    if target.prepare is not None:
+        target.prepare()
+    with pytest.raises(InputError, match=said):
+        target.read((engines.KEPT / name / kept).read_bytes(), place)
+
+
+def test_the_corpus_is_small_and_every_reader_has_one():
+    sizes = {path: path.stat().st_size for path in engines.KEPT.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) < 300_000
+    assert {path.parent.name for path in sizes} == TARGETS.keys()
+    assert set(readers.FORMATS) <= TARGETS.keys()
+
+
+# ------------------------------------------------------------------ readers that are broken
+
+
+def test_an_exception_of_another_kind_is_found_with_its_place(place):
+    found = outcome_of(lambda data, place: {}["x"], place=place).finding
+    assert (found.kind, found.sign.split()[0]) == ("traceback", "KeyError")
+    assert "test_fuzz.py" in found.text
+
+
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (InputError("bad"), "not named"),
+        (InputError("bad", path="input", line=99), "a line that the file does not have"),
+        (InputError("bad" * 2_000, path="input"), "endless"),
+        (InputError("too little memory to read it", path="input"), "an allocation failed"),
+    ],
+)
+def test_an_error_that_is_not_clear_is_found(error, fault, place):
+    def refuse(data, place):
+        raise error
+
+    assert fault in outcome_of(refuse, place=place).finding.text
+    clear = InputError("bad", path=place.path, line=1)
+
+    def refuse_clearly(data, place):
+        raise clear
+
+    assert outcome_of(refuse_clearly, place=place).finding is None
+
+
+def test_a_large_allocation_of_a_small_file_is_found(place):
+    with engines.limited_memory(64 << 20):
+        assert (
+            outcome_of(lambda data, place: str(np.zeros(1 << 30, np.uint8)[0]), place=place).finding.kind == "traceback"
+        )
+        assert outcome_of(lambda data, place: str(np.zeros(1 << 20, np.uint8)[0]), place=place).finding is None
+
+
+def test_an_input_that_takes_long_and_a_file_left_behind_are_found(place, monkeypatch):
+    monkeypatch.setattr(judging, "SLOW_SECONDS", 0.01)
+    assert outcome_of(lambda data, place: str(sum(range(3_000_000))), place=place).finding.kind == "slow"
+    monkeypatch.undo()
+    assert outcome_of(lambda data, place: str(place.write(b"", "other")), place=place).finding.kind == "left behind"
+    assert not place.left(())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "attribute", "change"),
+    [
+        ("gra", b"2\n0: 1 #\n1: #\n", "targets", lambda ends: 1 - ends),
+        ("gra", b"2\n0: 1 #\n1: #\n", "targets", lambda ends: ends[:0]),
+        ("edges", b"0 1\n1 0\n", "sources", lambda ends: ends * 0),
+        ("edges", b"0 1 3\n1 0 4\n", "weights", lambda weights: weights + 1),
+        ("mtx", b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", "targets", lambda ends: ends * 0),
+        ("csv", b"a,b\nb,c\n", "targets", lambda ends: ends * 0),
+    ],
+)
+def test_a_reader_that_accepts_a_wrong_edge_is_found(name, data, attribute, change, place, monkeypatch):
+    import importlib
+    from dataclasses import replace
+
+    module = importlib.import_module(f"grailbench.graph.readers.{readers._MODULES[name]}")
+    true = getattr(module, f"read_{name}")
+
+    def wrong(*arguments, **options):
+        found = true(*arguments, **options)
+        return replace(found, graph=replace(found.graph, **{attribute: change(getattr(found.graph, attribute))}))
+
+    assert judge(TARGETS[name], data, place).finding is None
+    monkeypatch.setattr(module, f"read_{name}", wrong)
+    assert judge(TARGETS[name], data, place).finding is not None
+
+
+def test_a_reader_that_refuses_a_right_file_is_found(place, monkeypatch):
+    def refuse(path, text):
+        raise InputError("no", path=path)
+
+    monkeypatch.setattr("grailbench.graph.readers.gra.read_gra", refuse)
+    assert "although it is right" in judge(TARGETS["gra"], b"1\n0: #\n", place).finding.text
+
+
+def test_plain_python_reads_what_it_should():
+    assert slow_readers.gra(b"graph_for_greach\n3\n0: 1 2 #\r\n2: #\n1: 1 1 #") == (3, [(0, 1), (0, 2), (1, 1), (1, 1)])
+    for wrong in (b"1\n0: 1 #", b"2\n0: #", b"1\n0: #\n0: #", b"1\n0 #", b"", b"1\n0: # x"):
+        with pytest.raises(slow_readers.Refused):
+            slow_readers.gra(wrong)
+    found = slow_readers.EdgeList(b"# Undirected graph\n0 1 2.0\n1 1 3e0\n")
+    assert (found.all_edges, found.both_ways(found.weights())) == ([(0, 1), (1, 1), (1, 0)], [2, 3, 2])
+    assert slow_readers.EdgeList(b"0 1 0.5\n").weights() is None
+
+
+# ------------------------------------------------------------------ what makes inputs
+
+
+def test_the_same_seed_makes_the_same_inputs_and_others_make_others():
+    def some(seed):
+        made = engines.mutations(TARGETS["gra"], seed)
+        return [next(made), *(made.send(number % 3 == 0) for number in range(300))]
+
+    assert some(1) == some(1) != some(2)
+    assert len(set(some(1))) > 150
+    assert max(map(len, some(1))) <= TARGETS["gra"].most
+
+
+def test_damage_to_a_file_is_of_every_kind():
+    whole = bytes(range(200))
+    made = {patched(whole, bytes([what, 50, 0, 0])) for what in (1, 192, 193, 194)}
+    assert {len(each) for each in made} == {200, 50, 216, 184}
+    assert patched(whole, b"") == whole
+    assert patched(b"", b"\1\2\3\4") == b""
+
+
+BROKEN = """
+import os, sys
+sys.path[:0] = [{faults!r}]
+import campaign, fuzz
+from judge import Target
+
+def read(data, place):
+    if data[:1] == b"c":
+        os.abort()
+    if data[:1] == b"h":
+        while True:
+            pass
+    return str(len(data))
+
+campaign.HANG_SECONDS = campaign.FIRST_SECONDS = 1.0
+fuzz.every_target = lambda: {{"broken": Target("broken", read, "a broken reader", tokens=(b"c", b"h"), most=2)}}
+fuzz.main()
+"""
+
+
+def test_a_reader_that_dies_or_hangs_is_found_and_a_later_call_goes_on(tmp_path):
+    words = [sys.executable, "-c", BROKEN.format(faults=str(engines.KEPT.parent)), "--engine", "own", "--seconds", "60"]
+    words += ["--out", str(tmp_path)]
+    first = subprocess.run([*words, "--executions", "30"], capture_output=True, text=True)
+    assert first.returncode == 1, first.stdout + first.stderr
+    assert "FINDING broken: crash -6" in first.stdout
+    assert "FINDING broken: hang" in first.stdout
+    kinds = {path.name.split("-")[1]: path.read_bytes()[:1] for path in (tmp_path / "findings").glob("*.input")}
+    assert kinds == {"crash": b"c", "hang": b"h"}
+
+
+def test_executions_of_several_calls_add_up(tmp_path):
+    code = BROKEN.format(faults=str(engines.KEPT.parent)).replace('tokens=(b"c", b"h")', 'tokens=(b"a",)')
+    code = code.replace('data[:1] == b"c"', "False").replace('data[:1] == b"h"', "False")
+    words = [sys.executable, "-c", code, "--engine", "own", "--out", str(tmp_path), "--seconds", "60"]
+    for executions in (200, 200, 500):
+        done = subprocess.run([*words, "--executions", str(executions)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        row = next(line.split() for line in done.stdout.splitlines() if line.startswith("broken"))
+        assert row[1:3] == [str(executions), "0"]
+    assert not list((tmp_path / "findings").iterdir())
+    assert not list((tmp_path / "work").iterdir())
+
+
+# ------------------------------------------------------------------ kernels with checked indices
+
+
+def test_the_kernels_of_the_cpu_are_found_in_the_source():
+    kernels = bounds.written(Path(grailbench.__file__).parent)
+    assert "graph/readers/gra.py:_parse" in kernels
+    assert "reachability/cpu/traverse.py:label_pair" in kernels
+    assert len(kernels) > 200
+    assert not any(name.startswith("device/scan") for name in kernels), "a kernel of a GPU"
+    assert bounds.NEVER.keys() <= kernels.keys()
+
+
+def test_kernels_inside_others_count_with_these(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "@njit(inline='always')\ndef f(x):\n    return g(x)\n@njit(inline='always')\ndef g(x):\n    return x\n"
+        "@njit(cache=True)\ndef h(x):\n    return f(x)\n"
+        "@njit\ndef alone(x):\n    return x\n@cuda.jit\ndef k():\n    pass\n"
+    )
+    kernels = bounds.written(tmp_path)
+    assert kernels.keys() == {"a.py:f", "a.py:g", "a.py:h", "a.py:alone"}
+    assert bounds.inlined(kernels, {"a.py:h"}) == {"a.py:f", "a.py:g"}
+    assert bounds.inlined(kernels, {"a.py:alone"}) == set()
