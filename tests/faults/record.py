@@ -15,11 +15,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reliability"
+KEYS = ("area", "promise", "test", "figure", "command", "date", "commit", "machine", "seconds", "details")
+#: counts among the details that are 0 where the promise was kept
+NONE_OF = ("broken", "crashes", "differences", "failures", "faults", "hangs", "leaks", "lost", "tracebacks", "wrong")
 
 
 def write(
     name: str, *, area: str, promise: str, test: str, figure: str, command: str, seconds: float,
-    details: Mapping[str, object] | None = None, machine: str | None = None,
+    details: Mapping[str, object] | None = None, machine: str | None = None, kept: bool = True,
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 
@@ -27,17 +30,31 @@ def write(
     can rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was found,
     as "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up, with
     seeds. The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had or
-    the checkout is changed.
+    the checkout is changed. `kept` is whether the promise held; raises ValueError where it is said to have held and a
+    detail of `NONE_OF` is not 0.
     """
+    if kept and (counts := broken(details or {})):
+        raise ValueError(f"{name}: the promise was broken ({', '.join(counts)}), so it is not recorded as kept")
     found = {
         "area": area, "promise": promise, "test": test, "figure": figure, "command": command,
         "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": machine or _machine(),
-        "seconds": round(seconds, 1), "details": dict(details or {}),
+        "kept": kept, "seconds": round(seconds, 1), "details": dict(details or {}),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.json"
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def broken(details: Mapping[str, object]) -> list[str]:
+    """The details that count what breaks a promise and are not 0, such as 'faults: 2'."""
+    found = []
+    for key, value in details.items():
+        if isinstance(value, Mapping):
+            found += broken(value)
+        elif key in NONE_OF and value not in (0, None, [], ""):
+            found.append(f"{key}: {value}")
+    return found
 
 
 def _commit() -> str | None:
