@@ -138,16 +138,18 @@ def deadline(seconds: float | None):
             raise TimeLimit
 
     before = signal.signal(signal.SIGALRM, ring)
-    # It rings again every second: an exception in a destructor or a callback of the garbage collector is lost.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         try:
+            # It rings again every second: an exception in a destructor or a callback of the garbage collector is lost.
+            # A very short limit rings here already, so this stands where the clock is stopped whatever happens.
+            signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
             yield
         finally:
             armed = False
             if postponed:
                 raise TimeLimit
     finally:
+        armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

@@ -1,0 +1,139 @@
+"""Hours of work in one process: memory, descriptors, threads, processes and temporary files have to stay level.
+
+    python tests/faults/soak.py --minutes 60 --out samples.jsonl --record soak
+
+Work of every sort (`chores.py`) is repeated; after each round of it what the process and its standing workers hold is
+sampled (`levels.py`), and at the end judged by the slope. `--nightly` takes ten minutes, `--minutes 1` is a look.
+Exit code 1 if something grew, or a chore did not end as it should.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import levels
+import record
+from chores import CHORES, RARE, Place, prepare, round_
+
+NIGHTLY = 10.0  #: minutes
+MIB = 1 << 20
+
+
+def soak(
+    minutes: float, folder: Path, told: Callable[[dict], None], only: tuple[str, ...] = (), client=None, least: int = 0,
+    after: Callable[[Place], None] = lambda place: None,
+) -> list[dict]:  # fmt: skip
+    """Rounds of chores in a folder until so many minutes have passed and there are `least` samples; returns the
+    samples, each of which `told` got as it was taken. `after` is called after each round. Raises chores.Wrong."""
+    temporary, cached = folder / "tmp", folder / "cache"
+    place = Place(folder / "work", folder / "kept", client)
+    pids = [] if client is None else list(client.run(os.getpid).values())
+    pids += [] if client is None else [_parent(pid) for pid in pids]
+    prepare(place)
+    samples, until = [], monotonic() + 60 * minutes
+    while monotonic() < until or len(samples) < least:
+        round_(place, only)
+        after(place)
+        samples.append({"round": place.rounds, **levels.sample(temporary, cached, pids)})
+        told(samples[-1])
+    return samples
+
+
+def _parent(pid: int) -> int:
+    import psutil
+
+    above = psutil.Process(pid).ppid()
+    return pid if above == os.getpid() else above
+
+
+def own_place(stack: ExitStack, folder: Path) -> None:
+    """Have this process keep its cache and temporary files in a folder, until the stack ends."""
+    before = {name: os.environ.get(name) for name in ("GRAILBENCH_CACHE", "TMPDIR")}
+
+    def put_back() -> None:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+        tempfile.tempdir = None
+
+    stack.callback(put_back)
+    for name, part in (("GRAILBENCH_CACHE", "cache"), ("TMPDIR", "tmp")):
+        (folder / part).mkdir()
+        os.environ[name] = str(folder / part)
+    tempfile.tempdir = None
+
+
+@click.command(help=__doc__.partition("\n")[0])
+@click.option("--minutes", default=60.0, show_default=True)
+@click.option("--nightly", is_flag=True, help=f"The length of a night's share: {NIGHTLY:g} minutes.")
+@click.option("--workers", default=1, show_default=True, help="Worker processes that stand all the time; 0 for none.")
+@click.option("--only", type=click.Choice([*CHORES, *RARE]), multiple=True, help="A chore; may repeat.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write each sample there, as it is taken.")
+@click.option("--judge", "judged", type=click.Path(path_type=Path, exists=True), help="Judge samples of a file anew.")
+@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
+def main(minutes, nightly, workers, only, out, judged, name):
+    minutes, began = NIGHTLY if nightly else minutes, monotonic()
+    if judged is not None:
+        samples = [json.loads(line) for line in judged.read_text().splitlines()]
+    else:
+        samples = _soaked(minutes, workers, only, out)
+    found = levels.judge(samples)
+    for each in found:
+        rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
+        print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{'LEAKS' if each.fault else 'level'}")
+    faults = [each.fault for each in found if each.fault]
+    print(f"{len(samples)} rounds, {len(faults)} leaks", flush=True)
+    if name:
+        _record(name, samples, found, faults, minutes, monotonic() - began if judged is None else None)
+    sys.exit(int(bool(faults)))
+
+
+def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
+    from grailbench.cluster import connection
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
+        own_place(stack, folder)
+        client = stack.enter_context(connection.started(workers)) if workers else None
+        lines = stack.enter_context(open(out, "w", buffering=1)) if out is not None else None
+
+        def told(sample: dict) -> None:
+            if lines is not None:
+                lines.write(json.dumps(sample) + "\n")
+            print(f"round {sample['round']}: {sample['rss'] / MIB:.1f} MiB, {sample['objects']:,} objects, "
+                  f"{sample['descriptors']} descriptors, {sample['threads']} threads", file=sys.stderr, flush=True)  # fmt: skip
+
+        return soak(minutes, folder, told, only, client, least=12)
+
+
+def _record(name: str, samples, found: list[levels.Level], faults: list[str], minutes: float, took: float | None):
+    by_name = {each.name: each for each in found}
+    rss = by_name["rss"]
+    percent = 100 * rss.hourly / rss.middle
+    seconds = samples[-1]["at"] - samples[0]["at"] if took is None else took
+    exact = sum(each.name in levels.EXACT and each.first == each.last for each in found)
+    record.write(
+        name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not faults,
+        promise="Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
+        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory {percent:+.2f} % an hour "
+                f"at {rss.middle / MIB:.0f} MiB, {exact} of {len(levels.EXACT)} counts exactly level"),
+        command=f"python tests/faults/soak.py --minutes {minutes:g} --record {name}",
+        details={"rounds": len(samples), "leaks": faults, "chores": [*CHORES, *RARE],
+                 **{each.name: each.record() for each in found if each.name in levels.VARYING},
+                 "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
