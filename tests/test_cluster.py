@@ -29,7 +29,7 @@ from grailbench.cluster import connection, facts, graphs, seats
 from grailbench.contract import Checks
 from grailbench.errors import InputError, MachineLacks
 from grailbench.runs import folder as results
-from grailbench.runs.cells import load, of_machine
+from grailbench.runs.cells import cells, load, of_machine
 from grailbench.runs.folder import read_rows
 
 pytestmark = pytest.mark.processes
@@ -412,8 +412,8 @@ def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
     assert code == 0
     assert "Measured on: Small" in out
     assert "times as fast as dfs" in out
-    with open(tmp_path / "out" / "cells.csv", newline="") as cells:
-        assert {(line["impl"], line["dim"]) for line in csv.DictReader(cells)} == {("dfs", ""), ("sequential", "1.0")}
+    with open(tmp_path / "out" / "cells.csv", newline="") as lines:
+        assert {(line["impl"], line["dim"]) for line in csv.DictReader(lines)} == {("dfs", ""), ("sequential", "1.0")}
     code, out, _ = call(capsys, "compare", unlike, unlike)
     assert "no times: a run was measured on more than one machine" in out
 
@@ -421,7 +421,10 @@ def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
 def test_a_run_says_who_is_fastest_on_each_machine_by_itself(unlike):
     run = load(unlike)
     done = runner.Finished(unlike, None, run.rows, environment=dict(run.stored))
-    assert [{row["worker"] for row in rows} for rows in done.by_machine] == [{"aaaa"}, {"bbbb"}]
+    assert [own["cpu"] for own, _ in done.by_machine] == ["Small", "Large"]
+    assert [[cell.key for cell in found] for _, found in done.by_machine] == [
+        [cell.key for cell in cells([row for row in run.rows if row["worker"] == name])] for name in ("aaaa", "bbbb")
+    ]
     assert run.mixed
     assert [of_machine(run, name).mixed for name in ("1111", "3333")] == [False, False]
     with pytest.raises(InputError, match="no machine of the run is named 'x'"):

@@ -13,7 +13,7 @@ from grailbench.cli.views.run import summary_tables
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import traversals as traversal
 from grailbench.runs import folder as results
-from grailbench.runs.cells import load
+from grailbench.runs.cells import cells, load
 from grailbench.runs.rows import STATUSES, standing
 
 LAST = {"reachability": "query", "closure": "solve", "bfs": "solve", "sssp": "solve", "apsp": "solve"}
@@ -33,7 +33,7 @@ def readers(folder, problem):
     suite = closure if problem == "closure" else traversal
     own = compared if problem == "reachability" else next(suite.cells([compared]).itertuples())
     config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
-    table, *notes = summary_tables(make_plan(config), rows)
+    table, *notes = summary_tables(make_plan(config), cells(rows))
     shown = table.lines[0][-1].removesuffix(" [1]")
     reason = notes[0].removeprefix("[1] ") if notes else ""
     done = Finished(folder, None, rows)

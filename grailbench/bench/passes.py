@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import psutil
+
 from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.timing import PhaseTimer
@@ -15,6 +17,11 @@ from grailbench.device import energy as energies
 from grailbench.device import meters
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Graph
+
+
+HELD = 64 << 20  #: bytes of what earlier graphs may have left behind before it is looked for
+_primed: set[tuple] = set()  # configurations whose kernels this process has
+_held = 0  # resident bytes after it was
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,17 @@ class Measured:
 
 def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
     """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`; on a
-    large graph also those that only cells from edges run on smaller ones. Raises what the implementation raises."""
+    large graph also those that only cells from edges run on smaller ones. On the CPU, once is enough: a process keeps its
+    kernels. Raises what the implementation raises."""
     solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
+    way = (solved, impl, repr(cell.params), cell.from_edges, counted, large)
+    if way in _primed:
+        return
     if counted and impl.counts:
         solved.prime(impl, replace(cell.params, count=True), False)
     solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
+    if "gpu" not in impl.needs:
+        _primed.add(way)
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
@@ -52,11 +65,16 @@ def _peaks() -> dict[str, int | None]:
 def freeze(first: bool) -> None:
     """Exclude all current objects, mainly compilers and kernels, from the garbage collections before each pass.
 
-    `first` is True at the first call on a graph: objects of the previous graph are then collected first.
+    `first` is True at the first call on a graph: objects of the previous graphs are then collected first, once they
+    took `HELD` bytes. Sooner, going through all that this process has would take longer than the cells of tiny graphs.
     """
-    if first:
+    global _held
+    if first and (gc.get_freeze_count() == 0 or psutil.Process().memory_info().rss > _held + HELD):
         gc.unfreeze()
-    gc.collect()
+        gc.collect()
+        _held = psutil.Process().memory_info().rss
+    else:
+        gc.collect()
     gc.freeze()
 
 

@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 from dataclasses import dataclass, make_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -60,6 +61,7 @@ def _bytes(value):
 
 MOST_CELLS = 100_000  #: the largest number of cells of a plan
 AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
+_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late is late) for late in (False, True))
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_check_value)]
@@ -191,8 +193,11 @@ class Cell(_Point):
 
     def columns(self) -> dict:
         """The columns of a row that identify its cell."""
-        early, late = ({axis.name: getattr(self, axis.name) for axis in axes.AXES if axis.late is late}
-                       for late in (False, True))  # fmt: skip
+        return dict(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict:
+        early, late = ({name: getattr(self, name) for name in names} for names in (_EARLY, _LATE))
         return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
                 "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
 
@@ -211,8 +216,8 @@ class Cell(_Point):
 
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
-        unsaid = (("problem", USUAL), *((axis.name, None) for axis in axes.AXES if axis.late))
-        return {name: value for name, value in self.columns().items() if (name, value) not in unsaid}
+        return {name: value for name, value in self._columns.items()
+                if not (value == USUAL and name == "problem") and not (value is None and name in _LATE)}  # fmt: skip
 
     def identity(self) -> dict:
         """What identifies the measurement of a cell, whatever the number of trials."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from grailbench import device
@@ -53,16 +54,23 @@ class Finished:
     lacking: str | None = None
     environment: dict = field(default_factory=dict)
 
-    @property
-    def by_machine(self) -> list[list[dict]]:
-        """The rows that may be compared: those of each machine, the one with most rows first."""
-        found = by_machine(self.environment, self.rows)
-        return [rows for _, rows in found.values()]
+    @cached_property
+    def cells(self) -> list[measured.Cell]:
+        """The cells of all rows."""
+        return measured.cells(self.rows)
+
+    @cached_property
+    def by_machine(self) -> list[tuple[Mapping, list[measured.Cell]]]:
+        """The cells that may be compared: those of each machine with its environment, that with most rows first."""
+        found = list(by_machine(self.environment, self.rows).values())
+        if len(found) == 1:
+            return [(found[0][0], self.cells)]
+        return [(environment, measured.cells(rows)) for environment, rows in found]
 
     @property
     def statuses(self) -> Counter:
         """Number of cells by status."""
-        return Counter(cell.status for cell in measured.cells(self.rows))
+        return Counter(cell.status for cell in self.cells)
 
     def check(self) -> None:
         """Raise CheckFailed for wrong or failed cells, and MachineLacks or NothingMeasured if no cell has times."""

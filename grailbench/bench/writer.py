@@ -25,6 +25,7 @@ from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_n
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
+_ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps makes one anew for every row
 ERRORS = "errors.txt"  #: the file of a run with the tracebacks of cells that failed
 
 
@@ -44,7 +45,7 @@ class Writer:
     def append(self, rows: list[dict]) -> None:
         """Append the rows of one trial. Raises OSError when they do not all fit, and then writes none of them."""
         rows = [sealed(row) for row in rows] if self.sums else rows
-        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
+        text = "".join(f"{_ENCODER.encode(row)}\n" for row in rows).encode()
         with self._lock:
             size = os.fstat(self._file).st_size
             try:

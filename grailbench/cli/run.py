@@ -83,12 +83,12 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     apart = answers == "-"  # the standard output has the answers alone
     to = Console(stderr=True, highlight=False) if apart else None
     if not as_json and simulate:
-        put(console.summary_tables(done.plan, done.rows, timing=False), to)
+        put(console.summary_tables(done.plan, done.cells, timing=False), to)
         click.echo("simulated: answers were checked, no time was taken and nothing was stored", err=apart)
     elif not as_json:
-        put(console.summary_tables(done.plan, done.rows), to)
-        for rows in done.by_machine:
-            put(console.answered(rows), to)
+        put(console.summary_tables(done.plan, done.cells), to)
+        for _, found in done.by_machine:
+            put(console.answered(found), to)
         put(console.unstable(done), to)
         click.echo(f"rows: {paths.shown(done.folder)}", err=apart)
         click.echo(f"tables beside print: grailbench report {spoken(done.folder)}", err=apart)

@@ -39,5 +39,5 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
             plan, screen, fetch=not no_fetch, checks=Checks(sample, oracle_seconds, jobs=jobs), simulate=simulate
         )
     if not as_json:
-        put(console.summary_tables(done.plan, done.rows, timing=False))
+        put(console.summary_tables(done.plan, done.cells, timing=False))
     done.check()

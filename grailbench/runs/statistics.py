@@ -79,8 +79,8 @@ class Stats:
 
     @cached_property
     def _quartiles(self) -> tuple[float, float, float]:
-        low, middle, high = np.quantile(self.ms, (0.25, 0.5, 0.75))
-        return float(low), float(middle), float(high)
+        ordered = sorted(self.times)
+        return tuple(_quantile(ordered, part) for part in (0.25, 0.5, 0.75))
 
     @cached_property
     def _mean_interval(self) -> Interval:
@@ -89,6 +89,16 @@ class Stats:
     @cached_property
     def _median_interval(self) -> Interval:
         return median_interval(self.ms)
+
+
+def _quantile(ordered: Sequence[float], part: float) -> float:
+    """The quantile of ascending numbers, interpolated as `np.quantile` does it, to the last bit; for the few trials of
+    a cell that takes a tenth of its time."""
+    place = part * (len(ordered) - 1)
+    before = int(place)
+    low, high = ordered[before], ordered[min(before + 1, len(ordered) - 1)]
+    after = place - before
+    return high - (high - low) * (1 - after) if after >= 0.5 else low + (high - low) * after
 
 
 def medians(rows: np.ndarray) -> np.ndarray:

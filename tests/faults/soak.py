@@ -36,7 +36,7 @@ def soak(
     after: Callable[[Place], None] = lambda place: None,
 ) -> list[dict]:  # fmt: skip
     """Rounds of chores in a folder until so many minutes have passed and there are `least` samples; returns the
-    samples, each of which `told` got as it was taken. `after` is called after each round. Raises chores.Wrong."""
+    samples, each of which `told` got as it was taken. `after` is called after each round."""
     temporary, cached = folder / "tmp", folder / "cache"
     place = Place(folder / "work", folder / "kept", client)
     pids = [] if client is None else list(client.run(os.getpid).values())
@@ -44,9 +44,9 @@ def soak(
     prepare(place)
     samples, until = [], monotonic() + 60 * minutes
     while monotonic() < until or len(samples) < least:
-        round_(place, only)
+        wrong = round_(place, only)
         after(place)
-        samples.append({"round": place.rounds, **levels.sample(temporary, cached, pids)})
+        samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached, pids)})
         told(samples[-1])
     return samples
 
@@ -92,11 +92,14 @@ def main(minutes, nightly, workers, only, out, judged, name):
     for each in found:
         rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
         print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{'LEAKS' if each.fault else 'level'}")
+    wrong = [f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]]
+    for fault in wrong:
+        print(f"WRONG: {fault}")
     faults = [each.fault for each in found if each.fault]
-    print(f"{len(samples)} rounds, {len(faults)} leaks", flush=True)
+    print(f"{len(samples)} rounds, {len(faults)} leaks, {len(wrong)} wrong", flush=True)
     if name:
-        _record(name, samples, found, faults, minutes, monotonic() - began if judged is None else None)
-    sys.exit(int(bool(faults)))
+        _record(name, samples, found, faults, wrong, monotonic() - began if judged is None else None)
+    sys.exit(int(bool(faults or wrong)))
 
 
 def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
@@ -111,25 +114,26 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
         def told(sample: dict) -> None:
             if lines is not None:
                 lines.write(json.dumps(sample) + "\n")
-            print(f"round {sample['round']}: {sample['rss'] / MIB:.1f} MiB, {sample['objects']:,} objects, "
-                  f"{sample['descriptors']} descriptors, {sample['threads']} threads", file=sys.stderr, flush=True)  # fmt: skip
+            held = f"{sample['rss'] / MIB:.1f} MiB, {sample['objects']:,} objects, {sample['descriptors']} descriptors"
+            said = "; ".join([f"round {sample['round']}: {held}, {sample['threads']} threads", *sample["wrong"]])
+            print(said, file=sys.stderr, flush=True)
 
         return soak(minutes, folder, told, only, client, least=12)
 
 
-def _record(name: str, samples, found: list[levels.Level], faults: list[str], minutes: float, took: float | None):
+def _record(name: str, samples, found: list[levels.Level], faults: list[str], wrong: list[str], took: float | None):
     by_name = {each.name: each for each in found}
     rss = by_name["rss"]
     percent = 100 * rss.hourly / rss.middle
     seconds = samples[-1]["at"] - samples[0]["at"] if took is None else took
     exact = sum(each.name in levels.EXACT and each.first == each.last for each in found)
     record.write(
-        name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not faults,
+        name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not (faults or wrong),
         promise="Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
         figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory {percent:+.2f} % an hour "
                 f"at {rss.middle / MIB:.0f} MiB, {exact} of {len(levels.EXACT)} counts exactly level"),
-        command=f"python tests/faults/soak.py --minutes {minutes:g} --record {name}",
-        details={"rounds": len(samples), "leaks": faults, "chores": [*CHORES, *RARE],
+        command=f"python tests/faults/soak.py --minutes 60 --record {name}",
+        details={"rounds": len(samples), "leaks": faults, "wrong": wrong, "chores": [*CHORES, *RARE],
                  **{each.name: each.record() for each in found if each.name in levels.VARYING},
                  "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}},
     )  # fmt: skip

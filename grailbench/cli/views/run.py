@@ -27,7 +27,6 @@ from grailbench.runs.cells import Cell as Measured
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
 from grailbench.runs.folder import spoken
-from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import cell_of, sampled
 from grailbench.runs.stability import verdict
 from grailbench.runs.statistics import Stats
@@ -122,10 +121,10 @@ def plan_table(plan: Plan, missing: list[str]) -> Grid:
     return Grid(title, heads, lines, frozenset(numbers), keys=3 + len(columns))
 
 
-def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Grid | str]:
+def summary_tables(plan: Plan, found: list[Measured], timing: bool = True) -> list[Grid | str]:
     """A table for each problem, with a line for each cell in the plan's order: median times in ms, rate, number of
     positive answers, how they were checked, status. Below it are the reasons why cells have no times."""
-    found = _in_order(plan, cells(rows))
+    found = _in_order(plan, found)
     names = list(dict.fromkeys(cell.problem for cell in found))
     several = names not in ([USUAL], [])
     return [
@@ -135,16 +134,15 @@ def summary_tables(plan: Plan, rows: list[dict], timing: bool = True) -> list[Gr
     ]
 
 
-def answered(rows: list[dict]) -> list[str]:
+def answered(found: list[Measured]) -> list[str]:
     """Sentences that say which configuration is fastest; none if there is nothing to compare."""
-    lines = answer.sentences(cells(rows))
+    lines = answer.sentences(found)
     return [f"{answer.TITLE}:", *lines, ""] if lines else []
 
 
 def unstable(done: Finished) -> list[str]:
     """What is said loudly of times that cannot be trusted, machine by machine, with the remedy."""
-    machines = by_machine(done.environment, done.rows).values()
-    return [line for own, rows in machines for line in loud.lines(cells(rows), own, spoken(done.folder))]
+    return [line for own, found in done.by_machine for line in loud.lines(found, own, spoken(done.folder))]
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
