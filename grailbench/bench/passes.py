@@ -18,9 +18,7 @@ from grailbench.device import meters
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Graph
 
-
 HELD = 64 << 20  #: bytes of what earlier graphs may have left behind before it is looked for
-_primed: set[tuple] = set()  # configurations whose kernels this process has
 _held = 0  # resident bytes after it was
 
 
@@ -39,17 +37,11 @@ class Measured:
 
 def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
     """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`; on a
-    large graph also those that only cells from edges run on smaller ones. On the CPU, once is enough: a process keeps its
-    kernels. Raises what the implementation raises."""
+    large graph also those that only cells from edges run on smaller ones. Raises what the implementation raises."""
     solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
-    way = (solved, impl, repr(cell.params), cell.from_edges, counted, large)
-    if way in _primed:
-        return
     if counted and impl.counts:
         solved.prime(impl, replace(cell.params, count=True), False)
     solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
-    if "gpu" not in impl.needs:
-        _primed.add(way)
 
 
 def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:

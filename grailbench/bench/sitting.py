@@ -98,6 +98,7 @@ class Sitting:
         self.prior, self.finished, self.given_up = prior, finished(prior), given_up(prior)
         self.before, self.keys = {cell_of(row) for row in prior}, {row["key"] for row in prior}
         self.weighed = {row["key"] for row in prior if row.get("energy")}
+        self.primed: set[tuple] = set()  # configurations on the CPU whose kernels this process has
         self.outdated = 0
         self.new: list[dict] = []
         self.lacking: str | None = None
@@ -297,7 +298,9 @@ class Sitting:
         for task in tasks:
             if not task.over and not task.cell.warmup and task.process is None:
                 # the verified pass ran other kernels than the timed ones: kernels with counters
-                guarded(lambda task=task: passes.prime(task.cell))
+                way = (task.cell.problem, task.cell.impl, repr(task.cell.params), task.cell.from_edges)
+                if way not in self.primed and guarded(lambda task=task: passes.prime(task.cell)).status == "ok":
+                    self.primed |= set() if on_gpu(task.cell) else {way}
         for turn in range(max((task.cell.warmup for task in tasks), default=0)):
             for task in tasks:
                 if task.over or turn >= task.cell.warmup:
