@@ -148,3 +148,10 @@ def test_no_ratio_has_no_mean_and_a_bad_one_is_refused():
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="positive"):
             geometric_mean([1.0, bad])
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40))
+def test_quartiles_are_those_of_numpy_to_the_last_bit(times):
+    found = statistics.Stats.of(times)
+    low, middle, high = np.quantile(np.array(times), (0.25, 0.5, 0.75))
+    assert (found.median, found.iqr) == (middle, high - low)

@@ -1,0 +1,117 @@
+"""`tests/faults/soak.py` and the verdict of `levels.py`: what grows is a leak, what goes up and down is none."""
+
+import os
+import sys
+import tempfile
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import chores
+import levels
+import soak
+
+LEVEL = {name: 5.0 for name in levels.EXACT} | {
+    "rss": 300e6, "uss": 250e6, "workers": 1e8, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
+}  # fmt: skip
+
+
+def samples(count=60, **changed):
+    """A minute between two; a function of the number of the sample takes the place of a measure."""
+    noise = np.random.default_rng(1).normal(0, 1e-3, count)
+    return [
+        {**{name: value * (1 + noise[at]) if name in levels.VARYING else value for name, value in LEVEL.items()},
+         "at": 60.0 * at, **{name: value(at) for name, value in changed.items()}}
+        for at in range(count)
+    ]  # fmt: skip
+
+
+def faults(found):
+    return [each.fault.split(" ")[0] for each in levels.judge(found) if each.fault]
+
+
+def test_noise_and_growth_in_the_warm_up_are_level():
+    assert faults(samples()) == []
+    assert faults(samples(rss=lambda at: 300e6 + 20e6 * min(at, 10), threads=lambda at: 5 + (at > 12))) == []
+    assert faults(samples(threads=lambda at: 5 + at % 3, objects=lambda at: 4e5 + 3_000 * (at % 4))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "grows"),
+    [
+        ("rss", lambda at: 300e6 * (1 + 0.02 * at / 60)),
+        ("objects", lambda at: 4e5 + 200 * at),
+        ("descriptors", lambda at: 5 + at // 10),
+        ("threads", lambda at: 5 + (at > 40)),
+        ("temporary", lambda at: 5 + at),
+    ],
+)
+def test_what_grows_is_named(name, grows):
+    found = samples(**{"temporary files" if name == "temporary" else name: grows})
+    assert faults(found) == [name]
+
+
+def test_few_samples_are_no_verdict():
+    with pytest.raises(ValueError, match="nine are needed"):
+        levels.judge(samples(8))
+
+
+def test_the_slope_is_that_of_an_hour():
+    (rss,) = [each for each in levels.judge(samples(rss=lambda at: 3e8 + 1e5 * at)) if each.name == "rss"]
+    assert rss.hourly == pytest.approx(60 * 1e5)
+    assert rss.low <= rss.hourly <= rss.high
+
+
+def test_leaks_in_real_work_are_caught(tmp_path, diamond):
+    place, kept, handles, end = chores.Place(tmp_path / "work", tmp_path / "kept"), [], [], threading.Event()
+    try:
+        with ExitStack() as stack:
+            soak.own_place(stack, tmp_path)
+            found = []
+            for _ in range(12):
+                assert chores.round_(place, ("threads",)) == []
+                handles.append(tempfile.mkstemp()[0])
+                kept.append(bytearray(os.urandom(1 << 20)) * 4)
+                kept.extend([] for _ in range(5_000))
+                threading.Thread(target=end.wait, daemon=True).start()
+                found.append(levels.sample(tmp_path / "tmp", tmp_path / "cache"))
+        named = {each.name for each in levels.judge(found) if each.fault}
+        assert named >= {"temporary files", "descriptors", "rss", "uss", "objects", "threads"}
+        assert not named & {"figures", "children", "signals", "variables", "cached files"}
+    finally:
+        end.set()
+        for handle in handles:
+            os.close(handle)
+
+
+def test_work_that_fails_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):
+    def broken(place):
+        raise chores.Wrong("no")
+
+    monkeypatch.setitem(chores.CHORES, "threads", broken)
+    place = chores.Place(tmp_path / "work", tmp_path / "kept")
+    assert chores.round_(place, ("threads", "streams")) == ["threads: Wrong: no"]
+    assert (place.rounds, place.folder.exists()) == (1, False)
+
+
+def test_a_command_that_ends_otherwise_is_wrong(tmp_path):
+    with pytest.raises(chores.Wrong, match="2, not 0"):
+        chores.command("nothing")
+    assert "Usage" in chores.command("--help")
+
+
+@pytest.mark.slow
+def test_some_rounds_of_work_in_short(tmp_path):
+    with ExitStack() as stack:
+        soak.own_place(stack, tmp_path)
+        told = []
+        found = soak.soak(0, tmp_path, told.append, ("opened", "streams"), least=2)
+    assert found == told
+    assert [each["wrong"] for each in found] == [[], []]
+    assert found[-1]["temporary files"] == found[0]["temporary files"]
+    assert found[-1]["descriptors"] == found[0]["descriptors"]
