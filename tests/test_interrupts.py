@@ -330,3 +330,11 @@ def test_an_interrupt_that_was_told_is_130_for_python_m_too(tmp_path):
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     done = subprocess.run([sys.executable, "-m", "told"], env={**os.environ, **NO_GPU, "PYTHONPATH": path})
     assert done.returncode == 130
+
+
+def test_a_limit_that_passes_before_the_work_begins_stops_its_clock():
+    before = signal.getsignal(signal.SIGALRM)
+    for _ in range(50):
+        assert guarded(lambda: None, 1e-9).status in ("ok", "timeout")
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+        assert signal.getsignal(signal.SIGALRM) is before

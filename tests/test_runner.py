@@ -407,3 +407,28 @@ def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypa
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]
     assert {cell.dataset for cell in provide.provide(plain, False, said.append).cells} == {"kegg"}
+
+
+def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monkeypatch, unfreeze):
+    from grailbench.bench import passes
+
+    thawed = []
+    monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append(1) or unfreeze())
+    unfreeze()
+    passes.freeze(first=True)
+    assert (len(thawed), gc.get_freeze_count() > 10_000) == (1, True)
+    passes.freeze(first=True)
+    assert len(thawed) == 1, "nothing was left behind"
+    monkeypatch.setattr(passes, "HELD", -(1 << 40))
+    passes.freeze(first=True)
+    assert (len(thawed), gc.get_freeze_count() > 10_000) == (2, True)
+
+
+def test_kernels_are_primed_once_a_run_and_configuration(measured, monkeypatch, toys):
+    from grailbench.bench import passes
+
+    primed = []
+    monkeypatch.setattr(passes, "prime", lambda cell: primed.append((cell.impl, cell.dim)))
+    measured("right", queries=["random", "balanced"], dim=[1, 2], warmup=0, trials=1)
+    assert sorted(set(primed)) == sorted(primed)
+    assert len(primed) in (1, 2)

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats as reference
 
 from grailbench.runs import statistics
@@ -152,6 +154,6 @@ def test_no_ratio_has_no_mean_and_a_bad_one_is_refused():
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40))
 def test_quartiles_are_those_of_numpy_to_the_last_bit(times):
-    found = statistics.Stats.of(times)
+    found = Stats.of(times)
     low, middle, high = np.quantile(np.array(times), (0.25, 0.5, 0.75))
     assert (found.median, found.iqr) == (middle, high - low)

@@ -26,6 +26,8 @@ OTHERS = (
     ("counts", "counts"),
     ("read", "edges"),
 )
+#: where commands print; the same ones each time, since click keeps every stream that it printed to
+OUT, ERR = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
 RARELY = 5  #: rounds between two times of chores that take long
 
 
@@ -67,15 +69,18 @@ def command(*words: object, code: int = 0) -> str:
     """What `grailbench WORDS` prints, in this process. Raises Wrong if it ends with another code."""
     from grailbench.cli.main import main
 
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    for stream in (OUT, ERR):
+        stream.flush()
+        stream.buffer.seek(0)
+        stream.buffer.truncate()
     try:
-        with redirect_stdout(out), redirect_stderr(err):
+        with redirect_stdout(OUT), redirect_stderr(ERR):
             main([*map(str, words)])
     except SystemExit as done:
+        OUT.flush(), ERR.flush()
         if done.code == code:
-            out.flush()
-            return out.buffer.getvalue().decode()
-        said = err.getvalue().strip().splitlines()[-3:]
+            return OUT.buffer.getvalue().decode()
+        said = ERR.buffer.getvalue().decode().strip().splitlines()[-3:]
         raise Wrong(f"grailbench {' '.join(map(str, words))}: {done.code}, not {code}: {said}") from None
     raise Wrong("the command did not exit")
 
