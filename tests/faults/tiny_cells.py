@@ -128,7 +128,7 @@ def main(cells, nightly, as_json, name):
     else:
         print(f"{found['cells']:,} cells on {found['graphs']} graphs: {found['harness_ms']:.2f} ms of processor time a "
               f"cell ({found['harness_wall_ms']:.2f} ms on the wall), limit {LIMIT_MS:g} ms")  # fmt: skip
-        for each, took in {"start": found["start"], "run": found["run"], **found["reading"]}.items():
+        for each, took in _commands(found).items():
             print(f"{each:8} {took['processor']:7.1f} s of processor time, {took['wall']:7.1f} s on the wall, "
                   f"{took['peak'] / 2**20:6.0f} MiB")  # fmt: skip
     kept = found["harness_ms"] < LIMIT_MS
@@ -137,15 +137,19 @@ def main(cells, nightly, as_json, name):
     sys.exit(int(not kept))
 
 
+def _commands(found: dict) -> dict[str, dict]:
+    return {"start": found["start"], "run": found["run"], **found["reading"]}
+
+
 def _record(name: str, found: dict, kept: bool, seconds: float) -> None:
     rounded = {each: f"{took['processor']:.1f} s, {took['peak'] / 2**20:.0f} MiB"
-               for each, took in {"start": found["start"], "run": found["run"], **found["reading"]}.items()}  # fmt: skip
+               for each, took in _commands(found).items()}  # fmt: skip
     slowest = max(took["processor"] for took in found["reading"].values())
     record.write(
         name, area="Long runs", test="tests/faults/tiny_cells.py", seconds=seconds, kept=kept,
         promise="A run of 10,000 tiny cells has less than 3 ms of harness a cell, and is read again in seconds.",
-        figure=(f"{found['harness_ms']:.2f} ms a cell over {found['cells']:,} cells; going on with it, tables, "
-                f"comparison and pack take {slowest:.1f} s at most"),
+        figure=(f"{found['harness_ms']:.2f} ms of processor time a cell over {found['cells']:,} cells; going on with "
+                f"it, tables, comparison and pack take {slowest:.1f} s at most"),
         command=f"python tests/faults/tiny_cells.py --cells {found['cells']} --record {name}",
         details={"graphs": found["graphs"], "harness ms on the wall": round(found["harness_wall_ms"], 2),
                  "seconds within timers": round(found["trials_s"], 2), "processor time and peak memory": rounded},
