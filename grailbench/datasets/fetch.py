@@ -211,21 +211,21 @@ class _Fetch:
         if source.plain:
             with cache.temporary(cache.graph_path(dataset, form)) as graph:
                 self._transfer(source.place, graph, self.limits.bytes)
-                return self._install(dataset, form, graph, {"source": source.place})
+                return self._install(dataset, form, graph, self._checked(dataset, form, graph, {"source": source.place}))
         with self._locks[archive.file]:
             path, note = self._archive(archive, source.place)
             try:
                 with cache.temporary(cache.graph_path(dataset, form)) as graph:
                     _unpack(path, form, graph, self.limits)
-                    found = self._install(dataset, form, graph, note)
+                    checked = self._checked(dataset, form, graph, note)
+                    if archive.sha256 is None:  # before the graph is there: then nothing asks for the archive again
+                        cache.lock(archive.file, note["archive_sha256"], path.stat().st_size, note["source"])
+                    return self._install(dataset, form, graph, checked)
             except SourceFailed as error:
                 self._arrived.pop(archive.file, None)
                 self._failed[archive.file, source.place] = str(error)
                 cache.discard(path)
                 raise
-            if archive.sha256 is None:
-                cache.lock(archive.file, note["archive_sha256"], path.stat().st_size, note["source"])
-            return found
 
     def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
         """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
@@ -241,8 +241,8 @@ class _Fetch:
                 with cache.temporary(path) as arriving:
                     self._transfer(place, arriving, archive.bytes or UNREGISTERED)
                     note = {"source": place} | _check(archive, arriving)
+                    cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
                     cache.publish(arriving, path)
-                cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
         except SourceFailed as error:
             if place == str(path):
                 cache.discard(path)
@@ -259,8 +259,9 @@ class _Fetch:
         finally:
             progress.close()
 
-    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
-        """Check an unpacked graph file, move it into place and write its note. Raises SourceFailed."""
+    def _checked(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> dict:
+        """Check an unpacked graph file. Returns the note with its checksum, and how it was checked. Raises
+        SourceFailed."""
         digest = sha256_file(graph)
         if form.sha256 is None:
             if "checked" not in note:
@@ -272,14 +273,19 @@ class _Fetch:
             raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
         else:
             note = note | {"checked": "sha256"}
+        return note | {"sha256": digest}
+
+    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
+        """Move a checked graph file into place, with its note. The note comes first: whoever is killed in between has a
+        note without its file, which is not used, and no file without knowing where it is from."""
         path = cache.graph_path(dataset, form)
         for other in dataset.forms:
             if cache.graph_path(dataset, other) != path:
                 cache.discard(cache.graph_path(dataset, other))
-        cache.publish(graph, path)
-        note = note | {"sha256": digest, "fetched": datetime.now(UTC).isoformat(timespec="seconds")}
+        note = note | {"fetched": datetime.now(UTC).isoformat(timespec="seconds")}
         cache.write_note(path, note)
-        return Held(dataset, form, path, digest, note["checked"] == "sha256", note)
+        cache.publish(graph, path)
+        return Held(dataset, form, path, note["sha256"], note["checked"] == "sha256", note)
 
 
 def _check(archive: Archive, path: Path) -> dict:

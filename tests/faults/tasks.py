@@ -1,0 +1,295 @@
+"""The commands that leave something behind, in small, with what a user does after one was cut short, and what must hold.
+
+Each task begins in a folder `work` of its own; `Stage` makes that anew for every attempt, always at the same path, and
+runs commands in forks of this process, which has imported and compiled everything: an attempt takes a fraction of a
+second.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import failpoints
+from failpoints import Order
+
+#: fields of a row that a second measurement of the same cell has equal
+LASTING = (
+    "dataset", "kind", "impl", "dim", "search", "filters", "order", "seed", "query_set", "phase", "under", "trial",
+    "status", "verified", "positives", "queries", "vertices", "edges", "counters", "answers_sha256", "graph_sha256",
+)  # fmt: skip
+SECONDS = 120.0  #: a command that takes longer hangs
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit code, negative for a signal; what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def fault(self) -> str | None:
+        """Why this is no proper end of a command that fails; None if it is one line and a code that says so."""
+        if "Traceback" in self.err or self.code not in (1, 2, 3, 4):
+            return f"exit code {self.code}: {(self.err or self.out)[-600:]}"
+        if (lines := sum(line.startswith("error: ") for line in self.err.splitlines())) != 1:
+            return f"{lines} lines of error: {self.err[-600:]}"
+        return None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A command, and what belongs to it. All paths are relative to `work`.
+
+    words   of the command
+    before  makes what is there before it, in the current folder; may call commands
+    again   more words, each tried in turn where the command, called again, is refused
+    reads   commands that read what it left; what they print, if anything, must be that of an undisturbed one if `exact`
+    exact   whether what `reads` print is always the same
+    rows    a run in which finished trials are not lost
+    vary    names of files that differ between two undisturbed ones, with what is compared in their place
+    """
+
+    name: str
+    words: tuple[str, ...]
+    before: Callable[[Callable], None] = lambda call: None
+    again: tuple[tuple[str, ...], ...] = ()
+    reads: tuple[tuple[str, ...], ...] = ()
+    exact: bool = True
+    rows: str | None = None
+    vary: dict[str, Callable[[bytes], object]] = field(default_factory=dict)
+
+
+class Wrong(Exception):
+    """A promise was broken."""
+
+
+# ------------------------------------------------------------------ where commands run
+
+
+class Stage:
+    """A folder for attempts: `work`, and `pristine`, from which it is made anew."""
+
+    def __init__(self, folder: str | os.PathLike | None = None):
+        self.home = Path(tempfile.mkdtemp(prefix="grailbench-kills-", dir=folder)).resolve()
+        self.work, self.pristine, self.log = (self.home / name for name in ("work", "pristine", "log"))
+        self.pristine.mkdir()
+        os.environ["GRAILBENCH_CACHE"] = str(self.work / "cache")
+        os.environ["TMPDIR"] = str(self.home / "tmp")
+        os.environ.pop("GRAILBENCH_MIRROR", None)
+        tempfile.tempdir = None
+        (self.home / "tmp").mkdir()
+        self._registry()
+
+    def _registry(self) -> None:
+        """Two more graphs to fetch, one with registered checksums."""
+        from grailbench import paths
+
+        where, mirror = self.home / "registry", self.home / "mirror"
+        shutil.copytree(paths.datasets_dir(), where)
+        mirror.mkdir()
+        text = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
+        packed = gzip.compress(text, mtime=0)
+        for name in ("toy-a", "toy-b"):
+            (mirror / f"{name}.gra.gz").write_bytes(packed)
+        (where / "toy.toml").write_text(
+            f'set = "toy"\ntitle = "Toy"\nposition = 99\nsources = ["{mirror}/{{file}}"]\n'
+            f'[archives."toy-a.gra.gz"]\nsha256 = "{hashlib.sha256(packed).hexdigest()}"\n[archives."toy-b.gra.gz"]\n'
+            f'[[datasets]]\nname = "toy-a"\ntitle = "A"\narchive = "toy-a.gra.gz"\nsha256 = "{hashlib.sha256(text).hexdigest()}"\n'
+            '[[datasets]]\nname = "toy-b"\ntitle = "B"\narchive = "toy-b.gra.gz"\n'
+        )
+        paths.datasets_dir = lambda: where
+
+    def prepare(self, task: Task) -> None:
+        """Make `pristine` for a task, and compile what it needs."""
+        self._empty(self.pristine)
+        self._empty(self.work)
+        os.chdir(self.work)
+        task.before(self._here)
+        shutil.rmtree(self.pristine)
+        shutil.copytree(self.work, self.pristine, symlinks=True)
+        self._here(*task.words)
+        for more in task.again:
+            self._here(*task.words, *more)
+        for words in task.reads:
+            self._here(*words)
+
+    @staticmethod
+    def _here(*words: str) -> Ended:
+        """Call a command in this process, so that its forks have what it imports and compiles."""
+        from click.testing import CliRunner
+
+        from grailbench.cli.main import cli
+
+        ran = CliRunner().invoke(cli, words)
+        return Ended(ran.exit_code, ran.stdout, ran.stderr)
+
+    def restore(self, of: Path | None = None) -> None:
+        """Make `work` as a folder is, by default as it was before the task."""
+        os.chdir(self.home)
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.copytree(of or self.pristine, self.work, symlinks=True)
+        self._empty(self.home / "tmp")
+        os.chdir(self.work)
+
+    @staticmethod
+    def _empty(folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+
+    def call(self, *words: str, order: Order | None = None) -> Ended:
+        """Run a command in a fork, with failpoints if there is an order."""
+        outputs = [self.home / name for name in ("stdout", "stderr")]
+        if order is not None:
+            shutil.rmtree(self.log, ignore_errors=True)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            _be(words, order, outputs)
+        waiting = os.pidfd_open(child)
+        late = not select.select([waiting], [], [], SECONDS)[0]
+        if late:
+            os.killpg(child, signal.SIGKILL)
+        os.close(waiting)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out, err = (path.read_text(errors="replace") for path in outputs)
+        return Ended(-99 if late else code, out, err + "\nit hung" * late)
+
+    def order(self, mode: str, at: int = 0, **more) -> Order:
+        """An order for `work`."""
+        return Order((str(self.work),), str(self.log), mode, at, **more)
+
+    def close(self) -> None:
+        os.chdir("/")
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> None:
+    """Be the process of a command. Does not return."""
+    code = 98
+    try:
+        os.setsid()
+        for number, path in enumerate(outputs, 1):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            os.dup2(handle, number)
+            os.close(handle)
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        from grailbench.cli.main import main
+
+        if order is not None:
+            failpoints.install(order)
+        try:
+            main(list(words))
+        except SystemExit as end:
+            code = end.code or 0
+        atexit._run_exitfuncs()
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+        code = 97
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                code = code or 96
+        os._exit(code)
+
+
+# ------------------------------------------------------------------ what is compared
+
+
+def tree(folder: Path, task: Task) -> dict[str, object]:
+    """What a folder holds, by path: what does not vary of each file, and 'a folder' of each folder."""
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir():
+            found[name] = "a folder"
+            continue
+        content = path.read_bytes()
+        plain = next((plain for ending, plain in {**VARYING, **task.vary}.items() if name.endswith(ending)), None)
+        try:
+            found[name] = hashlib.sha256(content).hexdigest() if plain is None else plain(content)
+        except (ValueError, KeyError, TypeError) as error:
+            found[name] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def difference(found: dict[str, object], wanted: dict[str, object]) -> str | None:
+    """The first differences of two trees, in words."""
+    said = [f"{name} is missing" for name in sorted(wanted.keys() - found.keys())]
+    said += [f"{name} is left over" for name in sorted(found.keys() - wanted.keys())]
+    said += [f"{name} differs" for name in sorted(found.keys() & wanted.keys()) if found[name] != wanted[name]]
+    return "; ".join(said[:4]) or None
+
+
+def lasting(content: bytes) -> list[tuple]:
+    """What a repeated run has equal, of its rows."""
+    if content and not content.endswith(b"\n"):
+        raise ValueError("the last line is torn")
+    rows = [json.loads(line) for line in content.splitlines()]
+    return [tuple(json.dumps(row.get(name), sort_keys=True) for name in LASTING) for row in rows]
+
+
+def _without(*names: str) -> Callable[[bytes], object]:
+    def plain(content: bytes):
+        return {name: value for name, value in json.loads(content).items() if name not in names}
+
+    return plain
+
+
+def _keys(content: bytes) -> object:
+    return sorted(json.loads(content))
+
+
+VARYING: dict[str, Callable[[bytes], object]] = {
+    "trials.jsonl": lasting,
+    "environment.json": lambda content: "earlier" in _keys(content) or "code" in _keys(content),
+    # a checksum that was locked before the kill is compared with, and no first one
+    ".gra.json": _without("fetched", "sum", "checked"),
+    "datasets.lock.toml": lambda content: [line for line in content.splitlines() if b"first_fetched" not in line],
+}
+
+
+# ------------------------------------------------------------------ the tasks
+
+EDGES = "".join(f"{v} {w}\n" for v in range(60) for w in (v + 1, (v * 7) % 61) if w != v)
+_RUN = ("run", "--dataset", "random-n60-k2-s1", "--dataset", "path-40", "--impl", "dfs", "--impl", "sequential",
+        "--trials", "2", "--count", "20", "--out", "run")  # fmt: skip
+
+
+def _edges(call) -> None:
+    Path("edges.txt").write_text(EDGES)
+
+
+def _imported_before(call) -> None:
+    _edges(call)
+    Path("older.txt").write_text("0 1\n1 2\n")
+    call("import", "older.txt", "--name", "mine")
+
+
+TASKS = (
+    Task("run", _RUN, again=(("--resume",),), reads=(("report", "run"), ("report", "run", "--json")), exact=False,
+         rows="run"),
+    Task("import", ("import", "edges.txt", "--name", "mine"), _edges, reads=(("info", "mine", "--json"),)),
+    Task("import --replace", ("import", "edges.txt", "--name", "mine", "--replace"), _imported_before,
+         reads=(("info", "mine", "--json"),), exact=False),
+    Task("fetch", ("fetch", "toy-a", "toy-b", "--jobs", "1"), reads=(("info", "toy-a", "--json"), ("info", "toy-b", "--json")), exact=False),
+)  # fmt: skip
