@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
 
 
@@ -56,12 +57,13 @@ class ClusterLost(MachineLacks):
     """The scheduler or all workers of a cluster are gone midway; what was answered before was given out."""
 
 
-def of_system(error: OSError) -> GrailbenchError:
+def of_system(error: OSError, path=None) -> GrailbenchError:
     """The error to show for a file that the system did not read or write: MachineLacks if the disk is full, else
-    InputError."""
-    where = "" if error.filename is None else f"{error.filename}: "
+    InputError. `path` is what the user named, if that is not what the error names."""
+    named = error.filename if path is None else path
+    where = "" if named is None else f"{named}: "
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
     what = where + (why or type(error).__name__)
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in FULL:
         return MachineLacks(f"{what} (make room, or {_ELSEWHERE}; what was finished is kept)")
     return InputError(what, remedy=_ELSEWHERE)

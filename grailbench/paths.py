@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from grailbench.errors import InputError
+from grailbench.errors import FULL, InputError, of_system
 
 _ELSEWHERE = "GRAILBENCH_CACHE names another folder"
 _PACKAGE = Path(__file__).resolve().parent
@@ -69,6 +69,8 @@ def cache_dir() -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        if error.errno in FULL:
+            raise of_system(error, path) from None
         why = "it is a file" if path.is_file() else error.strerror
         raise InputError(f"the cache cannot be kept here: {why}", path=path, remedy=_ELSEWHERE) from None
     return path

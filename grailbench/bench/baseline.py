@@ -11,8 +11,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from grailbench.errors import InputError
-from grailbench.graph.store import sha256_file
+from grailbench.errors import InputError, of_system
+from grailbench.graph.store import atomic_file, on_disk, sha256_file
 from grailbench.paths import runs_dir
 from grailbench.runs import folder as results
 
@@ -30,8 +30,8 @@ def replace(target: Path, source: Path) -> Path:
     """Put the run `source` in the place of the run `target`. Returns the folder of the old one, BASE.before.
 
     What else is in the folder `target`, such as a gate, stays, except reports on the old run. Raises InputError if
-    BASE.before is there and holds no run, if `source` changes meanwhile, or if a file cannot be written; the old run is
-    then as it was.
+    BASE.before is there and holds no run, if `source` changes meanwhile, or if a file cannot be written, and
+    MachineLacks if the disk is full; the old run is then as it was.
     """
     before, following, making = (beside(target, ending) for ending in (BEFORE, NEXT, MAKING))
     if before.exists() and not _is_run(before):
@@ -40,36 +40,67 @@ def replace(target: Path, source: Path) -> Path:
         for left in (making, following):
             if left.exists():
                 shutil.rmtree(left)
-        shutil.copytree(target, making, symlinks=True, ignore=_left_out(target))
+        _copy_folder(target, making, (*FILES, *MADE))
         for file in FILES:
-            with suppress(FileNotFoundError):
-                (making / file).unlink()
             if (source / file).exists():
                 _copy(source / file, making / file)
+        on_disk(making, whole=True)
         os.replace(making, following)
         if before.exists():
-            os.replace(before, making)
-            shutil.rmtree(making)
+            remove(before)
         os.replace(target, before)
         os.replace(following, target)
+        on_disk(target.parent)
     except OSError as error:
         with suppress(OSError):
             settle(target)
-        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror or error
-        raise InputError(f"cannot be replaced: {why}", path=target) from None
+        with suppress(OSError):
+            shutil.rmtree(making)
+        raise of_system(error, target) from None
     return before
 
 
-def _left_out(target: Path):
-    """For `copytree`: the folders of reports in `target` itself."""
-    return lambda folder, names: [name for name in names if Path(folder) == target and name in MADE]
+def remove(before: Path) -> None:
+    """Remove the folder of an old run: killed midway, nothing is left that could be taken for a run."""
+    going = before.with_name(before.name.removesuffix(BEFORE) + MAKING)
+    os.replace(before, going)
+    shutil.rmtree(going)
+
+
+def place(source: Path, target: Path) -> None:
+    """Copy a run to a folder without one; its plan, by which it is known, comes last. Raises InputError if a file
+    cannot be written, and MachineLacks if the disk is full."""
+    try:
+        for file in (results.ENVIRONMENT, results.ROWS, results.PLAN):
+            with atomic_file(target / file) as stream:
+                stream.write((source / file).read_bytes())
+    except OSError as error:
+        raise of_system(error) from None
+
+
+def _copy_folder(source: Path, copy: Path, without: tuple[str, ...] = ()) -> None:
+    """Copy a folder with all in it, but for these names. Raises the OSError of the first file that it cannot."""
+    copy.mkdir()
+    for path in sorted(source.iterdir()):
+        if path.name not in without:
+            if path.is_dir() and not path.is_symlink():
+                _copy_folder(path, copy / path.name)
+            else:
+                shutil.copy2(path, copy / path.name, follow_symlinks=False)
+
+
+def same(target: Path, source: Path) -> bool:
+    """Whether two runs have equal files."""
+    return all(_content(target / file) == _content(source / file) for file in FILES)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _copy(source: Path, copy: Path) -> None:
-    """Copy a file onto the disk. Raises InputError if it changed meanwhile."""
+    """Copy a file. Raises InputError if it changed meanwhile."""
     shutil.copyfile(source, copy)
-    with open(copy, "rb+") as stream:
-        os.fsync(stream.fileno())
     if sha256_file(source) != sha256_file(copy):
         raise InputError("changed while it was copied", path=source, remedy="is it still being measured?")
 

@@ -8,7 +8,6 @@ but the sources of these commits have the code hash in the keys of its rows; 'no
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -57,15 +56,14 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
     before = None
+    baseline.settle(target)
     if (target / results.PLAN).exists():
         before = None if folder.resolve() == target.resolve() else baseline.replace(target, folder)
     else:
-        target.mkdir(parents=True, exist_ok=True)
-        for file in baseline.FILES:
-            shutil.copyfile(folder / file, target / file)
+        baseline.place(folder, target)
     enter(name, target, codes, "commit")
     if before is not None:
-        shutil.rmtree(before)  # git has it
+        baseline.remove(before)  # git has it
     return target
 
 
@@ -85,6 +83,8 @@ def accept(base: Path, new: Path) -> list[str]:
         name = base.relative_to(baselines().resolve()).as_posix()
         record(str(new), name, replace=True)
         return [f"accepted: {new} is recorded as {name} and entered in the manifest", *dropped]
+    if baseline.same(base, new):  # or the old one, which is kept, would be this one
+        return [f"accepted before: {base} is a copy of {new} already"]
     before = baseline.replace(base, new)
     return [f"accepted: {base} is a copy of {new} now", f"the old baseline is kept in {before}", *dropped]
 

@@ -19,7 +19,7 @@ from typing import Any
 from grailbench import words
 from grailbench.contract import USUAL
 from grailbench.datasets.registry import Dataset, registry
-from grailbench.errors import CheckFailed, InputError
+from grailbench.errors import CheckFailed, InputError, of_system
 from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs import folder as results
@@ -81,7 +81,7 @@ def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Pac
             with atomic_file(path) as stream:
                 stream.write(data)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+        raise of_system(error, path) from None
     return Packed(path, len(data), load(path), is_clean, redacted, _says(files))
 
 

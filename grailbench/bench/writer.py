@@ -18,8 +18,8 @@ from pathlib import Path
 from time import monotonic
 
 from grailbench import paths
-from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file
+from grailbench.errors import InputError, of_system
+from grailbench.graph.store import atomic_file, make_folder, on_disk
 from grailbench.records import sealed
 from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial
@@ -39,6 +39,7 @@ class Writer:
     def __init__(self, folder: Path):
         self.name, self.sums, self.path = folder.name, has_sums(folder), folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        on_disk(folder)
         self._lock = threading.Lock()
         self._synced = monotonic()
 
@@ -97,9 +98,11 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
             again += 1
             folder = base.with_name(f"{base.name}-{again}")
     try:
-        folder.mkdir(parents=True, exist_ok=out is not None)
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=out is not None)
+        on_disk(folder.parent)
     except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", path=folder) from None
+        raise of_system(error, folder) from None
     return folder
 
 
@@ -125,8 +128,6 @@ def repair(folder: Path) -> tuple[list[dict], Damage]:
     if damage.torn or damage.rows:
         with atomic_file(folder / ROWS) as stream:
             stream.writelines(line + b"\n" for line in lines)
-            stream.flush()
-            os.fsync(stream.fileno())
     return rows, damage
 
 

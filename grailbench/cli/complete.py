@@ -121,7 +121,7 @@ def _known() -> dict:
     names = _look_up()
     from grailbench.graph.store import atomic_file
 
-    with suppress(OSError), atomic_file(kept) as stream:
+    with suppress(OSError), atomic_file(kept, lasting=False) as stream:
         stream.write(json.dumps({"stamp": stamp, "names": names}).encode())
     return names
 

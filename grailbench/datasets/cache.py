@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from grailbench import paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.graph.store import atomic_file, on_disk, sha256_file
 from grailbench.records import opened, sealed
 
 _log = logging.getLogger(__name__)
@@ -140,11 +140,13 @@ def temporary(beside: Path) -> Iterator[Path]:
 
 
 def publish(path: Path, to: Path) -> None:
-    """Move a finished temporary file to its place, with the permissions of an ordinary file."""
+    """Move a finished temporary file to its place and onto the disk, with the permissions of an ordinary file."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
+    on_disk(path)
     os.replace(path, to)
+    on_disk(to.parent)
 
 
 # ---------------------------------------------------------------------------------------------- the lock file

@@ -211,7 +211,8 @@ class _Fetch:
         if source.plain:
             with cache.temporary(cache.graph_path(dataset, form)) as graph:
                 self._transfer(source.place, graph, self.limits.bytes)
-                return self._install(dataset, form, graph, self._checked(dataset, form, graph, {"source": source.place}))
+                note = self._checked(dataset, form, graph, {"source": source.place})
+                return self._install(dataset, form, graph, note)
         with self._locks[archive.file]:
             path, note = self._archive(archive, source.place)
             try:

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from grailbench import paths, settings
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.files import read_text
 from grailbench.graph.store import atomic_file
 
@@ -138,4 +138,4 @@ def write(path: Path, outlines: Iterable[Outline]) -> None:
         with atomic_file(path) as stream:
             stream.write(text(outlines).encode())
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+        raise of_system(error, path) from None

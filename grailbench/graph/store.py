@@ -196,7 +196,7 @@ def _save_dag(path: Path, dag: Dag, key: str) -> None:
     meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION}
     meta |= {name: getattr(dag, name) for name in _DAG_COUNTS}
     reverse = _REVERSE if dag.edges <= MOST_REVERSED else {}
-    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS | reverse})
+    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS | reverse}, lasting=False)
 
 
 def _load_dag(path: Path, key: str) -> Dag:
@@ -240,23 +240,30 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
 
     If the system supports it, the file has no name until then, so that a killed process leaves no file behind. An
     OSError without a file name, such as that of a full disk, gets the name of this file.
+
+    lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
+             old file or the new one; not for what is made anew when it is found damaged
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent, lasting)
         nameless = _nameless(path.parent)
         with open(temporary, "xb") if nameless is None else open(nameless, "r+b") as stream:
             yield stream
             stream.flush()
+            if lasting:
+                os.fsync(stream.fileno())
             if nameless is not None:
                 # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
                 os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
         os.replace(temporary, path)
+        if lasting:
+            on_disk(path.parent)
     except OSError as error:
         if error.filename in (None, str(temporary)):
             error.filename = str(path)
@@ -264,6 +271,31 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path, lasting: bool = True) -> None:
+    """Makes a folder and those above it, unless they are there; waits until they are on the disk if `lasting`."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing if lasting else ():
+        on_disk(each.parent)
+
+
+def on_disk(path: Path, whole: bool = False) -> None:
+    """Waits until the content of a file, or the names in a folder, are on the disk; of a folder and all in it if
+    `whole`. Raises OSError if they cannot be written."""
+    for each in sorted(path.rglob("*"), reverse=True) if whole else ():
+        if not each.is_symlink():
+            on_disk(each)
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems know no fsync of a folder
+            error.filename = str(path)
+            raise
+    finally:
+        os.close(handle)
 
 
 def _nameless(folder: Path) -> int | None:
@@ -276,9 +308,9 @@ def _nameless(folder: Path) -> int | None:
         return None  # if the folder cannot be written, opening a named file in it raises the right error
 
 
-def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray]) -> dict:
+def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True) -> dict:
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+    with atomic_file(path, lasting) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")

@@ -13,7 +13,7 @@ from typing import IO
 
 import numpy as np
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted, Ids
 
@@ -63,7 +63,7 @@ def replaced(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         with atomic_file(path) as stream:
             yield stream
     except OSError as error:
-        raise InputError(f"the file cannot be written: {error.strerror or error}", path=path) from None
+        raise of_system(error, path) from None
 
 
 def _rows(columns: tuple[np.ndarray, ...]) -> Iterator[Iterator[tuple]]:

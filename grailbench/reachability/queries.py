@@ -167,7 +167,7 @@ class QuerySet:
         elif not self.known.any():
             return
         try:
-            with atomic_file(self.path) as stream:
+            with atomic_file(self.path, lasting=False) as stream:
                 np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
         except OSError as error:
             _log.warning("%s: the query set was not stored: %s", self.path, error)

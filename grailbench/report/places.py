@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from grailbench.bench import provenance
-from grailbench.errors import InputError
+from grailbench.errors import of_system
 from grailbench.graph.store import atomic_file
 
 WHY = "a recorded run or a pack, into which nothing is written unasked"
@@ -21,12 +21,13 @@ def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
 
 
 def save(path: Path, data: bytes) -> Path:
-    """Write a file atomically, and make its folders. Returns the path. Raises InputError if it cannot be written."""
+    """Write a file atomically, and make its folders. Returns the path. Raises InputError if it cannot be written,
+    MachineLacks if the disk is full."""
     try:
         with atomic_file(path) as file:
             file.write(data)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+        raise of_system(error, path) from None
     return path
 
 

@@ -140,12 +140,14 @@ def read_lines(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
     """The results of `read_rows`, and the lines of these rows."""
     path = folder / ROWS
     try:
-        lines = path.read_bytes().split(b"\n")
+        content = path.read_bytes()
     except FileNotFoundError:
         return [], Damage(), []
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
-    torn = lines.pop() != b""
+    # where the power went before a part of the file was on the disk it reads as zeros; nothing after it was either
+    *lines, rest = content.partition(b"\0")[0].split(b"\n")
+    torn = rest != b"" or b"\0" in content
     rows = parse_all(lines, path, sums=format_of(folder) == FORMAT)
     whole = _complete_trials(rows)
     return whole, Damage(torn, len(rows) - len(whole)), lines[: len(whole)]

@@ -4,10 +4,10 @@
     python tests/faults/failpoints.py --under FOLDER --log LOG --at 17 --mode torn -- run --dataset kegg-like
 
 What is counted, of files and folders below FOLDER: a file that is made or emptied, a write, a truncation, fsync,
-rename, link, unlink, mkdir, rmdir. Python's own functions are replaced, so nothing else is needed. What C code writes by
-the descriptor of an open file (`numpy.tofile`) is seen as one write when Python next touches that file. A process that
-a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself (DuckDB's
-spills, Arrow's). `kills.py --strace` holds the count against that of the system calls.
+rename, link, unlink, mkdir, rmdir. Python's own functions are replaced, so nothing else is needed. What C code writes
+by the descriptor of an open file (`numpy.tofile`) is seen as one write when Python next touches that file. A process
+that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself, as
+DuckDB's spills. `calls.py` holds the count against that of the system calls.
 """
 
 from __future__ import annotations
@@ -296,11 +296,7 @@ def _open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None
     plain = (file, mode, buffering, encoding, errors, newline, closefd, opener)
     if _points is None or not set("wax+") & set(mode):
         return _true_open(*plain)
-    if isinstance(file, int):
-        watched = _points.of(file)
-    else:
-        watched = _points.path(os.fspath(file))
-    if watched is None:
+    if _points.path(file) is None:
         return _true_open(*plain)
     binary = "b" in mode
     if buffering == 0 and not binary:
@@ -475,7 +471,8 @@ def install(order: Order) -> None:
     site = os.path.join(order.log, "site")
     os.makedirs(site, exist_ok=True)
     with _true_open(os.path.join(site, "sitecustomize.py"), "w") as file:
-        file.write(f"import sys; sys.path.append({str(Path(__file__).parent)!r})\nimport failpoints; failpoints.join()\n")
+        here = str(Path(__file__).parent)
+        file.write(f"import sys\n\nsys.path.append({here!r})\nimport failpoints\n\nfailpoints.join()\n")
     sys.path.insert(0, site)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH"))))
 
@@ -515,7 +512,8 @@ def main() -> None:
     @click.option("--error", default="ENOSPC", show_default=True, help="Of the modes fail and short.")
     @click.argument("words", nargs=-1)
     def run(under, log, mode, at, error, words):
-        order = Order(tuple(map(os.path.realpath, under)), os.path.realpath(log), mode, at, getattr(errno, error), False)
+        watched, kept = tuple(map(os.path.realpath, under)), os.path.realpath(log)
+        order = Order(watched, kept, mode, at, getattr(errno, error), whole=False)
         from grailbench.cli.main import main as grailbench
 
         install(order)

@@ -1,4 +1,4 @@
-"""The commands that leave something behind, in small, with what a user does after one was cut short, and what must hold.
+"""The commands that leave something behind, in small, what a user does after one was cut short, and what must hold.
 
 Each task begins in a folder `work` of its own; `Stage` makes that anew for every attempt, always at the same path, and
 runs commands in forks of this process, which has imported and compiled everything: an attempt takes a fraction of a
@@ -55,13 +55,14 @@ class Ended:
 class Task:
     """A command, and what belongs to it. All paths are relative to `work`.
 
-    words   of the command
+    words   of the command; 'python' and a text is a program for the library
     before  makes what is there before it, in the current folder; may call commands
     again   more words, each tried in turn where the command, called again, is refused
     reads   commands that read what it left; what they print, if anything, must be that of an undisturbed one if `exact`
     exact   whether what `reads` print is always the same
     rows    a run in which finished trials are not lost
     vary    names of files that differ between two undisturbed ones, with what is compared in their place
+    processes  whether it starts some, and so takes seconds
     """
 
     name: str
@@ -72,6 +73,7 @@ class Task:
     exact: bool = True
     rows: str | None = None
     vary: dict[str, Callable[[bytes], object]] = field(default_factory=dict)
+    processes: bool = False
 
 
 class Wrong(Exception):
@@ -98,6 +100,7 @@ class Stage:
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
         from grailbench import paths
+        from grailbench.bench import provenance
 
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.datasets_dir(), where)
@@ -109,10 +112,12 @@ class Stage:
         (where / "toy.toml").write_text(
             f'set = "toy"\ntitle = "Toy"\nposition = 99\nsources = ["{mirror}/{{file}}"]\n'
             f'[archives."toy-a.gra.gz"]\nsha256 = "{hashlib.sha256(packed).hexdigest()}"\n[archives."toy-b.gra.gz"]\n'
-            f'[[datasets]]\nname = "toy-a"\ntitle = "A"\narchive = "toy-a.gra.gz"\nsha256 = "{hashlib.sha256(text).hexdigest()}"\n'
+            '[[datasets]]\nname = "toy-a"\ntitle = "A"\narchive = "toy-a.gra.gz"\n'
+            f'sha256 = "{hashlib.sha256(text).hexdigest()}"\n'
             '[[datasets]]\nname = "toy-b"\ntitle = "B"\narchive = "toy-b.gra.gz"\n'
         )
         paths.datasets_dir = lambda: where
+        provenance.baselines = lambda: self.work / "recorded"
 
     def prepare(self, task: Task) -> None:
         """Make `pristine` for a task, and compile what it needs."""
@@ -135,6 +140,9 @@ class Stage:
 
         from grailbench.cli.main import cli
 
+        if words[0] == "python":
+            exec(words[1], {})
+            return Ended(0, "", "")
         ran = CliRunner().invoke(cli, words)
         return Ended(ran.exit_code, ran.stdout, ran.stderr)
 
@@ -189,14 +197,14 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
             os.dup2(handle, number)
             os.close(handle)
         sys.stdin = open(os.devnull)  # noqa: SIM115
-        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         from grailbench.cli.main import main
 
         if order is not None:
             failpoints.install(order)
         try:
-            main(list(words))
+            main(list(words)) if words[0] != "python" else _python(words[1])
         except SystemExit as end:
             code = end.code or 0
         atexit._run_exitfuncs()
@@ -210,6 +218,18 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
             except (OSError, ValueError):
                 code = code or 96
         os._exit(code)
+
+
+def _python(text: str) -> None:
+    """Run a program for the library, with its errors as the command line shows them."""
+    from grailbench.errors import GrailbenchError
+
+    try:
+        exec(text, {})
+    except GrailbenchError as error:
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(error.exit_code) from None
+    raise SystemExit(0)
 
 
 # ------------------------------------------------------------------ what is compared
@@ -270,26 +290,116 @@ VARYING: dict[str, Callable[[bytes], object]] = {
 
 # ------------------------------------------------------------------ the tasks
 
-EDGES = "".join(f"{v} {w}\n" for v in range(60) for w in (v + 1, (v * 7) % 61) if w != v)
-_RUN = ("run", "--dataset", "random-n60-k2-s1", "--dataset", "path-40", "--impl", "dfs", "--impl", "sequential",
-        "--trials", "2", "--count", "20", "--out", "run")  # fmt: skip
+EDGES = "".join(f"{v} {w}\n" for v in range(60) for w in (v + 1, (v * 7) % 61) if w > v)
+_SMALL = ("--impl", "dfs", "--impl", "sequential", "--trials", "2", "--count", "20")
+_RUN = ("run", "--dataset", "random-n60-k2-s1", "--dataset", "path-40", *_SMALL, "--out", "run")
+_BUILD = ("build", "edges.txt", "--impl", "streamed", "--memory", "400MB", "--out", "streamed.index")
+_SHARDED = """
+import grailbench as gb
+index = gb.load("mine.index")
+index.stream_to("answers.bits", "pairs.npy", shard=16)
+"""
+_BITS = "from pathlib import Path\nprint(Path('answers.bits').exists() and Path('answers.bits').read_bytes())"
 
 
 def _edges(call) -> None:
     Path("edges.txt").write_text(EDGES)
 
 
-def _imported_before(call) -> None:
+def _imported(call) -> None:
     _edges(call)
     Path("older.txt").write_text("0 1\n1 2\n")
     call("import", "older.txt", "--name", "mine")
 
 
+def _built(call) -> None:
+    _edges(call)
+    call("import", "edges.txt", "--name", "mine")
+    call("build", "mine", "--impl", "sequential", "--out", "mine.index")
+
+
+def _older_index(call) -> None:
+    _built(call)
+    call("build", "path-40", "--impl", "sequential", "--out", "other.index")
+
+
+def _measured(name: str, graph: str = "path-40") -> Callable:
+    return lambda call: call("run", "--dataset", graph, *_SMALL, "--out", name)
+
+
+def _clean(call) -> None:
+    """A run that says that it was measured from a commit without changes, and the folder of recorded ones."""
+    from grailbench.runs import folder
+
+    _measured("run")(call)
+    path = Path("run", folder.ENVIRONMENT)
+    folder.write_json(path, folder.read_json(path) | {"commit": "0" * 40, "dirty": False})
+    Path("recorded").mkdir()
+
+
+def _recorded_before(call) -> None:
+    _clean(call)
+    call("record", "run", "machine/run")
+    shutil.move("run", "new")
+
+
+def _site_before(call) -> None:
+    _measured("older", "path-30")(call)
+    call("site", "public", "older")
+    _measured("run")(call)
+
+
+def _pairs(call) -> None:
+    import numpy as np
+
+    _built(call)
+    np.save("pairs.npy", np.stack([np.arange(50), np.arange(50)[::-1]], axis=1))
+
+
+def _two_runs(call) -> None:
+    _measured("base")(call)
+    _measured("new")(call)
+    Path("base", "gate.toml").write_text("ratio = 1000.0\n")
+
+
+_OF_INDEX = ("ask", "mine.index", "--descendants", "3")
 TASKS = (
     Task("run", _RUN, again=(("--resume",),), reads=(("report", "run"), ("report", "run", "--json")), exact=False,
          rows="run"),
+    Task("run in processes", (*_RUN, "--process", "own"), again=(("--resume",),), reads=(("report", "run", "--json"),),
+         exact=False, rows="run", processes=True),
+    Task("run --resume", (*_RUN, "--trials", "3", "--resume"), lambda call: call(*_RUN), reads=(("report", "run"),),
+         exact=False, rows="run"),
     Task("import", ("import", "edges.txt", "--name", "mine"), _edges, reads=(("info", "mine", "--json"),)),
-    Task("import --replace", ("import", "edges.txt", "--name", "mine", "--replace"), _imported_before,
-         reads=(("info", "mine", "--json"),), exact=False),
-    Task("fetch", ("fetch", "toy-a", "toy-b", "--jobs", "1"), reads=(("info", "toy-a", "--json"), ("info", "toy-b", "--json")), exact=False),
+    Task("import --replace", ("import", "edges.txt", "--name", "mine", "--replace"), _imported,
+         reads=(("info", "mine", "--json"),)),
+    Task("fetch", ("fetch", "toy-a", "toy-b", "--jobs", "1"),
+         reads=(("info", "toy-a", "--json"), ("info", "toy-b", "--json")), exact=False),
+    Task("build", ("build", "mine", "--impl", "sequential", "--out", "mine.index"), _older_index,
+         reads=(_OF_INDEX,)),
+    Task("build, first", ("build", "edges.txt", "--impl", "sequential", "--out", "mine.index"), _edges,
+         reads=(_OF_INDEX,)),
+    Task("Index.save", ("python", "import grailbench as gb\ngb.load('other.index').save('mine.index')"), _older_index,
+         reads=(_OF_INDEX,)),
+    Task("build streamed", _BUILD, _edges, again=(("--resume",),),
+         reads=(("ask", "streamed.index", "--descendants", "3"),)),
+    Task("shards", ("python", _SHARDED), _pairs, reads=(("python", _BITS),)),
+    Task("ask --out", ("ask", "mine", "--descendants", "3", "--out", "answers.gz", "--save", "saved.index"), _built,
+         reads=(("ask", "saved.index", "--descendants", "3"),)),
+    Task("pack", ("pack", "run", "--out", "run.pack.tar.gz"), _measured("run"),
+         reads=(("pack", "--check", "run.pack.tar.gz"),)),
+    Task("compare --accept", ("compare", "base", "new", "--accept"), _two_runs,
+         reads=(("report", "base", "--json"),)),
+    Task("record", ("record", "run", "machine/run"), _clean, again=(("--replace",),),
+         reads=(("report", "recorded/machine/run", "--json"),)),
+    Task("record --replace", ("record", "new", "machine/run", "--replace"), _recorded_before,
+         reads=(("report", "recorded/machine/run", "--json"),)),
+    Task("report", ("report", "run", "--html"), _measured("run")),
+    Task("plot", ("plot", "run", "--format", "svg", "--figure", "speedup"), _measured("run")),
+    Task("site", ("site", "public", "run"), _measured("run")),
+    Task("site, again", ("site", "public", "run"), _site_before),
+    Task("export", ("export", "path-40", "graph.tuwien"), reads=(("import", "graph.tuwien", "--name", "again"),),
+         exact=False),
+    Task("generate", ("generate", "random", "--vertices", "100", "--degree", "3", "--name", "dense"),
+         reads=(("info", "dense", "--json"),)),
 )  # fmt: skip

@@ -5,7 +5,6 @@ A stage is a folder that is renamed when it is whole. So a killed build goes on 
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import shutil
@@ -15,14 +14,14 @@ from pathlib import Path
 
 import psutil
 
-from grailbench.errors import InputError, MachineLacks, TooLittleMemory
+from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory
+from grailbench.graph.store import atomic_file, on_disk
 from grailbench.words import decimal_size
 
 FORMAT = 1  #: of the stages; increase it when their files change
 VERTEX_BYTES = 48  #: the most that is held for a vertex at any time, with 3 label pairs or fewer
 FIXED = 200_000_000  #: bytes of the interpreter, its libraries and compiled kernels
 LEAST = 64_000_000  #: bytes for blocks, and for DuckDB
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SAID, _BUILD, _PARTIAL = "stage.json", "build.json", ".partial"
 
 
@@ -65,8 +64,9 @@ class Folder:
         else:
             if others := sorted(each.name for each in path.iterdir() if each.name not in (".lock", _BUILD + _PARTIAL)):
                 raise InputError(f"it holds other files, as {others[0]!r}", path=path, remedy="name an empty folder")
-            (path / (_BUILD + _PARTIAL)).write_text(json.dumps(identity), "utf-8")
-            (path / (_BUILD + _PARTIAL)).rename(known)
+            on_disk(path.parent)
+            with atomic_file(known) as stream:
+                stream.write(json.dumps(identity).encode())
 
     def said(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
@@ -92,9 +92,11 @@ class Folder:
             said |= {"seconds": round(seconds, 3)}
             said |= {key: moved[key] - before[key] for key in moved}
             (partial / _SAID).write_text(json.dumps(said), "utf-8")
+            on_disk(partial, whole=True)  # a stage that has its name is believed
             partial.rename(done)
+            on_disk(self.path)
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in FULL:
                 raise
             found = self._full(name, room, shutil.disk_usage(self.path).free)
             shutil.rmtree(partial, ignore_errors=True)

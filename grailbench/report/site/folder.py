@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
+from grailbench.graph.store import on_disk
 
 MARK = "grailbench-site.json"
 FORMAT = 1
@@ -62,7 +63,7 @@ def renewed(out: Path) -> Iterator[Site]:
         new = _beside(out, _NEW)
         new.mkdir()
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=out) from None
+        raise of_system(error, out) from None
     held = os.open(new, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network file systems have no locks
@@ -72,10 +73,11 @@ def renewed(out: Path) -> Iterator[Site]:
         try:
             marked = {"grailbench_site": FORMAT, "files": sorted(site.files)}
             (new / MARK).write_text(json.dumps(marked, indent=1) + "\n", "utf-8")
+            on_disk(new, whole=True)
             require_ours(out)
             _replace(out, new)
         except OSError as error:
-            raise InputError(f"cannot be replaced: {error.strerror}", path=out, remedy="name a folder in it") from None
+            raise of_system(error, out) from None
     finally:
         os.close(held)
         shutil.rmtree(new, ignore_errors=True)
@@ -114,6 +116,7 @@ def _replace(out: Path, new: Path) -> None:
         if out.exists():
             os.rename(out, old)
         os.rename(new, out)
+        on_disk(out.parent)
     except BaseException:
         if old.exists() and not out.exists():
             os.rename(old, out)
