@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from grailbench import disk
 from grailbench.errors import FULL, InputError, of_system
 
 _ELSEWHERE = "GRAILBENCH_CACHE names another folder"
@@ -67,7 +68,7 @@ def cache_dir() -> Path:
 
         path = Path(platformdirs.user_cache_dir("grailbench"))
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(path)
     except OSError as error:
         if error.errno in FULL:
             raise of_system(error, path) from None

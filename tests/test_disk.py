@@ -137,7 +137,7 @@ def test_a_run_onto_a_full_disk_keeps_its_finished_rows_and_goes_on_later(diamon
 
 def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
     told = call(capsys, *RUN, "--out", f"{gra}/run")
-    one_line(told, 2, f"{gra}/run: cannot be made: Not a directory")
+    one_line(told, 2, f"{gra}/run: it is no folder")
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from grailbench import disk
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file, on_disk, sha256_file
+from grailbench.graph.store import atomic_file, sha256_file
 from grailbench.paths import runs_dir
 from grailbench.runs import folder as results
 
@@ -44,13 +45,13 @@ def replace(target: Path, source: Path) -> Path:
         for file in FILES:
             if (source / file).exists():
                 _copy(source / file, making / file)
-        on_disk(making, whole=True)
+        disk.sync(making, whole=True)
         os.replace(making, following)
         if before.exists():
             remove(before)
         os.replace(target, before)
         os.replace(following, target)
-        on_disk(target.parent)
+        disk.sync(target.parent)
     except OSError as error:
         with suppress(OSError):
             settle(target)

@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
-from grailbench import paths
+from grailbench import disk, paths
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file, make_folder, on_disk
+from grailbench.graph.store import atomic_file
 from grailbench.records import sealed
 from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial
@@ -39,7 +39,7 @@ class Writer:
     def __init__(self, folder: Path):
         self.name, self.sums, self.path = folder.name, has_sums(folder), folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        on_disk(folder)
+        disk.sync(folder)
         self._lock = threading.Lock()
         self._synced = monotonic()
 
@@ -98,9 +98,9 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
             again += 1
             folder = base.with_name(f"{base.name}-{again}")
     try:
-        make_folder(folder.parent)
+        disk.make_folder(folder.parent)
         folder.mkdir(exist_ok=out is not None)
-        on_disk(folder.parent)
+        disk.sync(folder.parent)
     except OSError as error:
         raise of_system(error, folder) from None
     return folder

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from grailbench import paths, settings
+from grailbench import disk, paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file, on_disk, sha256_file
+from grailbench.graph.store import atomic_file, sha256_file
 from grailbench.records import opened, sealed
 
 _log = logging.getLogger(__name__)
@@ -144,9 +144,9 @@ def publish(path: Path, to: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
-    on_disk(path)
+    disk.sync(path)
     os.replace(path, to)
-    on_disk(to.parent)
+    disk.sync(to.parent)
 
 
 # ---------------------------------------------------------------------------------------------- the lock file

@@ -23,6 +23,7 @@ from typing import IO
 
 import numpy as np
 
+from grailbench import disk
 from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
@@ -251,19 +252,18 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        make_folder(path.parent, lasting)
+        disk.make_folder(path.parent)
         nameless = _nameless(path.parent)
         with open(temporary, "xb") if nameless is None else open(nameless, "r+b") as stream:
             yield stream
             stream.flush()
             if lasting:
                 os.fsync(stream.fileno())
-            if nameless is not None:
-                # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
-                os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless, follow_symlinks=True)
-        os.replace(temporary, path)
+            named = nameless is not None and _named(nameless, path, temporary)
+        if not named:
+            os.replace(temporary, path)
         if lasting:
-            on_disk(path.parent)
+            disk.sync(path.parent)
     except OSError as error:
         if error.filename in (None, str(temporary)):
             error.filename = str(path)
@@ -273,29 +273,14 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
-def make_folder(folder: Path, lasting: bool = True) -> None:
-    """Makes a folder and those above it, unless they are there; waits until they are on the disk if `lasting`."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in missing if lasting else ():
-        on_disk(each.parent)
-
-
-def on_disk(path: Path, whole: bool = False) -> None:
-    """Waits until the content of a file, or the names in a folder, are on the disk; of a folder and all in it if
-    `whole`. Raises OSError if they cannot be written."""
-    for each in sorted(path.rglob("*"), reverse=True) if whole else ():
-        if not each.is_symlink():
-            on_disk(each)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems know no fsync of a folder
-            error.filename = str(path)
-            raise
-    finally:
-        os.close(handle)
+def _named(nameless: int, path: Path, temporary: Path) -> bool:
+    """Gives a file its name if that is free, else a temporary one; returns whether it was free."""
+    for name in (path, temporary):
+        with suppress(FileExistsError):
+            # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
+            os.link(f"/proc/self/fd/{nameless}", name, src_dir_fd=nameless, follow_symlinks=True)
+            return name == path
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(temporary))
 
 
 def _nameless(folder: Path) -> int | None:

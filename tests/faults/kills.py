@@ -184,7 +184,9 @@ def main(only, every, nightly, name):
                 continue
             start = monotonic()
             try:
-                tally = found[task.name] = kill_all(stage, task, parts=every, told=lambda text: print(f"WRONG: {text}"))
+                tally = found[task.name] = kill_all(
+                    stage, task, parts=every * task.dear, told=lambda text: print(f"WRONG: {text}")
+                )
             except Wrong as error:
                 print(f"WRONG: {task.name}: {error}")
                 found[task.name] = Tally(faults=[str(error)])

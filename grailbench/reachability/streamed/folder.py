@@ -14,8 +14,9 @@ from pathlib import Path
 
 import psutil
 
+from grailbench import disk
 from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory
-from grailbench.graph.store import atomic_file, on_disk
+from grailbench.graph.store import atomic_file
 from grailbench.words import decimal_size
 
 FORMAT = 1  #: of the stages; increase it when their files change
@@ -62,9 +63,9 @@ class Folder:
         if known.exists():
             _require_same(path, _said_in(known), identity, resume)
         else:
-            if others := sorted(each.name for each in path.iterdir() if each.name not in (".lock", _BUILD + _PARTIAL)):
+            if others := sorted(each.name for each in path.iterdir() if not each.name.startswith((".", _BUILD))):
                 raise InputError(f"it holds other files, as {others[0]!r}", path=path, remedy="name an empty folder")
-            on_disk(path.parent)
+            disk.sync(path.parent)
             with atomic_file(known) as stream:
                 stream.write(json.dumps(identity).encode())
 
@@ -92,9 +93,9 @@ class Folder:
             said |= {"seconds": round(seconds, 3)}
             said |= {key: moved[key] - before[key] for key in moved}
             (partial / _SAID).write_text(json.dumps(said), "utf-8")
-            on_disk(partial, whole=True)  # a stage that has its name is believed
+            disk.sync(partial, whole=True)  # a stage that has its name is believed
             partial.rename(done)
-            on_disk(self.path)
+            disk.sync(self.path)
         except OSError as error:
             if error.errno not in FULL:
                 raise

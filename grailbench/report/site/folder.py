@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
+from grailbench import disk
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import on_disk
 
 MARK = "grailbench-site.json"
 FORMAT = 1
@@ -73,7 +73,7 @@ def renewed(out: Path) -> Iterator[Site]:
         try:
             marked = {"grailbench_site": FORMAT, "files": sorted(site.files)}
             (new / MARK).write_text(json.dumps(marked, indent=1) + "\n", "utf-8")
-            on_disk(new, whole=True)
+            disk.sync(new, whole=True)
             require_ours(out)
             _replace(out, new)
         except OSError as error:
@@ -116,7 +116,7 @@ def _replace(out: Path, new: Path) -> None:
         if out.exists():
             os.rename(out, old)
         os.rename(new, out)
-        on_disk(out.parent)
+        disk.sync(out.parent)
     except BaseException:
         if old.exists() and not out.exists():
             os.rename(old, out)
