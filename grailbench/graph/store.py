@@ -15,6 +15,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -259,7 +260,8 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
             stream.flush()
             if lasting:
                 os.fsync(stream.fileno())
-            named = nameless is not None and _named(nameless, path, temporary)
+            # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
+            named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, temporary, src_dir_fd=nameless)
         if not named:
             os.replace(temporary, path)
         if lasting:
@@ -273,12 +275,28 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
-def _named(nameless: int, path: Path, temporary: Path) -> bool:
+def link_file(file: Path, path: Path) -> None:
+    """Gives a file that is on the disk another name, in the place of what has it; it is copied where that cannot be.
+    Raises OSError if it cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    disk.make_folder(path.parent)
+    try:
+        if not _named(file, path, temporary):
+            os.replace(temporary, path)
+        disk.sync(path.parent)
+    except OSError:  # another file system, or one without links
+        with open(file, "rb") as source, atomic_file(path) as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _named(file: str | Path, path: Path, temporary: Path, **how: int) -> bool:
     """Gives a file its name if that is free, else a temporary one; returns whether it was free."""
     for name in (path, temporary):
         with suppress(FileExistsError):
-            # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
-            os.link(f"/proc/self/fd/{nameless}", name, src_dir_fd=nameless, follow_symlinks=True)
+            os.link(file, name, follow_symlinks=True, **how)
             return name == path
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(temporary))
 

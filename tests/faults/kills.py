@@ -102,11 +102,14 @@ def go_on(stage: Stage, task: Task) -> Ended:
     raise Wrong(f"then the command cannot be ended: {' | '.join(said)}"[:900])
 
 
-def check_outcome(stage: Stage, task: Task, whole: Reference, before: list[bytes]) -> None:
-    """Raise Wrong unless `work` is what an undisturbed command leaves, with the lines that were there `before`."""
+def check_outcome(stage: Stage, task: Task, whole: Reference, before: list[bytes], but: tuple[str, ...] = ()) -> None:
+    """Raise Wrong unless `work` is what an undisturbed command leaves, with the lines that were there `before`. Files
+    whose path begins with one of `but` may differ."""
     if (lines := finished(stage, task))[: len(before)] != before:
         raise Wrong(f"of {len(before)} rows that were finished, not all are there when it went on ({len(lines)} rows)")
-    if said := difference(tree(stage.work, task), whole.tree):
+    compared = ({name: value for name, value in each.items() if not name.startswith(but)}
+                for each in (tree(stage.work, task), whole.tree))  # fmt: skip
+    if said := difference(*compared):
         raise Wrong(f"after it went on: {said}")
     if left := [path.name for path in (stage.home / "tmp").iterdir()]:
         raise Wrong(f"after it went on, {left[0]} is in the folder for temporary files")

@@ -33,6 +33,8 @@ from kills import Reference, Tally, check_outcome, finished, go_on, read_all, un
 from tasks import Stage, Task, Wrong
 
 LOST = ("all", "synced", "zeros", "half")  #: what is there of bytes that were not synced
+#: what is made anew when it is needed and is not there or damaged, and so is not synced
+CACHED = ("cache/dags", "cache/queries")
 DROPPED = 4  #: so many of the last names that were not synced are left out one by one
 
 
@@ -239,7 +241,7 @@ def one(stage: Stage, task: Task, whole: Reference, disk: Disk, number: int, tre
         raise Wrong(f"it had ended, and {refused} of {len(task.reads)} reads are refused")
     stage.restore(state)
     go_on(stage, task)
-    check_outcome(stage, task, whole, before)
+    check_outcome(stage, task, whole, before, CACHED)
     return refused
 
 

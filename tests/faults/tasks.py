@@ -8,9 +8,11 @@ second.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gzip
 import hashlib
 import importlib.util
+import io
 import json
 import os
 import select
@@ -146,7 +148,8 @@ class Stage:
         from grailbench.cli.main import cli
 
         if words[0] == "python":
-            exec(words[1], {})
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(words[1], {})
             return Ended(0, "", "")
         ran = CliRunner().invoke(cli, words)
         return Ended(ran.exit_code, ran.stdout, ran.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from time import perf_counter
 
@@ -48,14 +47,15 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
 
 def _streamed(graph: str, out: str, flags: dict):
     from grailbench.api.streamed import built, file_of
+    from grailbench.graph.store import link_file
     from grailbench.reachability.index import FILTERS, Params
+    from grailbench.reachability.streamed.folder import remove
 
     if flags["filters"] is not None:
         raise InputError("streamed has all filters", remedy="leave out --filters")
     params = Params(flags["threads"], flags["seed"], dim=flags["dim"], filters=FILTERS, memory=flags["memory"] or 0)
     folder = Path(flags["folder"] or f"{out}.build")
     _, stages = built(graph, params, folder, flags["vertices"], flags["resume"], note)
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-    shutil.move(file_of(folder), out)
-    shutil.rmtree(folder)
+    link_file(file_of(folder), Path(out))
+    remove(folder)
     return api.load(out), stages

@@ -82,7 +82,8 @@ class Folder:
         done, partial = self.path / name, self.path / (name + _PARTIAL)
         if (known := self.said(name)) is not None:
             return known
-        shutil.rmtree(partial, ignore_errors=True)
+        for left in (partial, done):  # `done` is no stage any more where `remove` was cut short
+            shutil.rmtree(left, ignore_errors=True)
         if (free := shutil.disk_usage(self.path).free) < room:
             raise self._full(name, room, free)
         start, before = time.perf_counter(), _moved()
@@ -133,6 +134,19 @@ def _said_in(path: Path) -> dict:
     if not isinstance(found, dict):
         raise InputError("it is damaged", path=path, remedy="delete the folder, or name another one")
     return found
+
+
+def remove(path: Path) -> None:
+    """Deletes the folder of a build. Whoever is killed meanwhile leaves one that --resume builds in: no stage is taken
+    for whole of which something is gone, and what says whose build it is goes last."""
+    for stage in sorted(path.glob(f"*/{_SAID}")):
+        stage.unlink()
+    for each in sorted(path.iterdir()):
+        if each.name not in (".lock", _BUILD):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    for name in (_BUILD, ".lock"):
+        (path / name).unlink(missing_ok=True)
+    path.rmdir()
 
 
 def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:

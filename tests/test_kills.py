@@ -1,0 +1,88 @@
+"""Kills, full disks and losses of power, some of each (`tests/faults` tries all); and what the harness says of a
+product that writes in place, does not sync, or loses a finished trial."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import python_program
+
+FAULTS = Path(__file__).parent / "faults"
+
+#: in a process of its own, which forks: tries, and the faults that were found, by what was tried
+PROGRAM = f"""
+import errno, json, sys
+sys.path.insert(0, {str(FAULTS)!r})
+import disks, kills, powerloss, tasks
+from grailbench import disk
+from grailbench.api import shards
+from grailbench.bench import runner
+
+task = {{each.name: each for each in tasks.TASKS}}
+stage, found = tasks.Stage(), {{}}
+
+def keep(name, tally):
+    found[name] = [tally.tries, tally.faults]
+
+def in_place(path, lasting=True):
+    return open(path, "wb")
+
+def forgetful(folder, true=runner.repair):
+    rows, damage = true(folder)
+    lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_bytes(b"".join(lines[:-2]))
+    return rows[:-2], damage
+
+try:
+    keep("kills of import", kills.kill_all(stage, task["import"], parts=6))
+    keep("full disks of import", disks.fill_all(stage, task["import"], errno.ENOSPC, 8))
+    keep("power of import", powerloss.lose_all(stage, task["import"], 12))
+    keep("kills of run", kills.kill_all(stage, task["run"], part=5, parts=40))
+    keep("full disks of run", disks.fill_all(stage, task["run"], errno.ENOSPC, 40))
+    keep("kills of streams to a file", kills.kill_all(stage, task["shards"], parts=2))
+
+    true, shards.atomic_file = shards.atomic_file, in_place
+    keep("writes in place", kills.kill_all(stage, task["shards"]))
+    shards.atomic_file = true
+    true, disk.sync = disk.sync, lambda path, whole=False: None
+    keep("syncs nothing", powerloss.lose_all(stage, task["import"], 1000))
+    disk.sync = true
+    runner.repair = forgetful
+    keep("loses a trial", kills.kill_all(stage, task["run --resume"], part=2, parts=1000))
+finally:
+    stage.close()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def tried():
+    """Numbers of tries and faults by what was tried."""
+    code, out, err = python_program("-c", PROGRAM)
+    assert code == 0, err[-2000:]
+    return json.loads(out.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["kills of import", "kills of run", "kills of streams to a file", "full disks of import", "full disks of run",
+     "power of import"],
+)  # fmt: skip
+def test_a_command_cut_short_ends_as_if_it_had_not_been(tried, what):
+    tries, faults = tried[what]
+    assert faults == []
+    assert tries > 2
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("writes in place", "prints something else than of a whole one"),
+        ("syncs nothing", "it had ended, and 1 of 1 reads are refused"),
+        ("loses a trial", "rows that were finished, not all are there"),
+    ],
+)
+def test_a_product_that_breaks_its_promise_is_seen(tried, broken, said):
+    assert any(said in fault for fault in tried[broken][1])
