@@ -56,7 +56,7 @@ class Writer:
                 raise
             if written < len(text):
                 os.ftruncate(self._file, size)
-                message = f"only {written} of {len(text)} bytes could be written"
+                message = f"{os.strerror(errno.ENOSPC)}: only {written} of {len(text)} bytes could be written"
                 raise OSError(errno.ENOSPC, message, str(self.path))
             if monotonic() - self._synced > FSYNC_SECONDS:
                 os.fsync(self._file)

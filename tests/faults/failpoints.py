@@ -190,7 +190,9 @@ class _Points:
 
         order = self.order
         doomed = order.mode in ("kill", "torn", "fail", "short")
-        back_to(known if doomed else found.st_size)  # as if it had not been written yet
+        if doomed:  # as if it had not been written yet
+            back_to(known)
+        self.sizes[found.st_dev, found.st_ino] = found.st_size
 
         def half() -> int:
             _true["pwrite"](handle, data[: len(data) // 2], known)
@@ -199,7 +201,7 @@ class _Points:
         self.point("write", path, half, named=False, **self.keep(handle, known, data))
         if doomed:
             _true["pwrite"](handle, data, known)
-            back_to(found.st_size)
+            self.sizes[found.st_dev, found.st_ino] = found.st_size
 
 
 _points: _Points | None = None
@@ -418,7 +420,7 @@ def _moved(name: str):
 
 
 def _os_link(src, dst, *, src_dir_fd=None, dst_dir_fd=None, follow_symlinks=True):
-    if (to := _points.path(dst, dst_dir_fd)) is not None:
+    if (to := _points.path(dst, dst_dir_fd)) is not None and not os.path.lexists(to):
         found = os.stat(src) if follow_symlinks else os.lstat(src)
         _points.point("link", to, inode=found.st_ino)
     return _true["link"](src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=follow_symlinks)

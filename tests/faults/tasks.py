@@ -21,7 +21,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,11 +103,11 @@ class Stage:
         tempfile.tempdir = None
         (self.home / "tmp").mkdir()
         self._registry()
+        redirect(self.home)
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
         from grailbench import paths
-        from grailbench.bench import provenance
 
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.datasets_dir(), where)
@@ -123,15 +123,13 @@ class Stage:
             f'sha256 = "{hashlib.sha256(text).hexdigest()}"\n'
             '[[datasets]]\nname = "toy-b"\ntitle = "B"\narchive = "toy-b.gra.gz"\n'
         )
-        paths.datasets_dir = lambda: where
-        provenance.baselines = lambda: self.work / "recorded"
 
     def prepare(self, task: Task) -> None:
         """Make `pristine` for a task, and compile what it needs."""
         self._empty(self.pristine)
         self._empty(self.work)
         os.chdir(self.work)
-        task.before(self._here)
+        task.before(self._sound)
         shutil.rmtree(self.pristine)
         shutil.copytree(self.work, self.pristine, symlinks=True)
         self._here(*task.words)
@@ -139,6 +137,11 @@ class Stage:
             self._here(*task.words, *more)
         for words in task.reads:
             self._here(*words)
+
+    def _sound(self, *words: str) -> None:
+        """The same, of a command that must end well."""
+        if (ended := self._here(*words)).code:
+            raise Wrong(f"before: {' '.join(words)} ends with {ended.code}: {ended.err[-400:]}")
 
     @staticmethod
     def _here(*words: str) -> Ended:
@@ -207,12 +210,10 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
         sys.stdin = open(os.devnull)  # noqa: SIM115
         sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from grailbench.cli.main import main
-
         if order is not None:
             failpoints.install(order)
         try:
-            main(list(words)) if words[0] != "python" else _python(words[1])
+            command(words)
         except SystemExit as end:
             code = end.code or 0
         atexit._run_exitfuncs()
@@ -226,6 +227,22 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
             except (OSError, ValueError):
                 code = code or 96
         os._exit(code)
+
+
+def redirect(home: Path | str) -> None:
+    """Have the registry and the recorded runs in the folder of a stage."""
+    from grailbench import paths
+    from grailbench.bench import provenance
+
+    paths.datasets_dir = lambda: Path(home, "registry")
+    provenance.baselines = lambda: Path(home, "work", "recorded")
+
+
+def command(words: Sequence[str]) -> None:
+    """Be the command of these words; raises SystemExit at its end."""
+    from grailbench.cli.main import main
+
+    main(list(words)) if words[0] != "python" else _python(words[1])
 
 
 def _python(text: str) -> None:
