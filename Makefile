@@ -1,6 +1,7 @@
 # make bench   install and run the quickstart to finished tables      make lint    ruff
 # make test    install with the dev extra and run the tests           make clean   remove the virtual environment
 # make check   ruff, and the tests that are quick: no processes, no simulator, no real graphs; for after each change
+# make faults  what tries to break it, at the length of a night, about an hour: the programs of tests/faults
 #
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
@@ -23,10 +24,10 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev bench test check lint clean
+.PHONY: help install dev bench test check faults lint clean
 
 help:
-	@sed -n '1,7s/^# \{0,1\}//p' Makefile
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -59,6 +60,11 @@ test: $(VENV)/.dev
 
 check: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not (processes or simulator or mirror or slow)"
+
+# Each takes its share of the hour; one that ends with 4 lacks something here, and says what.
+faults: $(VENV)/.dev
+	@status=0; for program in $$(grep -l '"--nightly"' tests/faults/*.py); do \
+		echo "== $$program --nightly"; $(BIN)/python $$program --nightly || [ $$? -eq 4 ] || status=1; done; exit $$status
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -146,7 +146,8 @@ def publish(path: Path, to: Path) -> None:
     path.chmod(0o666 & ~mask)
     disk.sync(path)
     os.replace(path, to)
-    disk.sync(to.parent)
+    for folder in (to.parent, to.parent.parent):  # which may be new
+        disk.sync(folder)
 
 
 # ---------------------------------------------------------------------------------------------- the lock file

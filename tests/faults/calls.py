@@ -9,7 +9,6 @@ fsyncs, renames, links, removals and made folders must be the same by both. Exit
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -108,8 +107,8 @@ def compare(stage: Stage, task: Task) -> list[str]:
 
 @click.command(help=__doc__.partition("\n\n")[0])
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def main(only, as_json):
+@click.option("--nightly", is_flag=True, help="All of it, for `make faults`.")
+def main(only, nightly):
     if shutil.which("strace") is None:
         print("error: there is no strace here", file=sys.stderr)
         sys.exit(4)
@@ -119,12 +118,9 @@ def main(only, as_json):
             if not only or task.name in only:
                 stage.prepare(task)
                 found[task.name] = compare(stage, task)
-                if not as_json:
-                    print(f"{task.name}: {'; '.join(found[task.name]) or 'the same'}", flush=True)
+                print(f"{task.name}: {'; '.join(found[task.name]) or 'the same'}", flush=True)
     finally:
         stage.close()
-    if as_json:
-        print(json.dumps(found))
     sys.exit(int(any(found.values())))
 
 

@@ -15,6 +15,7 @@ import errno
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,14 +32,16 @@ from kills import Reference, Tally, check_outcome, finished, go_on, read_all, un
 from tasks import Ended, Stage, Task, Wrong
 
 #: the line for each error; what stands in parentheses is the remedy
-LINE = {number: re.compile(rf"error: .*{os.strerror(number)}.*\(.+\)") for number in FAILING}
+REALLY, MOST_KIB = ("run", "import", "build streamed", "pack"), 1024  #: tasks on a tmpfs, and its greatest size
+LINE = {number: re.compile(rf"error: .*({os.strerror(number)}|the disk is full).*\(.+\)") for number in FAILING}
 
 
 def one(stage: Stage, task: Task, whole: Reference, mode: str, at: int, error: int) -> int:
     """Run a command on a disk that is full from an operation on; see the module. Returns the reads refused."""
     stage.restore()
     ended = stage.call(*task.words, order=stage.order(mode, at, error=error))
-    check_end(stage, ended, whole, at, error)
+    where = Path(os.path.relpath(whole.operations[at - 1]["path"], stage.work))
+    check_end(ended, error, (*where.parts[:-1], *task.words) if len(where.parts) > 1 else ())
     left = stage.home / "left"
     shutil.rmtree(left, ignore_errors=True)
     shutil.copytree(stage.work, left, symlinks=True)
@@ -52,8 +55,9 @@ def one(stage: Stage, task: Task, whole: Reference, mode: str, at: int, error: i
     return refused
 
 
-def check_end(stage: Stage, ended: Ended, whole: Reference, at: int, error: int) -> None:
-    """Raise Wrong unless a command ended with one line that names a file and a remedy, or well."""
+def check_end(ended: Ended, error: int, names: tuple[str, ...] = ()) -> None:
+    """Raise Wrong unless a command ended with one line that says what is wrong, one of the names if there are some, and
+    a remedy, or well."""
     if ended.code == 0:
         return
     if fault := ended.fault:
@@ -61,8 +65,7 @@ def check_end(stage: Stage, ended: Ended, whole: Reference, at: int, error: int)
     line = next(line for line in ended.err.splitlines() if line.startswith("error: "))
     if not LINE[error].match(line):
         raise Wrong(f"the line says not what is wrong and what to do: {line}")
-    where = Path(os.path.relpath(whole.operations[at - 1]["path"], stage.work))
-    if not any(part in line for part in (where.name, *where.parts[:-1]) if part) and len(where.parts) > 1:
+    if names and not any(name in line for name in names):
         raise Wrong(f"the line names no file: {line}")
 
 
@@ -96,19 +99,74 @@ def fill_all(stage: Stage, task: Task, error: int, every: int = 1, told=lambda t
     return tally
 
 
+def really_full(stage: Stage, task: Task, told=lambda text: None) -> Tally | str:
+    """Run a task on a tmpfs of few pages, then of more, until it has room: each time it must end as on a full disk, and
+    end well when the file system grows. Returns why if none can be mounted here."""
+    whole, tally, kib = undisturbed(stage, task), Tally(), 4
+    while True:
+        os.chdir(stage.home)
+        shutil.rmtree(stage.work, ignore_errors=True)
+        stage.work.mkdir()
+        mounted = _mount("-t", "tmpfs", "-o", f"size={kib}k", "none", str(stage.work))
+        if mounted is not None:
+            return f"not run: {mounted}"
+        try:
+            _mount("-o", "remount,size=64m", str(stage.work))
+            shutil.copytree(stage.pristine, stage.work, symlinks=True, dirs_exist_ok=True)
+            os.chdir(stage.work)
+            if _mount("-o", f"remount,size={kib}k", str(stage.work)) is None:  # or less than is there already
+                ended, tally.tries = stage.call(*task.words), tally.tries + 1
+                check_end(ended, errno.ENOSPC)
+                before = finished(stage, task)
+                _mount("-o", "remount,size=64m", str(stage.work))
+                tally.refused += read_all(stage, task, whole)
+                go_on(stage, task)
+                check_outcome(stage, task, whole, before, ("run/errors.txt",))
+                if ended.code == 0:
+                    return tally
+        except Wrong as fault:
+            tally.faults.append(f"{task.name}, a disk of {kib} KiB: {fault}")
+            told(tally.faults[-1])
+        finally:
+            os.chdir(stage.home)
+            subprocess.run(["umount", str(stage.work)], check=True)
+        kib += 4
+        if kib > MOST_KIB:
+            tally.faults.append(f"{task.name}: {MOST_KIB} KiB are not enough")
+            return tally
+
+
+def _mount(*words: str) -> str | None:
+    """Why something cannot be mounted; None if it was."""
+    try:
+        done = subprocess.run(["mount", *words], capture_output=True, text=True, check=False)
+    except OSError as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip() or f"mount ended with {done.returncode}"
+
+
 @click.command(help=__doc__.partition("\n\n")[0])
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
 @click.option("--every", default=1, show_default=True, help="Try every N-th operation only.")
-@click.option("--nightly", is_flag=True, help="All of it, for `make faults`.")
+@click.option("--tmpfs", is_flag=True, help="Only on a file system that is really full.")
+@click.option("--nightly", is_flag=True, help="Every third operation, for `make faults`.")
 @click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only, every, nightly, name):
-    began, stage, found = monotonic(), Stage(), {}
+def main(only, every, tmpfs, nightly, name):
+    began, stage, found, real, tallies = monotonic(), Stage(), {}, {}, []
+    every = 3 if nightly else every
     try:
         for task in tasks.TASKS:
             if (only and task.name not in only) or task.processes:
                 continue
             stage.prepare(task)
-            for error in FAILING:
+            if task.name in REALLY:
+                tally = really_full(stage, task, lambda text: print(f"WRONG: {text}", flush=True))
+                if not isinstance(tally, str):
+                    tallies.append(tally)
+                    tally = f"{tally.tries} sizes, {len(tally.faults)} faults"
+                real[f"{task.name}, a real tmpfs"] = tally
+                print(f"{task.name}, a real tmpfs: {tally}", flush=True)
+            for error in () if tmpfs else FAILING:
                 start = monotonic()
                 seldom = every if error == errno.ENOSPC else 5 * every
                 tally = fill_all(stage, task, error, seldom, lambda text: print(f"WRONG: {text}", flush=True))
@@ -117,9 +175,10 @@ def main(only, every, nightly, name):
                       f"{len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True)  # fmt: skip
     finally:
         stage.close()
-    faults = [fault for tally in found.values() for fault in tally.faults]
+    tallies += found.values()
+    faults = [fault for tally in tallies for fault in tally.faults]
     if name:
-        total = sum(tally.tries for tally in found.values())
+        total = sum(tally.tries for tally in tallies)
         record.write(
             name, area="Kills, power loss and full disks",
             promise="On a full or failing disk a command ends with one line that names the file and the remedy; "
@@ -127,7 +186,8 @@ def main(only, every, nightly, name):
             test="tests/faults/disks.py", figure=f"{total:,} full disks, {len(faults)} faults",
             command=f"python tests/faults/disks.py --record {name}", seconds=monotonic() - began,
             details={f"{task}, {error}": {"tries": tally.tries, "faults": len(tally.faults)}
-                     for (task, error), tally in found.items()},
+                     for (task, error), tally in found.items()}
+            | real,
         )  # fmt: skip
     sys.exit(int(bool(faults)))
 

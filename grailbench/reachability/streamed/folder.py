@@ -5,8 +5,10 @@ A stage is a folder that is renamed when it is whole. So a killed build goes on 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -100,7 +102,7 @@ class Folder:
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            found = self._full(name, room, shutil.disk_usage(self.path).free)
+            found = self._full(name, room, shutil.disk_usage(self.path).free, error)
             shutil.rmtree(partial, ignore_errors=True)
             raise found from None
         self._note(
@@ -109,9 +111,10 @@ class Folder:
         )
         return said
 
-    def _full(self, name: str, room: int, free: int) -> MachineLacks:
+    def _full(self, name: str, room: int, free: int, error: OSError | None = None) -> MachineLacks:
+        why = "the disk is full" if error is None or error.errno == errno.ENOSPC else os.strerror(error.errno)
         return MachineLacks(
-            f"{self.path}: the disk is full: stage {name!r} needs about {decimal_size(room)} there, "
+            f"{self.path}: {why}: stage {name!r} needs about {decimal_size(room)} there, "
             f"{decimal_size(free)} are free (make room and go on with --resume, or name another --folder)"
         )
 
