@@ -31,6 +31,8 @@ def in_place(path, lasting=True):
 
 def forgetful(folder, true=runner.repair):
     rows, damage = true(folder)
+    if not rows:
+        return rows, damage
     lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "trials.jsonl").write_bytes(b"".join(lines[:-2]))
     return rows[:-2], damage

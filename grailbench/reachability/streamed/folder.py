@@ -147,6 +147,7 @@ def remove(path: Path) -> None:
     for each in sorted(path.iterdir()):
         if each.name not in (".lock", _BUILD):
             shutil.rmtree(each) if each.is_dir() else each.unlink()
+    disk.sync(path)
     for name in (_BUILD, ".lock"):
         (path / name).unlink(missing_ok=True)
     path.rmdir()
@@ -154,7 +155,7 @@ def remove(path: Path) -> None:
 
 def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:
     if known != identity:
-        keys = [key for key in identity if known.get(key) != identity[key]]
+        keys = ["source" if key == "of" else key for key in identity if known.get(key) != identity[key]]
         raise InputError(
             f"it holds a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
         )
