@@ -13,14 +13,21 @@ It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, 
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import re
 import sys
+import shutil
 import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parent
+_NAME = "kernels-"
+_held: list[int] = []  # the handle of the folder that this process uses
 _CACHING, _LOADING = os.path.join("core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
 _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -49,18 +56,79 @@ def _imported(text: bytes):
 
 @functools.cache
 def folder() -> Path | None:
-    """The folder of compiled kernels: in the package, or else in the user's cache; None if neither can be written."""
-    import platformdirs
+    """The folder of compiled kernels: in the package, or else in the user's cache; None if neither can be written.
 
-    for where in (_PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("grailbench"))):
-        found = where / f"kernels-{digest()}"
+    This process then uses it until it ends. If the folder is new, those of `STATES` - 1 former states of the code stay,
+    and of the others those that a running process uses.
+    """
+    for where in _places():
+        found = where / f"{_NAME}{digest()}"
         try:
-            found.mkdir(parents=True, exist_ok=True)
+            new = not found.exists()
+            _held.append(_made(found))
             tempfile.TemporaryFile(dir=found).close()
         except OSError:
             continue
+        if new:
+            remove(sorted(former(), key=_used)[: 1 - STATES])
         return found
     return None
+
+
+def _places() -> tuple[Path, ...]:
+    import platformdirs
+
+    return _PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("grailbench"))
+
+
+def _made(found: Path) -> int:
+    """Makes the folder, and returns a handle of it, open and locked together with others who use it."""
+    while True:
+        found.mkdir(parents=True, exist_ok=True)
+        handle = os.open(found, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        if found.exists() and os.path.samestat(os.fstat(handle), found.stat()):
+            with suppress(OSError):
+                os.utime(handle)
+            return handle
+        os.close(handle)  # another process removed it meanwhile
+
+
+def folders() -> list[Path]:
+    """The folders of compiled kernels, of this state of the code and of former ones."""
+    return sorted(path for where in _places() for path in where.glob(f"{_NAME}*") if path.is_dir())
+
+
+def former() -> list[Path]:
+    """Those of former states of the code, or of another installation."""
+    return [path for path in folders() if path.name != f"{_NAME}{digest()}"]
+
+
+def remove(found: Iterable[Path], dry: bool = False) -> list[Path]:
+    """Removes folders of compiled kernels that no running process uses, and returns them.
+
+    dry  only tell which would be
+    """
+    gone = []
+    for path in found:
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process uses it
+                if not dry:
+                    shutil.rmtree(path)
+                gone.append(path)
+            finally:
+                os.close(handle)
+    return gone
+
+
+def _used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 class Locator:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import click
 import numpy as np
 
+from grailbench import temporary
 from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
 from grailbench.contract import NoTimer
@@ -91,8 +90,8 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
 def opening(name: str, rounds: int) -> list[Cost]:
     """Opening an index file in a folder for temporary files, and the first answer."""
     built = build(Graph.open(name), "sequential")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "saved.index"
+    with temporary.Folder("costs") as folder:
+        path = folder / "saved.index"
         built.save(path)
         size = f"{path.stat().st_size / 1e6:,.1f} MB"
         first, then = [], []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grailbench import temporary
 from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
@@ -47,8 +47,8 @@ def opened(path: Path, threads: int, device: int | None = None) -> Held:
 
 def built(client: Client, index: Index) -> Index:
     """Spreads an index that was built here, by a file that lives as long as the index."""
-    folder = tempfile.TemporaryDirectory(prefix="grailbench-", ignore_cleanup_errors=True)
-    path = Path(folder.name) / "spread.index"
+    folder = temporary.Folder("spread")
+    path = folder.path / "spread.index"
     index.save(path)
     return Index(index.graph, _spread(client, path, saved.load(path), folder))
 
@@ -59,7 +59,7 @@ def loaded(client: Client, path: str, graph: Graph | None) -> Index:
     return Index(found.graph, _spread(client, Path(path), found, None))
 
 
-def _spread(client: Client, path: Path, found: saved.Opened, folder: tempfile.TemporaryDirectory | None) -> Inside:
+def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.Folder | None) -> Inside:
     on_gpu = "gpu" in found.implementation.needs
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from grailbench import temporary
 from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
@@ -44,7 +43,8 @@ def built(
     """
     Streamed.require()
     stream = streams.opened(source, vertices)
-    kept = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="grailbench-streamed-")) / "build"
+    made = None if folder is not None else temporary.Folder("streamed")
+    kept = Path(folder) if made is None else made.path / "build"
     try:
         given = {"of": stream.origin, "vertices": vertices, "dim": params.dim, "seed": params.seed}
         held = Folder(kept, given, resume, note)
@@ -54,8 +54,8 @@ def built(
         finally:
             held.close()
     finally:
-        if folder is None:  # what is mapped stays readable
-            shutil.rmtree(kept.parent, ignore_errors=True)
+        if made is not None:  # what is mapped stays readable
+            made.close()
 
 
 def file_of(folder: str | os.PathLike) -> Path:

@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
-from grailbench import paths
+from grailbench import paths, temporary
 from grailbench.bench.plan import config_from_flags, config_path, flag_name, make_plan
 from grailbench.bench.runner import Interrupted
 from grailbench.errors import InputError
@@ -142,8 +141,8 @@ def _folders(out: str | os.PathLike | None, commits: list[str]) -> list[Path]:
 @contextmanager
 def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
     """Make a worktree of each commit in a temporary folder. Both are removed at the end, also after an error."""
-    temporary = Path(tempfile.mkdtemp(prefix="grailbench-ab-"))
-    trees = [temporary / side for side in "ab"]
+    made = temporary.Folder("ab")
+    trees = [made.path / side for side in "ab"]
     try:
         for tree, commit in zip(trees, commits, strict=True):
             done = _run_git(repo, "worktree", "add", "--detach", "--force", str(tree), commit)
@@ -153,7 +152,7 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
     finally:
         with _interrupts_ignored():
             removed = [_run_git(repo, "worktree", "remove", "--force", str(tree)).returncode == 0 for tree in trees]
-            shutil.rmtree(temporary, ignore_errors=True)
+            made.close()
             if not all(removed):
                 _run_git(repo, "worktree", "prune")
 

@@ -18,7 +18,7 @@ from grailbench.guard import prompt_interrupts
 COMMANDS = (
     "fetch", "import", "export", "generate", "list", "info", "profile", "build", "ask", "plan", "run", "verify",
     "cluster", "limits", "capacity", "report", "plot", "site", "compare", "history", "ab", "advise", "record", "pack",
-    "cite", "completion",
+    "cite", "cache", "completion",
 )  # fmt: skip
 _MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from grailbench import paths
+from grailbench import paths, temporary
 from grailbench.datasets import cache
 from grailbench.datasets.locate import look_up, stored_here
 from grailbench.datasets.registry import registry
@@ -93,32 +92,39 @@ def send(client: Client, name: str, worker: str) -> None:
     client.run(_publish, where, sha256_file(path), note, workers=[worker])
 
 
+_arriving: dict[str, temporary.File] = {}  # on a worker: files that are being sent to it, by their place in the cache
+
+
 def _take(where: str, at: int, piece: bytes) -> None:
     """On a worker: keep a piece of a file that is being sent."""
-    partial = _partial(where)
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    with open(partial, "r+b" if at else "wb") as stream:
+    path = _place(where)
+    if at == 0:
+        if (left := _arriving.pop(where, None)) is not None:  # whoever sent it before is gone
+            left.close()
+        _arriving[where] = temporary.File(path)
+    with open(_arriving[where].path, "r+b") as stream:
         stream.seek(at)
         stream.write(piece)
 
 
 def _publish(where: str, digest: str, note: dict) -> None:
     """On a worker: put a file that has come whole in its place."""
-    partial, path = _partial(where), paths.cache_dir() / where
+    path, made = _place(where), _arriving.pop(where, None)
+    if made is None:
+        raise InputError("nothing of it came", path=path)
     try:
-        if (found := sha256_file(partial)) != digest:
+        if (found := sha256_file(made.path)) != digest:
             raise InputError(f"what came is not what was sent: sha256 {found}, not {digest}", path=path)
         if note:
             cache.write_note(path, note)
-        cache.publish(partial, path)
+        cache.publish(made.path, path)
     finally:
-        partial.unlink(missing_ok=True)
+        made.close()
 
 
-def _partial(where: str) -> Path:
-    """Where a file that is being sent to this process is kept. Raises InputError for a place outside the cache."""
+def _place(where: str) -> Path:
+    """The path of a file in the cache. Raises InputError for a place outside."""
     named = PurePosixPath(where)
     if named.is_absolute() or ".." in named.parts:
         raise InputError(f"{where} is outside the cache")
-    path = paths.cache_dir() / named
-    return path.with_name(f".{os.getpid()}.{path.name}.sent")
+    return paths.cache_dir() / named

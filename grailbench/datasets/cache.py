@@ -12,7 +12,6 @@ import fcntl
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,11 +20,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from grailbench import disk, paths, settings
+from grailbench import caches, disk, paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import atomic_file, sha256_file
 from grailbench.records import opened, sealed
+from grailbench.temporary import File
 
 _log = logging.getLogger(__name__)
 
@@ -81,6 +81,8 @@ def held(dataset: Dataset) -> Held | None:
 
     Raises InputError when the file is neither the registered one nor the one that was fetched.
     """
+    for each in dataset.forms:
+        caches.use(graph_path(dataset, each))
     form = _local_form(dataset)
     if form is None:
         return None
@@ -126,17 +128,13 @@ def discard(path: Path) -> None:
 
 
 @contextmanager
-def temporary(beside: Path) -> Iterator[Path]:
-    """An empty file in the folder of `beside` whose name ends in that of `beside`; it is deleted at the end unless it
-    was moved."""
-    beside.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=f".{beside.name}", dir=beside.parent)
-    os.close(handle)
-    path = Path(name)
+def temporary(to: Path) -> Iterator[Path]:
+    """An empty file in the folder of a path; it is deleted at the end unless it was moved there (`publish`)."""
+    made = File(to)
     try:
-        yield path
+        yield made.path
     finally:
-        path.unlink(missing_ok=True)
+        made.close()
 
 
 def publish(path: Path, to: Path) -> None:
@@ -148,6 +146,7 @@ def publish(path: Path, to: Path) -> None:
     os.replace(path, to)
     for folder in (to.parent, to.parent.parent):  # which may be new
         disk.sync(folder)
+    caches.added(to)
 
 
 # ---------------------------------------------------------------------------------------------- the lock file

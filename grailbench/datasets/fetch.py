@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grailbench import paths
+from grailbench import caches, paths, temporary
 from grailbench.datasets import cache
 from grailbench.datasets.cache import Held
 from grailbench.datasets.extract import LIMITS, Limits, unpack
@@ -44,7 +43,6 @@ CHECKS = {
     "lock": "the sha256 of the first fetch on this machine",
     "first": "nothing: first fetched here, its sha256 written to the lock file",
 }
-_STALE_S = 24 * 3600  # temporary files of this age were left by a killed process
 
 _log = logging.getLogger(__name__)
 
@@ -120,22 +118,12 @@ def fetch(
         if folder is not None and not folder.is_dir():
             raise InputError(f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL")
     try:
-        _remove_stale_files()
+        for folder in ("downloads", "graphs"):
+            temporary.sweep(paths.cache_dir() / folder, hidden=True)
         return _Fetch(mirror, offline, progress, hosts, limits).all(datasets, jobs)
     except OSError as error:
         error.filename = error.filename or str(paths.cache_dir())
         raise of_system(error) from error
-
-
-def _remove_stale_files() -> None:
-    """Remove temporary files that a killed process left."""
-    for folder in ("downloads", "graphs"):
-        for path in (paths.cache_dir() / folder).glob(".*"):
-            try:
-                if time.time() - path.stat().st_mtime > _STALE_S:
-                    path.unlink()
-            except OSError:
-                continue  # another process removed it
 
 
 class _Fetch:
@@ -231,6 +219,7 @@ class _Fetch:
     def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
         """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
         path = cache.download_path(archive.file)
+        caches.use(path)
         if archive.file in self._arrived:
             return path, self._arrived[archive.file]
         if (archive.file, place) in self._failed:

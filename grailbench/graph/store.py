@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import re
-import secrets
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import disk
+from grailbench import caches, disk, temporary
 from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
@@ -147,6 +146,7 @@ def read_meta(path: str | os.PathLike) -> dict:
 def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag, dict]:
     """The condensed form of a graph that `save_graph` wrote, and its meta. If it is not cached, it is made of `graph`,
     or of the stored edges if `graph` is None."""
+    caches.use(Path(path))
     meta = read_meta(path)
     _require_ids(Path(path), meta)
     return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
@@ -159,6 +159,7 @@ def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
     graph is replaced and a warning is logged; a warning is also logged if the cache cannot be written.
     """
     path = _dag_path(sha256)
+    caches.use(path)
     if path.exists():
         try:
             return _load_dag(path, sha256)
@@ -179,10 +180,17 @@ def condensed(graph: Graph) -> Dag:
 def keep_dag(dag: Dag, sha256: str) -> None:
     """Writes a condensed graph to the cache; logs a warning if that fails."""
     path = _dag_path(sha256)
+    caches.use(path)
     try:
         _save_dag(path, dag, sha256)
+        caches.added(path)
     except OSError as error:
         _log.warning("%s: the condensed graph was not cached: %s", path, error.strerror or error)
+
+
+def is_former(path: Path) -> bool:
+    """Whether a cached condensed graph is of another version of the format, so that nothing reads it."""
+    return not path.name.endswith(f"-v{FORMAT_VERSION}.npz")
 
 
 def _dag_path(sha256: str) -> Path:
@@ -251,54 +259,58 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
     lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
              old file or the new one; not for what is made anew when it is found damaged
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    made = temporary.name_beside(path)
     try:
         disk.make_folder(path.parent)
-        nameless = _nameless(path.parent)
-        with open(temporary, "xb") if nameless is None else open(nameless, "r+b") as stream:
-            yield stream
-            stream.flush()
-            if lasting:
-                os.fsync(stream.fileno())
-            # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
-            named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, temporary, src_dir_fd=nameless)
-        if not named:
-            os.replace(temporary, path)
+        temporary.sweep_once(path.parent)
+        handle = nameless = _nameless(path.parent)
+        if handle is None:
+            made, handle = temporary.new_beside(path)
+        with temporary.locked(handle):  # until it has its name
+            with open(handle, "r+b") as stream:
+                yield stream
+                stream.flush()
+                if lasting:
+                    os.fsync(stream.fileno())
+                # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
+                named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, made, src_dir_fd=nameless)
+            if not named:
+                os.replace(made, path)
         if lasting:
             disk.sync(path.parent)
     except OSError as error:
-        if error.filename in (None, str(temporary)):
+        if error.filename in (None, str(made)):
             error.filename = str(path)
         raise
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            made.unlink(missing_ok=True)
 
 
 def link_file(file: Path, path: Path) -> None:
     """Gives a file that is on the disk another name, in the place of what has it; it is copied where that cannot be.
     Raises OSError if it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    made = temporary.name_beside(path)
     disk.make_folder(path.parent)
     try:
-        if not _named(file, path, temporary):
-            os.replace(temporary, path)
+        if not _named(file, path, made):
+            os.replace(made, path)
         disk.sync(path.parent)
     except OSError:  # another file system, or one without links
         with open(file, "rb") as source, atomic_file(path) as copy:
             shutil.copyfileobj(source, copy, 1 << 20)
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            made.unlink(missing_ok=True)
 
 
-def _named(file: str | Path, path: Path, temporary: Path, **how: int) -> bool:
+def _named(file: str | Path, path: Path, made: Path, **how: int) -> bool:
     """Gives a file its name if that is free, else a temporary one; returns whether it was free."""
-    for name in (path, temporary):
+    for name in (path, made):
         with suppress(FileExistsError):
             os.link(file, name, follow_symlinks=True, **how)
             return name == path
-    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(temporary))
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(made))
 
 
 def _nameless(folder: Path) -> int | None:

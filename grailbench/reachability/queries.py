@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from grailbench import memory, paths
+from grailbench import caches, memory, paths
 from grailbench.contract import Spec
 from grailbench.errors import InputError
 from grailbench.files import opened
@@ -169,6 +169,7 @@ class QuerySet:
         try:
             with atomic_file(self.path, lasting=False) as stream:
                 np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
+            caches.added(self.path)
         except OSError as error:
             _log.warning("%s: the query set was not stored: %s", self.path, error)
 
@@ -243,6 +244,7 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
     Logs a warning for a damaged one.
     """
     path = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8)).path
+    caches.use(path)
     try:
         with zipfile.ZipFile(path) as archive:
             stored = npy.Archive(archive)
@@ -264,6 +266,17 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
         _log.warning("%s: damaged query set, made again (%s)", path, error)
         return {}, {}
     return meta, arrays
+
+
+def is_former(path: Path) -> bool:
+    """Whether a cached set is of another version of the format, or damaged, so that nothing reads it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return json.loads(str(npy.Archive(archive)["meta"])).get("format") != FORMAT_VERSION
+    except FileNotFoundError:
+        return False
+    except npy.FAULTS:
+        return True
 
 
 def draw_random(vertices: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

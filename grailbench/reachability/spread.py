@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -31,9 +30,9 @@ from grailbench.reachability.counters import NAMES, with_traffic
 from grailbench.reachability.cpu.grail import GrailIndex, Parallel
 from grailbench.reachability.gpu.fused.index import Fused
 from grailbench.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
+from grailbench.temporary import Folder
 from grailbench.words import count
 
-Folder = tempfile.TemporaryDirectory
 SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
 LEAST = 1 << 13  #: pairs for which a worker is worth asking
 _clusters: _Clusters | None = None
@@ -46,9 +45,7 @@ class SpreadIndex(Index):
     index: the same one in this process, mapped from the same file; it says what is known without asking pairs.
     """
 
-    def __init__(
-        self, spread: Spread, index: Index | None, size: int | None, folder: tempfile.TemporaryDirectory | None
-    ):
+    def __init__(self, spread: Spread, index: Index | None, size: int | None, folder: Folder | None):
         self.spread, self.index, self._size = spread, index, size
         self._end = weakref.finalize(self, _forget, spread, folder)
 
@@ -126,7 +123,7 @@ class IndexOnGpus(SpreadIndex):
 def _forget(spread: Spread, folder: Folder | None) -> None:
     spread.close()
     if folder is not None:
-        folder.cleanup()
+        folder.close()
 
 
 class Kept:
@@ -297,8 +294,8 @@ def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu:
     folder, and what `write` returned. Phases start, build and spread."""
     with timer.phase("start", apart=True):
         client = _client(workers)
-    folder = Folder(prefix="grailbench-", ignore_cleanup_errors=True)
-    path = Path(folder.name) / "spread.index"
+    folder = Folder("spread")
+    path = folder.path / "spread.index"
     with timer.phase("build"):
         said = write(path)
     with timer.phase("spread"):

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from grailbench import contract, paths
+from grailbench import caches, contract, paths
 from grailbench.contract import Params, register
 from grailbench.graph.csr import Graph, rows_of
 from grailbench.graph.store import atomic_file
@@ -29,9 +29,11 @@ class Text:
     def file(self, form: str) -> Path:
         """The file with the graph in a format of `FORMS`; it is written on first use."""
         path = paths.cache_dir() / "texts" / f"{self._sha256[:16]}.{form}"
+        caches.use(path)
         if not path.is_file():
             with atomic_file(path) as stream:
                 stream.write(FORMS[form](self.graph).encode())
+            caches.added(path)
         return path
 
 

@@ -16,7 +16,6 @@ import io
 import json
 import os
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from typing import Annotated, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grailbench import __version__, records, words
+from grailbench import __version__, records, temporary, words
 from grailbench.contract import implementations
 from grailbench.errors import InputError
 from grailbench.files import Bytes
@@ -218,8 +217,8 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
     """The same folder, and the manifest."""
     path = Path(path)
     name = name_of(path)
-    with tempfile.TemporaryDirectory(prefix="grailbench-pack-") as temporary:
-        where = Path(temporary, "run" if name in ("", ".", "..") else name)
+    with temporary.Folder("pack") as above:
+        where = Path(above, "run" if name in ("", ".", "..") else name)
         where.mkdir()
         with file_opened(path, pipes=False) as source:
             said = read(Bytes(source.raw), source.raw.size, where, path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from grailbench import paths
+from grailbench import caches, paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
@@ -162,8 +162,23 @@ def save(name: str, graph: Graph, spec: dict) -> Path:
     from grailbench.graph.store import save_graph
 
     path = paths.cache_dir() / "generated" / f"{name}.npz"
-    save_graph(path, graph, {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}})
+    about = {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}}
+    caches.use(path)
+    save_graph(path, graph, about | {"by_name": _says_all(name, spec)})
+    caches.added(path)
     return path
+
+
+def _says_all(name: str, spec: dict) -> bool:
+    """Whether `made_by_name` makes the graph of this spec."""
+    if "shape" in spec:
+        return True
+    if "like" in spec:
+        return spec == {"like": name, "seed": 1}
+    for model, parse in (("random", parse_random), ("citations", parse_citations)):
+        if model in spec:
+            return parse(name) == (*spec[model].values(), spec["seed"])
+    return False
 
 
 def _base(name: str) -> str:

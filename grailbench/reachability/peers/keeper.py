@@ -21,6 +21,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grailbench import temporary
 
 
 @dataclass(frozen=True)
@@ -46,18 +50,21 @@ class Keeper:
 
     def __init__(self):
         self._process: subprocess.Popen | None = None
-        self._folder = ""
+        self._folder: temporary.Folder | None = None
 
     def folder(self) -> Path:
         """A new folder for files of commands. Its contents are gone when the keeper ends, at the latest."""
         self._start()
-        return Path(tempfile.mkdtemp(dir=self._folder))
+        return Path(tempfile.mkdtemp(dir=self._folder.path))
 
     def _start(self) -> None:
         if self._process is None:
-            command = [sys.executable, "-I", "-S", __file__]
+            from grailbench import temporary  # here, as the keeper has no packages
+
+            self._folder = temporary.Folder("peers")
+            command = [sys.executable, "-I", "-S", __file__, self._folder.name]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            self._folder = json.loads(self._process.stdout.readline())
+            self._process.stdout.readline()
             atexit.register(self.stop)
 
     def run(self, words: list[str], folder: Path) -> Ended:
@@ -83,22 +90,23 @@ class Keeper:
                 process.stdin.close()
             process.stdout.close()
             process.wait()
+            self._folder.close()
 
 
 # ------------------------------------------------------------------ in the keeper
 
 
 def _serve() -> None:
-    """Run the commands that arrive as lines of input, and end at the end of the input. The first line of output is the
-    folder for their files."""
+    """Run the commands that arrive as lines of input, and end at the end of the input; then remove the folder for their
+    files, which is the argument. The first line of output says that signals do not end it any more."""
     heard, spoken = os.pipe()
     os.set_blocking(spoken, False)
     signal.set_wakeup_fd(spoken)
     # Nothing is done about interrupts: whoever asked hears them too, and then ends this input. Commands hear them.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, lambda number, frame: None)
-    mine = tempfile.mkdtemp(prefix="grailbench-")
-    print(json.dumps(mine), flush=True)
+    mine = sys.argv[1]
+    print("ready", flush=True)
     while line := sys.stdin.readline():
         words, folder = json.loads(line)
         if (ended := _run(words, folder, heard)) is None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
-from grailbench import memory
+from grailbench import memory, temporary
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.graph.paged import Mapped
@@ -151,8 +148,7 @@ class Streamed(Implementation):
         Raises TooLittleMemory if 48 bytes a vertex are not allowed, and MachineLacks for a full disk.
         """
         cls.require()
-        where = Path(tempfile.mkdtemp(prefix="grailbench-streamed-"))
-        try:
+        with temporary.Folder("streamed") as where:
             folder = Folder(where / "build", {"source": "dag"}, False)
             allowed = allowed_memory(params)
             given = lambda: _edges_of(dag)  # noqa: E731
@@ -160,8 +156,6 @@ class Streamed(Implementation):
             folder.close()
             assert np.array_equal(made.order, dag.order), "the order is that of Kahn's queue"
             return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)
-        finally:
-            shutil.rmtree(where, ignore_errors=True)
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> StreamedIndex:

@@ -1,0 +1,177 @@
+"""The caches: their list, their bound, and what is removed of them and what never is."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from strategies import graph_of
+
+from grailbench import caches, kernelcache, temporary
+from grailbench.cli.main import cli
+from grailbench.datasets.library import open_graph
+from grailbench.errors import InputError
+from grailbench.graph import generate, store
+from grailbench.graph.generate.uniform import random_dag
+
+DAY_NS = 86_400 * 10**9
+
+
+@pytest.fixture(autouse=True)
+def _here(cache, tmp_path, monkeypatch):
+    """A cache of its own, in which this process has used nothing, and folders for kernels and temporary files."""
+    monkeypatch.setattr(caches, "_register", caches._Register())
+    monkeypatch.setattr(caches, "_seen", caches._Seen())
+    monkeypatch.setattr(temporary, "_swept", set())
+    monkeypatch.setattr(kernelcache, "_places", lambda: (tmp_path / "compiled",))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.delenv(caches.SIZE, raising=False)
+
+
+def stored(cache, kind, name, size, used):
+    """An entry of so many bytes that was used so many days after 1970."""
+    path = cache / kind / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    os.utime(path, ns=(used * DAY_NS, DAY_NS))
+    return path
+
+
+def called(*words, code=0):
+    result = CliRunner().invoke(cli, ["cache", *words], standalone_mode=False)
+    assert isinstance(result.exception, InputError) if code else result.exception is None, result.output
+    return result.output
+
+
+def removed(*words):
+    return {os.path.basename(row["removed"]): row["why"]
+            for row in map(json.loads, called("--prune", "--json", *words).splitlines())}  # fmt: skip
+
+
+def test_the_list_has_each_cache_with_its_entries_and_their_bytes(cache):
+    stored(cache, "downloads", "a.tgz", 1000, 3)
+    stored(cache, "downloads", "a.tgz.json", 10, 3)
+    stored(cache, "imported", "mine.npz", 500, 4)
+    rows = {row["cache"]: row for row in map(json.loads, called("--json").splitlines())}
+    assert [rows["downloads"][key] for key in ("entries", "bytes", "counted")] == [1, 1010, 1010]
+    assert [rows["imported"][key] for key in ("entries", "bytes", "counted", "bound")] == [1, 500, 0, None]
+    assert rows["imported"]["used"].startswith("1970-01-05")
+    assert rows["downloads"]["bound"] == 64_000_000_000
+    text = called()
+    assert all(kind in text for kind in caches.KINDS)
+    assert "the bound is 64.0 GB (GRAILBENCH_CACHE_SIZE sets it)" in text
+
+
+def test_pruning_removes_what_nobody_reads_then_what_was_used_longest_ago(cache, monkeypatch):
+    old = stored(cache, "dags", f"a-v{store.FORMAT_VERSION - 1}.npz", 100, 9)
+    left = stored(cache, "dags", f".b.npz.{temporary.boot()}-1-0123abcd.tmp", 100, 9)
+    damaged = stored(cache, "queries", "q-random.npz", 100, 9)
+    three = [stored(cache, kind, "x.gra", 400, day) for kind, day in (("graphs", 1), ("texts", 2), ("downloads", 3))]
+    mine = stored(cache, "imported", "mine.npz", 5000, 0)
+    custom = stored(cache, "generated", "mine.npz", 5000, 0)
+    monkeypatch.setenv(caches.SIZE, "1000")
+    told = removed("--dry-run")
+    assert all(path.exists() for path in (old, left, damaged, *three))
+    assert removed() == told == {
+        old.name: "of a former version", damaged.name: "of a former version", "x.gra": told["x.gra"],
+        left.name: "left by a process that is gone",
+    }  # fmt: skip
+    assert [path.exists() for path in three] == [False, True, True]
+    assert mine.exists()
+    assert custom.exists()
+    assert removed() == {}
+    assert "nothing removed" in called("--prune")
+
+
+def test_adding_keeps_the_bound_and_says_one_line(cache, monkeypatch, caplog):
+    oldest, older = (stored(cache, "dags", f"{n}-v1.npz", 3000, n) for n in (1, 2))
+    monkeypatch.setenv(caches.SIZE, "7kB")
+    with caplog.at_level(logging.WARNING):
+        store.cached_dag("ab" * 32, lambda: random_dag(300, 2, 1))
+    assert (oldest.exists(), older.exists()) == (False, False)
+    assert len(os.listdir(cache / "dags")) == 1
+    (line,) = caplog.messages
+    assert "removed 2 entries that can be had again, 0.0 MB, used longest ago (GRAILBENCH_CACHE_SIZE sets it)" in line
+    caplog.clear()
+    newer = stored(cache, "dags", "3-v1.npz", 3000, 30_000)
+    monkeypatch.setenv(caches.SIZE, "none")
+    store.cached_dag("cd" * 32, lambda: random_dag(300, 2, 2))
+    assert newer.exists()
+    assert not caplog.messages
+
+
+def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
+    paths = [stored(cache, "graphs", f"{name}.gra", 3000, day) for day, name in enumerate(("used", "not"), 1)]
+    monkeypatch.setenv(caches.SIZE, "1")
+    using = (
+        "import sys; from pathlib import Path; from grailbench import caches\n"
+        "caches.use(Path(sys.argv[1])); print('ready', flush=True); sys.stdin.read()"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", using, str(paths[0])], stdin=pipe, stdout=pipe) as running:
+        try:
+            assert running.stdout.readline() == b"ready\n"
+            assert list(removed()) == ["not.gra"]
+        finally:
+            running.kill()
+    assert list(removed()) == ["used.gra"]
+    assert os.listdir(cache / "using") == ["lock"]
+
+
+def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
+    generate.made_random(20, 2.0, 3, "random-n20-k2-s3")
+    generate.made_random(20, 2.0, 3, "mine")
+    generate.made_random(20, 2.0000001, 3, "random-n20-k2-s4")
+    again = {entry.path.stem: entry.again for entry in caches.entries() if entry.kind == "generated"}
+    assert again == {"random-n20-k2-s3": True, "mine": False, "random-n20-k2-s4": False}
+    assert generate._says_all("kegg-like", {"like": "kegg-like", "seed": 1})
+    assert not generate._says_all("kegg-like-seed2", {"like": "kegg-like", "seed": 2})
+
+
+def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
+    store.save_graph(cache / "imported" / "mine.npz", graph_of(4, [(0, 1), (1, 2)]), {"name": "mine"})
+    first = [open_graph(name).dag for name in ("mine", "random-n20-k2-s3")]
+    monkeypatch.setattr(caches, "_register", caches._Register())
+    for path in (cache / "using").glob("*.txt"):
+        path.unlink()
+    monkeypatch.setenv(caches.SIZE, "1")
+    assert len(removed()) == 3
+    monkeypatch.delenv(caches.SIZE)
+    for before, name in zip(first, ("mine", "random-n20-k2-s3"), strict=True):
+        assert np.array_equal(before.children, open_graph(name).dag.children)
+
+
+def test_kernels_of_former_states_go_unless_they_are_in_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernelcache, "digest", lambda: "new")
+    folders = {name: tmp_path / "compiled" / f"kernels-{name}" for name in ("a", "b", "c", "d", "used")}
+    for day, folder in enumerate(folders.values()):
+        folder.mkdir(parents=True)
+        os.utime(folder, (day, day))
+    held = kernelcache._made(folders["used"])
+    os.utime(folders["used"], (0, 0))
+    monkeypatch.setattr(kernelcache, "_held", [])
+    assert kernelcache.folder.__wrapped__() == tmp_path / "compiled" / "kernels-new"
+    assert [path.name[8:] for path in kernelcache.folders()] == ["b", "c", "d", "new", "used"]
+    assert sorted(removed()) == ["kernels-b", "kernels-c", "kernels-d"]
+    os.close(held)
+    assert sorted(removed()) == ["kernels-used"]
+    assert len(kernelcache.folders()) == 1
+    os.close(kernelcache._held.pop())
+
+
+@pytest.mark.parametrize("said", ["much", "-1", "20 apples"])
+def test_a_bound_that_is_no_size_is_refused(cache, monkeypatch, said):
+    monkeypatch.setenv(caches.SIZE, said)
+    with pytest.raises(InputError, match=r"GRAILBENCH_CACHE_SIZE is .* \(a size, such as 20GB, or none for no bound\)"):
+        caches.bound()
+    called("--prune", code=2)
+
+
+def test_dry_run_alone_is_refused():
+    called("--dry-run", code=2)
