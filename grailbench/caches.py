@@ -272,15 +272,17 @@ _register = _Register()
 
 
 def use(path: Path) -> None:
-    """Says that this process uses an entry of the cache from now on, until it ends, before it looks whether it is
-    there: nobody removes it meanwhile. Where the cache cannot be written, nobody removes anything."""
+    """Says that this process uses an entry of the cache, if it is there, from now on until the process ends: nobody
+    removes it meanwhile. Call it before looking whether the entry is there, and after it was made. Where the cache
+    cannot be written, nobody removes anything."""
     folder = paths.cache_dir()
-    if not path.is_relative_to(folder):
+    if not path.is_relative_to(folder) or not path.exists():
         return
     with suppress(OSError):
         (folder / _USING).mkdir(exist_ok=True)
         with _locked(folder, fcntl.LOCK_SH):
-            _register.say(folder, path)
+            if path.exists():
+                _register.say(folder, path)
     with suppress(OSError):
         os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 

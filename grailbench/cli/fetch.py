@@ -16,14 +16,18 @@ from grailbench.cli import complete
 @click.option("--mirror", metavar="DIR-or-URL", help="Try this source first (default: GRAILBENCH_MIRROR).")
 @click.option("--offline", is_flag=True, help="Use the cache and folders only, no network.")
 @click.option("--jobs", type=click.IntRange(1), default=4, show_default=True, help="Downloads side by side.")
+@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=10, show_default=True, metavar="SECONDS",
+              help="How long to wait for the next bytes of a server.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, one a graph.")
-def command(names, sets, everything, mirror, offline, jobs, as_json):
+def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     """Fetch graphs by NAME or alias, then count them beside the published tables.
 
     Without names, the 36 graphs whose checksums are known (8 MB, and 25 MB of the set datalog).
     What is held already is not fetched again.
     A file whose checksum nobody knows yet is never called verified: its checksum goes to a lock file.
-    A download ends at the size that is registered (4 GiB where none is), and after an hour at most.
+    A download ends at the size that is registered (4 GiB where none is), when nothing comes for --timeout seconds,
+    and after an hour at most; then the next source is tried. From a server that asks to wait, is silent or
+    cannot be reached, nothing more is asked.
 
     \b
     Exit codes: 1 when a count differs from the published one, 2 when a graph could not be had.
@@ -40,10 +44,11 @@ def command(names, sets, everything, mirror, offline, jobs, as_json):
     from grailbench.cli.views import note, put_json
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.locate import choose
+    from grailbench.datasets.sources import Hosts
     from grailbench.screen import put
 
     with view.Bars(Console(stderr=True)) as bars:
-        results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars)
+        results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
     found = view.rows(results)
     if as_json:
         put_json(found)

@@ -230,6 +230,7 @@ class _Fetch:
             else:
                 with cache.temporary(path) as arriving:
                     self._transfer(place, arriving, archive.bytes or UNREGISTERED)
+                    _check_no_page(arriving)
                     note = {"source": place} | _check(archive, arriving)
                     cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
                     cache.publish(arriving, path)
@@ -278,6 +279,14 @@ class _Fetch:
         return Held(dataset, form, path, note["sha256"], note["checked"] == "sha256", note)
 
 
+def _check_no_page(path: Path) -> None:
+    """Raises SourceFailed for a web page, which servers send in place of a file."""
+    with open(path, "rb") as file:
+        begin = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if begin.startswith((b"<!doctype html", b"<html")):
+        raise SourceFailed("a web page came in place of the file: open the address in a browser to see what it says")
+
+
 def _check(archive: Archive, path: Path) -> dict:
     """Compare an archive with its known checksums. Raises SourceFailed when one differs."""
     digest = sha256_file(path)
@@ -310,6 +319,10 @@ def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
         unpack(archive, form.member, graph, limits)
     except InputError as error:
         raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
+    except FileNotFoundError as error:
+        if archive.exists():
+            raise
+        raise SourceFailed("another process removed the archive meanwhile: fetch again") from error
 
 
 def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from grailbench.errors import InputError
 from grailbench.files import opened
+from grailbench.words import clip
 
 LEAST_RATE = 16 << 10  #: bytes a second that a download must reach in the long run
 UNREGISTERED = 4 << 30  #: bytes that are accepted of a file whose size the registry does not give
@@ -85,7 +86,7 @@ class Hosts:
         """Remember that the host of `url` cannot be used. Returns the error to raise."""
         host = urlsplit(url).hostname or ""
         self._faults[host] = reason
-        return SourceFailed(f"{host} is out of reach: {reason}")
+        return SourceFailed(f"{url}: {host} is out of reach: {reason}")
 
 
 #: the hosts of this process
@@ -243,6 +244,7 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
     try:
         import pooch
         import requests
+        import urllib3
     except ImportError as error:
         raise SourceFailed(f"{error.name} is not installed, and only it can download") from error
     # 'identity', because a server that is asked for gzip may send a .gz file unpacked, with another checksum.
@@ -251,15 +253,55 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         chunk_size=_BLOCK,
         timeout=(hosts.connect, hosts.read),
         headers={"Accept-Encoding": "identity", "User-Agent": "grailbench"},
+        hooks={"response": _check_redirect},
     )
     try:
         get(url, out, None)
     except requests.HTTPError as error:
-        raise SourceFailed(f"the server answered {error.response.status_code} {error.response.reason}") from error
+        raise _answered(url, error.response, hosts) from error
+    except requests.TooManyRedirects as error:
+        raise SourceFailed("it redirects in a circle") from error
     except (requests.ConnectionError, requests.Timeout) as error:
-        raise hosts.mark_dead(url, _innermost(error)) from error
-    except requests.RequestException as error:
+        raise hosts.mark_dead(url, _silence(error, hosts) or _innermost(error)) from error
+    except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:  # a size that is no number
         raise SourceFailed(_innermost(error)) from error
+
+
+def _check_redirect(response, **named) -> None:
+    """Raises SourceFailed for a redirect to anything but http and https, and from https to http."""
+    if not response.is_redirect:
+        return
+    to = urljoin(response.url, response.headers["location"])
+    scheme = urlsplit(to).scheme
+    if scheme not in ("http", "https"):
+        raise SourceFailed(f"it redirects to {_shown(to)}: only http and https are followed")
+    if scheme == "http" and response.url.startswith("https:"):
+        raise SourceFailed(f"it redirects from https to {_shown(to)}, which nobody vouches for: that is not followed")
+
+
+def _answered(url: str, response, hosts: Hosts) -> SourceFailed:
+    """The error for an answer that is no file. A server that asks to wait is not asked for other files."""
+    said = f"the server answered {response.status_code} {_shown(response.reason or '')}".rstrip()
+    if response.status_code not in (429, 503):
+        return SourceFailed(said)
+    after = _shown(response.headers.get("retry-after", ""))
+    when = f"in {after} s" if after.isdecimal() else f"after {after}" if after else "later"
+    return hosts.mark_dead(url, f"{said}: try again {when}")
+
+
+def _shown(text: str) -> str:
+    """What a server said, as one short line without signs that a terminal would act on."""
+    return clip("".join(sign if sign.isprintable() else "?" for sign in text), 120)
+
+
+def _silence(error: BaseException, hosts: Hosts) -> str | None:
+    """The message if the server sent nothing for too long, else None."""
+    each: BaseException | None = error
+    while each is not None:
+        if isinstance(each, TimeoutError) or type(each).__name__ == "ReadTimeoutError":
+            return f"it sent nothing for {hosts.read:g} s (--timeout waits longer)"
+        each = each.__cause__ or each.__context__
+    return None
 
 
 class _Total(Progress):
@@ -278,7 +320,8 @@ class _Total(Progress):
 
 
 def _innermost(error: BaseException) -> str:
-    """The message of the first error of a chain: requests and urllib3 wrap errors several times."""
+    """The message of the first error of a chain: requests and urllib3 wrap errors several times. It may hold what a
+    server sent."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
-    return str(error) or type(error).__name__
+    return _shown(str(error)) or type(error).__name__

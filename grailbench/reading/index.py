@@ -33,6 +33,7 @@ class Text:
         if not path.is_file():
             with atomic_file(path) as stream:
                 stream.write(FORMS[form](self.graph).encode())
+            caches.use(path)
             caches.added(path)
         return path
 
