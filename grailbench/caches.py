@@ -271,17 +271,20 @@ def _withdraw(path: Path, owner: int) -> None:
 _register = _Register()
 
 
-def use(path: Path) -> None:
+def use(path: Path, coming: bool = False) -> None:
     """Says that this process uses an entry of the cache, if it is there, from now on until the process ends: nobody
-    removes it meanwhile. Call it before looking whether the entry is there, and after it was made. Where the cache
-    cannot be written, nobody removes anything."""
+    removes it meanwhile. Call it before looking whether the entry is there. Where the cache cannot be written, nobody
+    removes anything.
+
+    coming  whether the entry is about to be made, and need not be there
+    """
     folder = paths.cache_dir()
-    if not path.is_relative_to(folder) or not path.exists():
+    if not path.is_relative_to(folder) or not (coming or path.exists()):
         return
     with suppress(OSError):
         (folder / _USING).mkdir(exist_ok=True)
         with _locked(folder, fcntl.LOCK_SH):
-            if path.exists():
+            if coming or path.exists():
                 _register.say(folder, path)
     with suppress(OSError):
         os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))

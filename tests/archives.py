@@ -54,6 +54,11 @@ def leftovers(cache):
     return [path.name for path in cache.rglob("*") if path.name.startswith(".")]
 
 
+def files(cache):
+    """The files of a cache, without those in which processes say what they use."""
+    return [path for path in cache.rglob("*") if path.is_file() and path.parent.name != "using"]
+
+
 def one(result):
     (only,) = result
     return only

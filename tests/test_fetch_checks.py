@@ -7,7 +7,7 @@ import hashlib
 import tarfile
 
 import pytest
-from archives import GRAPH, OTHER, dataset, one, sha256, tar_of
+from archives import GRAPH, OTHER, dataset, files, one, sha256, tar_of
 
 from grailbench.datasets import cache as cached
 from grailbench.datasets import library
@@ -26,7 +26,7 @@ def test_a_wrong_checksum_leaves_nothing_and_names_both(folder, cache):
     assert result.status == "missing"
     assert sha256(right) in result.reasons[0]
     assert sha256((folder / "a.gra.gz").read_bytes()) in result.reasons[0]
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert files(cache) == []
 
 
 def test_a_right_archive_with_a_wrong_graph_inside_is_refused(folder):
@@ -83,7 +83,7 @@ def test_an_unvouched_file_is_refused_and_not_locked_when(what, content, folder,
     result = one(fetch([dataset()], mirror=str(folder)))
     assert result.status == "missing"
     assert cached.locked_sha256("a.gra.gz") is None
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert files(cache) == []
 
 
 def test_an_unvouched_graph_with_another_number_of_vertices_than_printed_is_refused(folder):
@@ -136,7 +136,7 @@ def test_a_tar_is_refused_for(unsafe, tmp_path, folder, cache):
     result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
     assert result.status == "missing"
     assert why in result.reasons[0]
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert files(cache) == []
     assert not list(tmp_path.rglob("evil"))
 
 

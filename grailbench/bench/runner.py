@@ -20,7 +20,7 @@ from grailbench.bench.provide import provide
 from grailbench.bench.resume import require_same
 from grailbench.bench.sitting import Answered, Sitting, Watcher
 from grailbench.bench.tasks import implementation_of, on_gpu, steps
-from grailbench.bench.writer import Writer, new_run, only_writer, repair
+from grailbench.bench.writer import AGAIN, Writer, new_run, only_writer, repair
 from grailbench.contract import Checks, Input, problem
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.guard import prompt_interrupts
@@ -117,6 +117,8 @@ def run(
         raise InputError("a run is not measured among the recorded ones", path=target, remedy=remedy)
     folder = resume if resume is not None else new_run(plan.name, plan.digest, out)
     with only_writer(folder):
+        if resume is None:  # again, as another process may have written one since
+            results.require_no_run(folder, remedy=AGAIN)
         return _run(plan, watcher, folder, fetch, checks, open_graph, answered, workers)
 
 

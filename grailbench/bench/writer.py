@@ -26,6 +26,7 @@ from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
 _ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps makes one anew for every row
+AGAIN = "add --resume, or choose another --out"
 ERRORS = "errors.txt"  #: the file of a run with the tracebacks of cells that failed
 
 
@@ -89,21 +90,22 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
     """
     if out is not None:
         folder = Path(out)
-        require_no_run(folder, remedy="add --resume, or choose another --out")
+        require_no_run(folder, remedy=AGAIN)
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-        base = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"
-        folder, again = base, 1
-        while folder.exists():
-            again += 1
-            folder = base.with_name(f"{base.name}-{again}")
-    try:
-        disk.make_folder(folder.parent)
-        folder.mkdir(exist_ok=out is not None)
-        disk.sync(folder.parent)
-    except OSError as error:
-        raise of_system(error, folder) from None
-    return folder
+        folder = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"
+    base, again = folder, 1
+    while True:
+        try:
+            disk.make_folder(folder.parent)
+            folder.mkdir(exist_ok=out is not None)
+            disk.sync(folder.parent)
+            return folder
+        except OSError as error:
+            if out is not None or not isinstance(error, FileExistsError) or not folder.is_dir():
+                raise of_system(error, folder) from None
+        again += 1  # there is one of the same second: another process's, or the clock was set back
+        folder = base.with_name(f"{base.name}-{again}")
 
 
 @contextmanager

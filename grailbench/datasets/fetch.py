@@ -219,7 +219,7 @@ class _Fetch:
     def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
         """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
         path = cache.download_path(archive.file)
-        caches.use(path)
+        caches.use(path, coming=True)
         if archive.file in self._arrived:
             return path, self._arrived[archive.file]
         if (archive.file, place) in self._failed:
@@ -273,6 +273,7 @@ class _Fetch:
         for other in dataset.forms:
             if cache.graph_path(dataset, other) != path:
                 cache.discard(cache.graph_path(dataset, other))
+        caches.use(path, coming=True)
         note = note | {"fetched": datetime.now(UTC).isoformat(timespec="seconds")}
         cache.write_note(path, note)
         cache.publish(graph, path)
@@ -319,10 +320,6 @@ def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
         unpack(archive, form.member, graph, limits)
     except InputError as error:
         raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
-    except FileNotFoundError as error:
-        if archive.exists():
-            raise
-        raise SourceFailed("another process removed the archive meanwhile: fetch again") from error
 
 
 def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:

@@ -29,11 +29,10 @@ class Text:
     def file(self, form: str) -> Path:
         """The file with the graph in a format of `FORMS`; it is written on first use."""
         path = paths.cache_dir() / "texts" / f"{self._sha256[:16]}.{form}"
-        caches.use(path)
+        caches.use(path, coming=True)
         if not path.is_file():
             with atomic_file(path) as stream:
                 stream.write(FORMS[form](self.graph).encode())
-            caches.use(path)
             caches.added(path)
         return path
 

@@ -163,8 +163,8 @@ def save(name: str, graph: Graph, spec: dict) -> Path:
 
     path = paths.cache_dir() / "generated" / f"{name}.npz"
     about = {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}}
+    caches.use(path, coming=True)
     save_graph(path, graph, about | {"by_name": _says_all(name, spec)})
-    caches.use(path)
     caches.added(path)
     return path
 

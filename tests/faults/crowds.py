@@ -1,0 +1,338 @@
+"""Two and eight processes at once on one cache, and on one run.
+
+    python tests/faults/crowds.py
+    python tests/faults/crowds.py --nightly --record crowds
+
+Processes begin at the same moment, on a cache that is cold: they import, generate, condense, fetch and verify the same
+graphs and others, also beside one that clears the cache over and over; they make a run in the same folder, continue the
+same run, and make runs that get their names in the same second. What is there afterwards must be what one process alone
+leaves: the same files, every row once. Who is refused must say so in one line, with the remedy. Exit code 1 if not.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import hashlib
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import record
+from archives import GRAPH, sha256
+
+from grailbench import caches, paths
+from grailbench.cli.main import main as grailbench
+
+NIGHT_S = 8 * 60
+SIZES = (2, 8)
+REFUSALS = ("another process is at work on this run", "holds a run already")
+RANDOM = ("generate", "random", "--vertices", "300", "--degree", "2")
+FLAGS = ("--dataset", "path-40", "--impl", "sequential", "--dim", "2", "--queries", "random", "--count", "200")
+REGISTRY = f'''set = "toy"
+title = "Toy"
+position = 1
+[archives."a.gra.gz"]
+[archives."b.gra.gz"]
+sha256 = "{sha256(gzip.compress(GRAPH, mtime=0))}"
+[[datasets]]
+name = "toy-a"
+title = "a"
+archive = "a.gra.gz"
+[[datasets]]
+name = "toy-b"
+title = "b"
+archive = "b.gra.gz"
+sha256 = "{sha256(GRAPH)}"
+'''
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: its exit code, and what it wrote to both outputs."""
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+
+class Place:
+    """A folder with a cache, a mirror, a registry of two graphs and texts of graphs, all of it new."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.out = folder, folder / "run"
+        (folder / "datasets").mkdir()
+        (folder / "datasets" / "toy.toml").write_text(REGISTRY)
+        (folder / "mirror").mkdir()
+        for name in "ab":
+            (folder / "mirror" / f"{name}.gra.gz").write_bytes(gzip.compress(GRAPH, mtime=0))
+        for number in range(max(SIZES)):
+            drawn = random.Random(number)
+            edges = (f"{drawn.randrange(2000)} {drawn.randrange(2000)}\n" for _ in range(6000))
+            (folder / f"graph{number}.txt").write_text("".join(edges))
+
+    def at_once(self, commands: list[list[tuple[str, ...]]]) -> list[Ended]:
+        """What happens if so many processes begin at once, each with some commands, one after the other."""
+        start, begin = os.pipe()
+        pids = [self._forked(number, words, start, begin) for number, words in enumerate(commands)]
+        os.close(start)
+        os.close(begin)
+        for pid in pids:
+            os.waitpid(pid, 0)
+        return [self._ended(number, at, each) for number, words in enumerate(commands) for at, each in enumerate(words)]
+
+    def _forked(self, number: int, words: list[tuple[str, ...]], start: int, begin: int) -> int:
+        if (pid := os.fork()) == 0:
+            try:
+                atexit._clear()  # of the process that forked this one
+                os.chdir(self.folder)
+                os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
+                paths.datasets_dir = lambda: self.folder / "datasets"
+                paths.runs_dir = lambda: self.folder / "runs"
+                caches._register, caches._seen = caches._Register(), caches._Seen()
+                os.close(begin)
+                os.read(start, 1)  # until all are there
+                for at, each in enumerate(words):
+                    _call(each, self.folder / f"{number}-{at}")
+            except BaseException:
+                os.write(2, traceback.format_exc().encode())
+            finally:
+                atexit._run_exitfuncs()
+                os._exit(0)
+        return pid
+
+    def _ended(self, number: int, at: int, words: tuple[str, ...]) -> Ended:
+        texts = []
+        for kind in ("code", "out", "err"):
+            path = self.folder / f"{number}-{at}.{kind}"
+            texts.append(path.read_text(errors="replace") if path.exists() else "")
+            path.unlink(missing_ok=True)
+        return Ended(words, int(texts[0] or -1), texts[1], texts[2])
+
+
+def _call(words: tuple[str, ...], to: Path) -> None:
+    """Run a command in this process, with outputs and exit code in files."""
+    code = 99
+    for number, kind in ((1, "out"), (2, "err")):
+        handle = os.open(f"{to}.{kind}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(handle, number)
+        os.close(handle)
+    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+    try:
+        grailbench([*words])
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        Path(f"{to}.code").write_text(str(code))
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """The checksum of each file of a cache by its path; dates of notes and of the lock file do not count."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or name.startswith(f"{caches._USING}/"):
+            continue
+        content = path.read_bytes()
+        if name.endswith(".json"):
+            note = json.loads(content)
+            content = json.dumps({key: note[key] for key in sorted(note) if key not in ("fetched", "sum")}).encode()
+        if name == "datasets.lock.toml":
+            content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"first_fetched"))
+        found[name] = hashlib.sha256(content).hexdigest()
+    return found
+
+
+def rows_of(run: Path) -> Counter:
+    """How often each row of a run is there, by graph, configuration, trial and phase."""
+    rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    return Counter((row["key"], row["trial"], row["phase"], row["status"]) for row in rows)
+
+
+def _unlike(found: dict, wanted: dict) -> list[str]:
+    return [f"{name} is {'missing' if name not in found else 'left' if name not in wanted else 'another'}"
+            for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]  # fmt: skip
+
+
+def _failed(ended: list[Ended]) -> list[str]:
+    return [f"{' '.join(each.words)}: exit code {each.code}: {each.err[-300:]}" for each in ended if each.code]
+
+
+# ------------------------------------------------------------------ what is tried
+
+
+def _work(number: int) -> list[tuple[str, ...]]:
+    return [
+        ("import", "graph0.txt", "--name", "same"),
+        ("import", f"graph{number}.txt", "--name", f"own{number}"),
+        (*RANDOM, "--seed", "1"),
+        (*RANDOM, "--seed", str(2 + number)),
+        ("fetch", "--all"),
+        ("verify", *FLAGS),
+        ("info", "same", "--json"),
+    ]
+
+
+def cold(place: Place, crowd: int) -> list[str]:
+    """The same graphs and others on one cold cache."""
+    return _beside_none(place, crowd, mixed=False)
+
+
+def mixed(place: Place, crowd: int) -> list[str]:
+    """The same, where each process does it in another order."""
+    return _beside_none(place, crowd, mixed=True)
+
+
+def _beside_none(place: Place, crowd: int, mixed: bool) -> list[str]:
+    works = [_work(number) for number in range(crowd)]
+    alone = place.at_once([[each for words in works for each in words]])
+    wanted = tree(place.folder / "cache")
+    if wrong := _failed(alone):
+        return wrong
+    _clear(place.folder / "cache")
+    if mixed:
+        for number, words in enumerate(works):
+            fixed = words[:-1]
+            random.Random(number).shuffle(fixed)
+            words[:] = [*[each for each in fixed if each[1:2] != ("same",)], ("import", "graph0.txt", "--name", "same"),
+                        words[-1]]  # fmt: skip
+    found = place.at_once(works)
+    told = {each.out for each in (*alone, *found) if each.words[:2] == ("info", "same")}
+    wrong = _failed(alone) + _failed(found) + _unlike(tree(place.folder / "cache"), wanted)
+    return wrong + ([] if len(told) == 1 else [f"{len(told)} answers of info"])
+
+
+def pruned(place: Place, crowd: int) -> list[str]:
+    """The same, beside a process that removes all that it may, over and over."""
+    works = [_work(number) for number in range(crowd)]
+    with _bound("1"):
+        found = place.at_once([*works, [("cache", "--prune", "--json")] * 12])
+    wrong = _failed(found)
+    names = {path.name for path in (place.folder / "cache" / "imported").iterdir()}
+    wanted = {"same.npz", *(f"own{number}.npz" for number in range(crowd))}
+    return wrong + ([] if names == wanted else [f"imported graphs are {sorted(names)}"])
+
+
+def one_folder(place: Place, crowd: int) -> list[str]:
+    """A new run in the same folder: one process makes it."""
+    command = ("run", *FLAGS, "--trials", "3", "--out")
+    place.at_once([[(*command, str(place.folder / "alone"))]])
+    found = place.at_once([[(*command, str(place.out))]] * crowd)
+    wrong = [] if [each.code for each in found].count(0) == 1 else [f"exit codes {[each.code for each in found]}"]
+    return wrong + _refused(found) + _once(place.out, place.folder / "alone")
+
+
+def one_run(place: Place, crowd: int) -> list[str]:
+    """The same run continued: one process at a time does."""
+    command = ("run", *FLAGS, "--trials")
+    place.at_once([[(*command, "6", "--out", str(place.folder / "alone"))]])
+    place.at_once([[(*command, "2", "--out", str(place.out))]])
+    found = place.at_once([[(*command, "6", f"--resume={place.out}")]] * crowd)
+    wrong = [] if 0 in [each.code for each in found] else ["nobody continued the run"]
+    return wrong + _refused(found) + _once(place.out, place.folder / "alone")
+
+
+def names(place: Place, crowd: int) -> list[str]:
+    """Runs that begin in the same second: each has a folder of its own."""
+    found = place.at_once([[("run", *FLAGS, "--trials", "1")] * 2] * crowd)
+    runs = sorted((place.folder / "runs").iterdir())
+    wrong = _failed(found) + ([] if len(runs) == 2 * crowd else [f"{len(runs)} folders"])
+    return wrong + [text for run in runs for text in _once(run, runs[0])]
+
+
+def _refused(found: list[Ended]) -> list[str]:
+    """What is wrong with those that were not let in."""
+    wrong = []
+    for each in found:
+        last = each.err.strip().splitlines()[-1:] or [""]
+        if each.code and (each.code != 2 or not any(text in last[0] for text in REFUSALS)):
+            wrong.append(f"exit code {each.code}: {each.err[-300:]!r}")
+        if "Traceback" in each.err:
+            wrong.append(f"a traceback: {each.err[-300:]!r}")
+    return wrong
+
+
+def _once(run: Path, like: Path) -> list[str]:
+    """What is wrong with a run that should have each row of another run, once."""
+    found, wanted = rows_of(run), rows_of(like)
+    wrong = [f"{run.name}: row {row} is there {many} times" for row, many in found.items() if many != 1]
+    return wrong + ([] if found.keys() == wanted.keys() else [f"{run.name}: rows are lost or strange"])
+
+
+@contextmanager
+def _bound(size: str):
+    before = os.environ.get(caches.SIZE)
+    os.environ[caches.SIZE] = size
+    try:
+        yield
+    finally:
+        os.environ.pop(caches.SIZE)
+        if before is not None:
+            os.environ[caches.SIZE] = before
+
+
+def _clear(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+TRIED: dict[str, Callable[[Place, int], list[str]]] = {
+    each.__name__: each for each in (cold, mixed, pruned, one_folder, one_run, names)
+}  # fmt: skip
+
+
+def trial(name: str, crowd: int) -> list[str]:
+    """What is wrong after one of `TRIED` with so many processes."""
+    with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as where:
+        return [f"{name}, {crowd} processes: {wrong}" for wrong in TRIED[name](Place(Path(where)), crowd)]
+
+
+@click.command()
+@click.option("--only", type=click.Choice(list(TRIED)), multiple=True, help="Only this; may repeat.")
+@click.option("--crowd", type=int, multiple=True, help="So many processes; may repeat. [default: 2 and 8]")
+@click.option("--nightly", is_flag=True, help=f"Repeat for {NIGHT_S // 60} minutes.")
+@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
+def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded: str | None) -> None:
+    """Put crowds on one cache and on one run; exit code 1 if a promise broke."""
+    began, wrong, done = time.monotonic(), [], Counter()
+    while not done or (nightly and time.monotonic() - began < NIGHT_S):
+        for name in only or TRIED:
+            for many in crowd or SIZES:
+                found = trial(name, many)
+                done[f"{name}, {many} processes"] += 1
+                wrong += found
+                for line in found:
+                    click.echo(line, err=True)
+    many = " and ".join(map(str, crowd or SIZES))
+    figure = f"{done.total():,} crowds of {many} processes, {len(wrong)} differences from one process alone"
+    click.echo(figure)
+    if recorded:
+        record.write(
+            recorded, area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
+            promise="Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is "
+            "lost or there twice, and who is refused says so in one line.",
+            command=f"python tests/faults/crowds.py{' --nightly' * nightly} --record {recorded}",
+            seconds=time.monotonic() - began, details={"crowds": dict(done), "wrong": wrong},
+        )  # fmt: skip
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
