@@ -38,6 +38,7 @@ from archives import GRAPH, sha256
 
 from grailbench import caches, paths
 from grailbench.cli.main import main as grailbench
+from grailbench.words import count
 
 NIGHT_S = 8 * 60
 SIZES = (2, 8)
@@ -321,7 +322,7 @@ def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded:
                 for line in found:
                     click.echo(line, err=True)
     many = " and ".join(map(str, crowd or SIZES))
-    figure = f"{done.total():,} crowds of {many} processes, {len(wrong)} differences from one process alone"
+    figure = f"{count(done.total(), "crowd")} of {many} processes, {len(wrong)} differences from one process alone"
     click.echo(figure)
     if recorded:
         record.write(
