@@ -322,7 +322,7 @@ def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded:
                 for line in found:
                     click.echo(line, err=True)
     many = " and ".join(map(str, crowd or SIZES))
-    figure = f"{count(done.total(), "crowd")} of {many} processes, {len(wrong)} differences from one process alone"
+    figure = f"{count(done.total(), 'crowd')} of {many} processes, {len(wrong)} differences from one process alone"
     click.echo(figure)
     if recorded:
         record.write(
