@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import logging
 import os
 import re
 import sys
@@ -24,10 +25,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from grailbench import temporary
+from grailbench.errors import InputError
+
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parent
 _NAME = "kernels-"
+_VARIABLE = "NUMBA_CACHE_DIR"
 _held: list[int] = []  # the handle of the folder that this process uses
+_temporary: list[temporary.Folder] = []  # where it has none
+_log = logging.getLogger(__name__)
 _CACHING, _LOADING = os.path.join("core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
 _IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -55,8 +62,9 @@ def _imported(text: bytes):
 
 
 @functools.cache
-def folder() -> Path | None:
-    """The folder of compiled kernels: in the package, or else in the user's cache; None if neither can be written.
+def folder() -> Path:
+    """The folder of compiled kernels: in the package, or else in the user's cache, or else, with a warning, a temporary
+    one of this process. Raises InputError if none can be written.
 
     This process then uses it until it ends. If the folder is new, those of `STATES` - 1 former states of the code stay,
     and of the others those that a running process uses.
@@ -72,7 +80,24 @@ def folder() -> Path | None:
         if new:
             remove(sorted(former(), key=_used)[: 1 - STATES])
         return found
-    return None
+    return _of_this_process()
+
+
+def _of_this_process() -> Path:
+    places = " nor ".join(map(str, _places()))
+    try:
+        made = temporary.Folder("kernels")
+    except OSError:
+        remedy = f"{_VARIABLE} names a folder for them"
+        raise InputError(
+            f"compiled kernels cannot be kept: neither {places} nor TMPDIR can be written", remedy=remedy
+        ) from None
+    _temporary.append(made)
+    _log.warning(
+        "compiled kernels cannot be kept, as neither %s can be written: each process compiles them again (%s names a "
+        "folder for them)", places, _VARIABLE,
+    )  # fmt: skip
+    return made.path
 
 
 def _places() -> tuple[Path, ...]:
@@ -145,7 +170,7 @@ class Locator:
         """The locator of a function of this package; None for any other function, and numba asks the next class."""
         from numba.core import config
 
-        if config.CACHE_DIR or not Path(file).is_relative_to(_PACKAGE) or folder() is None:
+        if config.CACHE_DIR or not Path(file).is_relative_to(_PACKAGE):
             return None
         return cls(function, file)
 

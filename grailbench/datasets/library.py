@@ -13,7 +13,7 @@ from grailbench.datasets import cache
 from grailbench.datasets.cache import Held
 from grailbench.datasets.locate import Location, locate
 from grailbench.datasets.registry import Dataset, registry
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
@@ -126,10 +126,15 @@ def open_graph(name: str) -> BenchGraph:
 
 def _stored(found: Location) -> tuple[Path, Graph | None]:
     """The stored file of a graph that is not real, which is generated if it is missing; then also its edges, which
-    need not be read back."""
+    need not be read back. Raises InputError or MachineLacks if it cannot be stored."""
     from grailbench.graph.generate import made_by_name
 
-    return (found.path, None) if found.here else made_by_name(found.name)
+    if found.here:
+        return found.path, None
+    try:
+        return made_by_name(found.name)
+    except OSError as error:
+        raise of_system(error) from error
 
 
 def _same_file(graph: BenchGraph) -> Held:

@@ -77,7 +77,8 @@ class Place:
     """A folder with a cache, a mirror, a registry of two graphs and texts of graphs, all of it new."""
 
     def __init__(self, folder: Path):
-        self.folder, self.out = folder, folder / "run"
+        self.folder, self.out, self.answers = folder, folder / "run", folder / "answers"
+        self.answers.mkdir()
         (folder / "datasets").mkdir()
         (folder / "datasets" / "toy.toml").write_text(REGISTRY)
         (folder / "mirror").mkdir()
@@ -88,17 +89,18 @@ class Place:
             edges = (f"{drawn.randrange(2000)} {drawn.randrange(2000)}\n" for _ in range(6000))
             (folder / f"graph{number}.txt").write_text("".join(edges))
 
-    def at_once(self, commands: list[list[tuple[str, ...]]]) -> list[Ended]:
-        """What happens if so many processes begin at once, each with some commands, one after the other."""
+    def at_once(self, commands: list[list[tuple[str, ...]]], first: Callable[[], object] = lambda: None) -> list[Ended]:
+        """What happens if so many processes begin at once, each with some commands, one after the other; each calls
+        `first` before."""
         start, begin = os.pipe()
-        pids = [self._forked(number, words, start, begin) for number, words in enumerate(commands)]
+        pids = [self._forked(number, words, first, start, begin) for number, words in enumerate(commands)]
         os.close(start)
         os.close(begin)
         for pid in pids:
             os.waitpid(pid, 0)
         return [self._ended(number, at, each) for number, words in enumerate(commands) for at, each in enumerate(words)]
 
-    def _forked(self, number: int, words: list[tuple[str, ...]], start: int, begin: int) -> int:
+    def _forked(self, number: int, words: list[tuple[str, ...]], first: Callable, start: int, begin: int) -> int:
         if (pid := os.fork()) == 0:
             try:
                 atexit._clear()  # of the process that forked this one
@@ -109,8 +111,9 @@ class Place:
                 caches._register, caches._seen = caches._Register(), caches._Seen()
                 os.close(begin)
                 os.read(start, 1)  # until all are there
+                first()
                 for at, each in enumerate(words):
-                    _call(each, self.folder / f"{number}-{at}")
+                    _call(each, self.answers / f"{number}-{at}")
             except BaseException:
                 os.write(2, traceback.format_exc().encode())
             finally:
@@ -121,7 +124,7 @@ class Place:
     def _ended(self, number: int, at: int, words: tuple[str, ...]) -> Ended:
         texts = []
         for kind in ("code", "out", "err"):
-            path = self.folder / f"{number}-{at}.{kind}"
+            path = self.answers / f"{number}-{at}.{kind}"
             texts.append(path.read_text(errors="replace") if path.exists() else "")
             path.unlink(missing_ok=True)
         return Ended(words, int(texts[0] or -1), texts[1], texts[2])

@@ -1,0 +1,134 @@
+"""Commands in folders that cannot be written.
+
+    python tests/faults/readonly.py
+    python tests/faults/readonly.py --record read-only
+
+The cache, the folder of runs, the home with the settings of the user, the current folder and the folder for temporary
+files are taken the right to be written, one after the other and all at once, with a cache that is cold or warm. Each
+command must work, or end with exit code 2 and one line that names a path below that folder; cells whose graph cannot be kept
+fail with the reason and the remedy. Exit code 1 if not. The rights of root, for whom permissions count nothing, are laid down before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import crowds
+import record
+from crowds import Ended, Place
+
+FOLDERS = ("cache", "runs", "home", "current", "temporary")
+_OVERRIDE = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, as bits
+_VERSION = 0x20080522
+FLAGS = (*crowds.FLAGS, "--trials", "2")
+COMMANDS = (
+    ("list",), ("info", "mine"), ("info", "path-40"), ("cache",), ("cache", "--prune"), ("fetch", "--all"),
+    ("import", "graph1.txt", "--name", "other"), (*crowds.RANDOM, "--seed", "7"), ("plan", *FLAGS),
+    ("verify", *crowds.FLAGS), ("run", *FLAGS), ("run", *FLAGS, "--out", "run"),
+    ("build", "mine", "--out", "mine.index"), ("export", "mine", "mine.edges"), ("report", "made"), ("pack", "made"),
+    ("site", "site", "made"), ("profile", "mine"), ("completion", "bash"),
+)  # fmt: skip
+
+
+def without_rights() -> None:
+    """Lays down the right of root to write where permissions do not allow it, for this process."""
+    if os.geteuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    head, data = ctypes.create_string_buffer(struct.pack("Ii", _VERSION, 0)), ctypes.create_string_buffer(24)
+    if libc.capget(head, data):
+        raise OSError(ctypes.get_errno(), "capget")
+    words = list(struct.unpack("6I", data.raw))
+    words[0] &= ~_OVERRIDE
+    words[1] &= ~_OVERRIDE
+    if libc.capset(head, ctypes.create_string_buffer(struct.pack("6I", *words))):
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def trial(folders: tuple[str, ...], warm: bool, commands: tuple = COMMANDS) -> list[str]:
+    """What is wrong with commands where these folders cannot be written."""
+    with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as where:
+        place = Place(Path(where))
+        paths = {name: place.folder / name for name in FOLDERS if name != "current"} | {"current": place.folder}
+        for path in paths.values():
+            path.mkdir(exist_ok=True)
+
+        def first() -> None:
+            os.environ |= {"HOME": str(paths["home"]), "XDG_CACHE_HOME": "", "TMPDIR": str(paths["temporary"])}
+            tempfile.tempdir = None
+            without_rights()
+
+        made = [("import", "graph0.txt", "--name", "mine"), ("run", *FLAGS, "--out", "made"), ("fetch", "--all")]
+        wrong = crowds._failed(place.at_once([made], first))
+        if not warm:
+            for each in ("dags", "queries", "generated"):
+                crowds._clear(place.folder / "cache" / each)
+        closed = [paths[name] for name in folders]
+        for path in closed:
+            for each in (path, *(inner for inner in path.rglob("*") if inner.is_dir() and path != place.folder)):
+                each.chmod(0o555)
+        try:
+            found = place.at_once([list(commands)], first)
+        finally:
+            for path in closed:
+                for each in (path, *(inner for inner in path.rglob("*") if inner.is_dir())):
+                    each.chmod(0o755)
+        return [*wrong, *(line for each in found for line in judged(each, closed))]
+
+
+def judged(ended: Ended, closed: list[Path]) -> list[str]:
+    """What is wrong with how a command ended where these folders were closed."""
+    lines = ended.err.strip().splitlines()
+    last, errors = (lines or [""])[-1], [line for line in lines if line.startswith("error: ")]
+    what = f"{' '.join(ended.words)}: exit code {ended.code}: {ended.err[-400:]!r}"
+    if ended.code == 1:  # cells that failed: a line for each graph says why
+        told = [line for line in lines if "FAILED: " in line]
+        return [] if told and all("GRAILBENCH_CACHE names another" in line for line in told) else [what]
+    if "Traceback" in ended.err or ended.code not in (0, 2) or len(errors) != (ended.code == 2):
+        return [what]
+    if ended.code == 0:
+        return []
+    relative = {"run", "made", "site", "mine.index", "mine.edges"}
+    named = any(str(path) in last for path in closed) or any(f"error: {name}" in last for name in relative)
+    return [] if named else [f"names no folder: {what}"]
+
+
+@click.command()
+@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
+def main(recorded: str | None) -> None:
+    """Run commands where nothing can be written; exit code 1 if a promise broke."""
+    began, wrong, done = time.monotonic(), [], Counter()
+    for folders in (*((name,) for name in FOLDERS), FOLDERS):
+        for warm in (True, False):
+            label = f"{', '.join(folders)}, {'warm' if warm else 'cold'}"
+            found = [f"{label}: {each}" for each in trial(folders, warm)]
+            done[label] += len(COMMANDS)
+            wrong += found
+            for line in found:
+                click.echo(line, err=True)
+    figure = f"{len(COMMANDS)} commands in {len(done)} states of folders, {len(wrong)} without a clear end"
+    click.echo(figure)
+    if recorded:
+        record.write(
+            recorded, area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
+            promise="Where a folder cannot be written, a command works without it or ends with one line that names it.",
+            command=f"python tests/faults/readonly.py --record {recorded}", seconds=time.monotonic() - began,
+            details={"commands": dict(done), "wrong": wrong},
+        )  # fmt: skip
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
