@@ -21,7 +21,7 @@ import sys
 sys.path.insert(0, {faults!r})
 import readonly
 verify = next(words for words in readonly.COMMANDS if words[0] == "verify")
-some = (("import", "graph1.txt", "--name", "other"), ("run", *readonly.FLAGS), ("cache", "--prune"), verify)
+some = (("import", "graph1.txt", "--name", "other"), ("cache",), verify)
 print(*readonly.trial(readonly.FOLDERS, False, some), sep="\\n", end="")
 """
 
