@@ -1,0 +1,126 @@
+"""Processes that are killed while they write, and what they leave.
+
+    python tests/faults/leftovers.py
+    python tests/faults/leftovers.py --count 200 --record cache-sweeps
+
+Processes write files and hold temporary folders, in one folder, on a file system with and without nameless files. Some
+are killed (SIGKILL) at a moment drawn at random, while others sweep all the time. In the end everything of the killed
+must be gone, everything of the living must be there, and every file that was finished must be whole. Exit code 1 if
+not.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import record
+
+from grailbench import temporary
+from grailbench.graph import store
+
+CONTENT = b"whole" * 2000
+PROCESSES = 6
+
+
+def _writing(folder: Path, number: int, nameless: bool) -> None:
+    """Be a process that holds a folder and writes files, until it is killed."""
+    tempfile.tempdir = str(folder)
+    if not nameless:
+        store._nameless = lambda where: None
+    held = temporary.Folder("leftover"), temporary.File(folder / f"held{number}")
+    (held[0].path / "spread.index").write_bytes(b"half")
+    (folder / f"ready{number}").write_text(f"{held[0].path.name}\n{held[1].path.name}")
+    while True:
+        with store.atomic_file(folder / f"file{number}") as stream:
+            for at in range(0, len(CONTENT), 1000):
+                stream.write(CONTENT[at : at + 1000])
+                stream.flush()
+        temporary.sweep(folder)
+        time.sleep(0.001)
+
+
+def trial(seed: int) -> list[str]:
+    """What is wrong after one crowd, of which half were killed."""
+    drawn, nameless = random.Random(seed), seed % 2 == 0
+    with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as where:
+        folder, pids, killed = Path(where), [], set()
+        for number in range(PROCESSES):
+            if (pid := os.fork()) == 0:
+                try:
+                    temporary._swept.clear()
+                    _writing(folder, number, nameless)
+                finally:
+                    os._exit(1)
+            pids.append(pid)
+        try:
+            late = time.monotonic() + 300
+            while len(list(folder.glob("ready*"))) < PROCESSES and time.monotonic() < late:
+                time.sleep(0.01)
+            killed = set(drawn.sample(range(PROCESSES), PROCESSES // 2))
+            for number in killed:
+                time.sleep(drawn.random() / 100)
+                os.kill(pids[number], signal.SIGKILL)
+                os.waitpid(pids[number], 0)
+            living = [number for number in range(PROCESSES) if number not in killed]
+            temporary.sweep(folder)
+            return [f"crowd {seed}: {text}" for text in _wrong(folder, killed, living, [pids[n] for n in living])]
+        finally:
+            for number, pid in enumerate(pids):
+                if number not in killed:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+
+
+def _wrong(folder: Path, killed: set[int], living: list[int], pids: list[int]) -> list[str]:
+    found = [f"{name} of a living process is gone" for number in living
+             for name in (folder / f"ready{number}").read_text().split() if not (folder / name).exists()]  # fmt: skip
+    held = {name for number in killed for name in (folder / f"ready{number}").read_text().split()}
+    there = {path.name for path in folder.iterdir()}
+    found += [f"{name} of a killed process is there" for name in sorted(held & there)]
+    marks = tuple(f".{temporary.boot()}-{pid}-" for pid in pids)
+    found += [f"{name} is left" for name in sorted(there - held)
+              if name.endswith(".tmp") and not any(mark in name for mark in marks)]  # fmt: skip
+    for path in folder.glob("file*"):
+        if path.read_bytes() != CONTENT:
+            found.append(f"{path.name} is not whole")
+    return found
+
+
+@click.command()
+@click.option("--count", default=20, show_default=True, help="Crowds.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
+def main(count: int, seed: int, recorded: str | None) -> None:
+    """Kill processes while they write, and sweep; exit code 1 if a promise broke."""
+    began, wrong = time.monotonic(), []
+    for number in range(seed, seed + count):
+        found = trial(number)
+        wrong += found
+        for line in found:
+            click.echo(line, err=True)
+    kills = count * (PROCESSES // 2)
+    figure = f"{kills:,} processes killed beside {kills:,} that lived, {len(wrong)} files left or taken"
+    click.echo(figure)
+    if recorded:
+        record.write(
+            recorded, area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
+            promise="What a killed process leaves is removed by the next that writes there; what a living one has, "
+            "never.",
+            command=f"python tests/faults/leftovers.py --count {count} --seed {seed} --record {recorded}",
+            seconds=time.monotonic() - began, details={"seed": seed, "crowds": count, "wrong": wrong},
+        )  # fmt: skip
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
