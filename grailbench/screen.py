@@ -1,4 +1,5 @@
-"""Output for people on stdout: lines that are folded between words, and tables that fit the window.
+"""Output for people on stdout: lines that are folded between words, and tables that fit the window. A line stays one
+line whatever names are in it, as it is shown by `visible`.
 
 The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. Words
 are never broken: a word that is longer than the window makes its line longer.
@@ -17,6 +18,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
+from grailbench.visible import visible
+
 _ANY_WIDTH = 10_000
 _LEAST_WIDTH = 20  #: the width that is assumed for narrower windows
 _EDGE = " "  #: left of a table
@@ -29,15 +32,26 @@ def console() -> Console:
     columns = os.environ.get("COLUMNS", "")
     bounded = sys.stdout.isatty() or (columns.isdigit() and int(columns) > 0)
     width = shutil.get_terminal_size().columns if bounded else _ANY_WIDTH  # COLUMNS first, then the terminal
-    return Console(file=sys.stdout, highlight=False, width=max(width, _LEAST_WIDTH))
+    return Console(file=_bare(sys.stdout), highlight=False, width=max(width, _LEAST_WIDTH))
+
+
+def apart() -> Console:
+    """A rich console on stderr."""
+    return Console(file=_bare(sys.stderr), highlight=False)
+
+
+def _bare(stream):
+    """The stream for a console, which is given visible texts alone: that below a stream of `cli.streams`, which would
+    show the console's own colours as text."""
+    return getattr(stream, "bare", stream)
 
 
 def put(parts: Iterable[Grid | str], to: Console | None = None) -> None:
-    """Prints tables and lines of text."""
+    """Prints tables and lines of text, each of which is one line or, folded, one paragraph."""
     to = to or console()
     for part in parts:
         if isinstance(part, str):
-            part = Text("\n".join(line for each in part.split("\n") for line in fold(each, to.width)))
+            part = Text("\n".join(fold(visible(part), to.width)))
         to.print(part, soft_wrap=True)  # only lines of one word are longer than the window
 
 
@@ -56,7 +70,7 @@ def fold(text: str, width: int) -> list[str]:
 
 def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterator[str]:
     """Lines 'key   value' with aligned values; a long value is folded and stays aligned."""
-    pairs = list(pairs)
+    pairs = [(visible(key), visible(value)) for key, value in pairs]
     left = 2 + max((cell_len(key) for key, _ in pairs), default=0)
     for key, value in pairs:
         for i, line in enumerate(fold(value, max(width - left, _LEAST_WIDTH))):
@@ -83,6 +97,16 @@ class Grid:
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
+
+    def __post_init__(self):
+        shown = {
+            "title": visible(self.title),
+            "headers": [visible(header) for header in self.headers],
+            "lines": [[_seen(cell) for cell in line] for line in self.lines],
+            "right": frozenset(map(visible, self.right)),
+        }
+        for name, value in shown.items():
+            object.__setattr__(self, name, value)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(options.max_width, _LEAST_WIDTH)
@@ -182,6 +206,10 @@ class Grid:
                 out.append(text + " " * gap, styles[i])
             out.rstrip()
             yield out
+
+
+def _seen(cell: str | Text) -> str | Text:
+    return Text(visible(cell.plain), style=cell.style) if isinstance(cell, Text) else visible(cell)
 
 
 def _longest_word(text: str) -> int:

@@ -27,6 +27,7 @@ from grailbench.errors import InputError
 from grailbench.guard import INTERRUPTS, prompt_interrupts
 from grailbench.runs import folder as results
 from grailbench.runs.commit import git
+from grailbench.visible import visible
 
 LOG = "ab.log"
 ENTRY = Path("grailbench", "cli", "main.py")
@@ -82,7 +83,7 @@ def ab(
             sides = [Revision(*each) for each in zip("AB", names, commits, trees, runs, strict=True)]
             _take_turns(sides, arguments, trials, min(rounds, trials), note)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted: finished trials are kept in {runs[0]} and {runs[1]}") from None
+        raise Interrupted(f"interrupted: finished trials are kept in {visible(f'{runs[0]} and {runs[1]}')}") from None
     return runs[0], runs[1]
 
 

@@ -19,6 +19,7 @@ from grailbench.runs import folder as results
 from grailbench.runs import pack
 from grailbench.runs.cells import read
 from grailbench.runs.commit import write_stamp
+from grailbench.visible import quoted
 
 MANIFEST = "manifest.json"
 _LISTED = (*baseline.FILES, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
@@ -52,7 +53,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
         raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
     run = read(folder)
     if run.damage.torn or run.damage.rows or not run.rows:
-        raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={folder}")
+        raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
     before = None

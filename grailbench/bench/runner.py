@@ -29,6 +29,7 @@ from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
 from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import FORMAT, SOUND
+from grailbench.visible import quoted, visible
 from grailbench.words import count
 
 SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
@@ -224,11 +225,11 @@ def _slow_simulation(plan: Plan) -> str | None:
 
 def interrupted(folder: Path) -> str:
     """The message for the user after an interrupt."""
-    return f"interrupted: finished trials are kept in {folder}\n{_go_on(folder)}"
+    return f"interrupted: finished trials are kept in {visible(str(folder))}\n{_go_on(folder)}"
 
 
 def _go_on(folder: Path) -> str:
-    return f"go on with: grailbench run --resume={results.spoken(folder)}"
+    return f"go on with: grailbench run --resume={quoted(results.spoken(folder))}"
 
 
 def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:

@@ -54,7 +54,7 @@ def command(check, workers, scheduler, datasets, as_json):
       grailbench cluster --scheduler tcp://node1:8786 --json
     """
     from grailbench.cli.views import cluster as view
-    from grailbench.cli.views import put_json
+    from grailbench.cli.views import put_json, say
     from grailbench.cluster.check import records
     from grailbench.errors import MachineLacks
     from grailbench.screen import put
@@ -69,4 +69,4 @@ def command(check, workers, scheduler, datasets, as_json):
     if faults and check:
         raise MachineLacks("; ".join(faults))
     for fault in faults:
-        click.echo(f"does not fit: {fault}", err=True)
+        say(f"does not fit: {fault}", apart=True)

@@ -52,7 +52,7 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
       grailbench export random-tree-3000 closure.parquet --closure --format parquet --memory 1MB
       grailbench export kegg-like counts.csv --counts
     """
-    from grailbench.cli.views import put_json
+    from grailbench.cli.views import put_json, say
 
     if counts:
         if closure or memory:
@@ -65,19 +65,19 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
     if as_json:
         put_json([record])
         return
-    click.echo(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
+    say(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
     for note in record["notes"]:
-        click.echo(note)
+        say(note)
 
 
 def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
-    from grailbench.cli.views import put_json
+    from grailbench.cli.views import put_json, say
     from grailbench.counts.export import export
 
     record = export(name, path, format, impl)
     if as_json:
         put_json([record])
         return
-    click.echo(f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs")
+    say(f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs")
     if record["error"] is not None:
-        click.echo(f"estimates, of a standard error of {100 * record['error']:.1f} %")
+        say(f"estimates, of a standard error of {100 * record['error']:.1f} %")

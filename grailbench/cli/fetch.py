@@ -38,16 +38,14 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
       grailbench fetch kegg human --mirror ~/graphs
       grailbench fetch --set large --jobs 2
     """
-    from rich.console import Console
-
     from grailbench.cli.views import datasets as view
     from grailbench.cli.views import note, put_json
     from grailbench.datasets.fetch import fetch
     from grailbench.datasets.locate import choose
     from grailbench.datasets.sources import Hosts
-    from grailbench.screen import put
+    from grailbench.screen import apart, put
 
-    with view.Bars(Console(stderr=True)) as bars:
+    with view.Bars(apart()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
     found = view.rows(results)
     if as_json:

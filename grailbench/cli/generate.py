@@ -57,7 +57,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate --measure kegg --out profiles
     """
     from grailbench.cli.views import generate as view
-    from grailbench.cli.views import note, put_json
+    from grailbench.cli.views import note, put_json, say
     from grailbench.datasets import generating
     from grailbench.datasets.imported import named
     from grailbench.screen import put
@@ -72,14 +72,14 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
         if as_json:
             put_json([record])
         else:
-            click.echo(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
+            say(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
     elif measure:
         graph = named(measure, note)
         path = str(generating.profile_file(graph, out))
         if as_json:
             put_json([{"name": graph, "path": path}])
         else:
-            click.echo(path)
+            say(path)
     else:
         for record in generating.records(names, seed, vertices, degree, window, name, compared):
             if as_json:

@@ -20,7 +20,7 @@ def command(name, as_json):
       grailbench info kegg
       grailbench info parallel --json
     """
-    from grailbench.cli.views import inventory, put_json
+    from grailbench.cli.views import inventory, put_json, say
     from grailbench.screen import console
 
     found = inventory.info(name)
@@ -31,4 +31,4 @@ def command(name, as_json):
         if i:
             click.echo()
         for line in inventory.sheet(record, console().width):
-            click.echo(line)
+            say(line)

@@ -13,6 +13,7 @@ from grailbench import __version__, faults, kernelcache
 from grailbench.cli import streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 from grailbench.guard import prompt_interrupts
+from grailbench.visible import visible
 
 #: in the order of `grailbench --help`
 COMMANDS = (
@@ -85,7 +86,10 @@ def _run(argv: list[str] | None) -> int:
         with prompt_interrupts(_before_exit, leave=False):
             code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
     except GrailbenchError as error:
-        click.echo(error if error.exit_code == INTERRUPTED else f"error: {error}", err=True)
+        if error.exit_code == INTERRUPTED:
+            click.echo(visible(str(error), "\n"), err=True)
+        else:
+            _complain(error)
         return error.exit_code
     except click.ClickException as error:
         click.echo(_in_words(error), err=True)
@@ -94,10 +98,10 @@ def _run(argv: list[str] | None) -> int:
         if kernelcache.forget(error):
             return _run(argv)
         explained = of_system(error)
-        click.echo(f"error: {explained}", err=True)
+        _complain(explained)
         return explained.exit_code
     except MemoryError as error:
-        click.echo(f"error: too little memory: {error or 'an allocation failed'} (take a smaller graph)", err=True)
+        _complain(f"too little memory: {error or 'an allocation failed'} (take a smaller graph)")
         return TooLittleMemory.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo(KEPT, err=True)
@@ -106,10 +110,15 @@ def _run(argv: list[str] | None) -> int:
         if kernelcache.forget(error):  # a damaged cache entry of numba may raise anything; a failed import is repeated
             return _run(argv)
         if (found := faults.explained(error)) is not None:
-            click.echo(f"error: {found}", err=True)
+            _complain(found)
             return found.exit_code
         raise
     return code if isinstance(code, int) else 0
+
+
+def _complain(error: Exception | str) -> None:
+    """Prints an error as one line, whatever names it has."""
+    click.echo(f"error: {visible(str(error))}", err=True)
 
 
 def _in_words(error: click.ClickException) -> str:
@@ -120,7 +129,7 @@ def _in_words(error: click.ClickException) -> str:
     lines = []
     if (ctx := getattr(error, "ctx", None)) is not None:
         lines = [ctx.get_usage(), f"Try '{ctx.command_path} {ctx.help_option_names[0]}' for help.", ""]
-    return "\n".join([*lines, f"error: {error.format_message()}"])
+    return "\n".join([*lines, f"error: {visible(error.format_message())}"])
 
 
 def _before_exit() -> None:

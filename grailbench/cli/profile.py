@@ -65,6 +65,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.reachability.profile import profile, remarks
     from grailbench.report.render.terminal import terminal
     from grailbench.screen import put
+    from grailbench.visible import quoted
 
     found = profile(open_graph(named(graph, note)), seed)
     if as_json:
@@ -73,7 +74,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
         for table in view.tables(found):
             put([*terminal(table), *([""] if table.notes else [])])
         put([*([view.reached(found.reach)] if found.reach is not None else []), *remarks(found)])
-        put([f"next: grailbench advise {found.name}"] if found.structure.vertices else [])
+        put([f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else [])
     if out is not None:
         for path in view.draw(found, out, form):
             note(f"written: {path}")

@@ -28,6 +28,7 @@ def command(run, name, replace):
       grailbench record /tmp/fused my-machine/fused --replace
     """
     from grailbench.bench import provenance
+    from grailbench.cli.views import say
 
     folder = provenance.record(run, name, replace)
-    click.echo(f"recorded: {folder}")
+    say(f"recorded: {folder}")

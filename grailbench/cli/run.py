@@ -48,19 +48,19 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
       grailbench run --config speed --scheduler tcp://node1:8786
       grailbench run --resume
     """
-    from rich.console import Console
-
     from grailbench.bench import runner
     from grailbench.bench.handing import Workers
     from grailbench.bench.resume import plan_of
     from grailbench.cli import cluster
-    from grailbench.cli.views import note
+    from grailbench.cli.views import note, say
     from grailbench.cli.views import run as console
     from grailbench.cli.views.answers import Answers
     from grailbench.contract import Checks
     from grailbench.report.answer import next_steps
     from grailbench.runs.folder import spoken
+    from grailbench.screen import apart as stderr
     from grailbench.screen import put
+    from grailbench.visible import quoted
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")
@@ -81,17 +81,17 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
                 team = None if client is None else Workers(client)
                 done = runner.run(plan, screen, out=out, resume=folder, workers=team, **checking)
     apart = answers == "-"  # the standard output has the answers alone
-    to = Console(stderr=True, highlight=False) if apart else None
+    to = stderr() if apart else None
     if not as_json and simulate:
         put(console.summary_tables(done.plan, done.cells, timing=False), to)
-        click.echo("simulated: answers were checked, no time was taken and nothing was stored", err=apart)
+        say("simulated: answers were checked, no time was taken and nothing was stored", apart=apart)
     elif not as_json:
         put(console.summary_tables(done.plan, done.cells), to)
         for _, found in done.by_machine:
             put(console.answered(found), to)
         put(console.unstable(done), to)
-        click.echo(f"rows: {paths.shown(done.folder)}", err=apart)
-        click.echo(f"tables beside print: grailbench report {spoken(done.folder)}", err=apart)
+        say(f"rows: {paths.shown(done.folder)}", apart=apart)
+        say(f"tables beside print: grailbench report {quoted(spoken(done.folder))}", apart=apart)
         put(next_steps(spoken(done.folder)), to)
     elif not simulate:
         for line in console.unstable(done):

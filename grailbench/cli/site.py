@@ -40,7 +40,7 @@ def command(out, runs, title, as_json, figures, check):
       grailbench site public results/runs/2025-01-31-quickstart --title "My graphs" --json
       grailbench site --figures pictures
     """
-    from grailbench.cli.views import note, put_json
+    from grailbench.cli.views import note, put_json, say
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report.site import build, pictures, sources
 
@@ -62,5 +62,5 @@ def command(out, runs, title, as_json, figures, check):
         put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)
         return
     for path in paths if figures else [out / "index.html"]:
-        click.echo(path)
+        say(path)
     note(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB")

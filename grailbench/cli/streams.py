@@ -1,4 +1,7 @@
-"""stdout and stderr of the command, which may be closed early, full, or unable to encode a character."""
+"""stdout and stderr of the command, which may be closed early, full, or unable to encode a character.
+
+Text is shown by `visible`, whoever writes it, be it a library that warns; what is written as bytes is data and stays
+what it is, but for what a terminal would obey."""
 
 from __future__ import annotations
 
@@ -7,6 +10,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from grailbench.visible import visible
+
+KEEP = "\n\t"  #: what text of several lines and columns has
 
 
 class _Descriptor(io.FileIO):
@@ -25,6 +32,32 @@ class _Descriptor(io.FileIO):
             except OSError as error:
                 self.failure, self._lost = error, True
         return memoryview(data).nbytes
+
+
+class _Shown(io.TextIOWrapper):
+    """A stream of text that shows what is hidden in it. `bare` writes to the same place as it is, for who shows it
+    already and adds colours."""
+
+    @property
+    def bare(self) -> _Bare:
+        return _Bare(self)
+
+    def write(self, text: str) -> int:
+        super().write(visible(text, KEEP))
+        return len(text)
+
+
+class _Bare:
+    """A stream below a `_Shown` one."""
+
+    def __init__(self, stream: _Shown):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return io.TextIOWrapper.write(self._stream, text)
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
 
 
 class Outputs:
@@ -67,6 +100,4 @@ def _wrapped(stream, own):
     below = _Descriptor(stream.fileno(), "w", closefd=False)
     errors = "replace" if stream.errors in ("strict", "surrogateescape") else stream.errors
     eager = stream.line_buffering or stream.write_through
-    return io.TextIOWrapper(
-        io.BufferedWriter(below), encoding=stream.encoding, errors=errors, line_buffering=eager
-    ), below
+    return _Shown(io.BufferedWriter(below), encoding=stream.encoding, errors=errors, line_buffering=eager), below

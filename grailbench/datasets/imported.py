@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grailbench import paths
 from grailbench.errors import InputError
+from grailbench.visible import quoted
 
 if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
@@ -121,7 +122,7 @@ def named(text: str, tell: Callable[[str], object] = lambda said: None) -> str:
     if os.sep not in text and (found := look_up(text)) is not None:
         tell(f"{text}: the {found.kind} graph {found.name}; ./{text} is the file")
         return found.name
-    name, by_hand = stem(text), f"grailbench import {text} --name NAME"
+    name, by_hand = stem(text), f"grailbench import {quoted(text)} --name NAME"
     if not (os.path.isfile(text) or os.path.isdir(text)):
         raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
     check_name(name, remedy=by_hand)

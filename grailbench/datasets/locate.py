@@ -14,6 +14,7 @@ from grailbench import paths
 from grailbench.datasets import cache
 from grailbench.datasets.registry import LISTED, Dataset, find, registry, sets
 from grailbench.errors import InputError
+from grailbench.visible import quoted
 from grailbench.words import did_you_mean
 
 FOLDERS = {"synthetic": "generated", "imported": "imported"}  #: folders of the cache by the kind of their graphs
@@ -67,7 +68,9 @@ def locate(name: str) -> Location:
     if (found := look_up(name)) is not None:
         return found
     if Path(name).is_file():
-        raise InputError("is a file, and graphs go by names", path=name, remedy=f"grailbench import {name} --name NAME")
+        raise InputError(
+            "is a file, and graphs go by names", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
+        )
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, [*registry(), *available()], LISTED))
 
 

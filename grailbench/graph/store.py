@@ -30,6 +30,7 @@ from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
 from grailbench.paths import cache_dir
+from grailbench.visible import quoted
 
 FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
 
@@ -129,7 +130,7 @@ def _require_ids(path: Path, meta: dict) -> None:
         raise InputError(
             f"{name!r} was imported by an older version, which changed the ids of the file and did not keep them",
             path=path,
-            remedy=f"import it again: grailbench import {source} --name {name} --replace{stated}",
+            remedy=f"import it again: grailbench import {quoted(source)} --name {quoted(name)} --replace{stated}",
         )
 
 

@@ -7,6 +7,7 @@ from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.compare import Comparison
 from grailbench.runs import pack
 from grailbench.runs.rows import SOUND
+from grailbench.visible import quoted
 from grailbench.words import count, some
 
 _NAMED = 3  #: cells that an error names
@@ -24,7 +25,9 @@ def accept(found: Comparison) -> list[str]:
         raise NothingMeasured(f"nothing comparable in {found.base.folder} and {found.new.folder}: nothing is accepted")
     new = found.new
     if new.damage.torn or new.damage.rows or not new.rows:
-        raise InputError("its last trial is cut short", path=new.folder, remedy=f"grailbench run --resume={new.folder}")
+        raise InputError(
+            "its last trial is cut short", path=new.folder, remedy=f"grailbench run --resume={quoted(new.folder)}"
+        )
     if faults := list(_faults(found)):
         raise CheckFailed(f"{new.name} is not accepted as the baseline: {'; '.join(faults)}")
     done = provenance.accept(found.base.folder, new.folder)

@@ -21,6 +21,7 @@ from grailbench.report.papers.peers import PREFIX
 from grailbench.report.ranking import Place, Ranking, every
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.runs.statistics import interval_of, resampled
+from grailbench.visible import quoted
 from grailbench.words import count, estimate, some
 
 TITLE = "Who is fastest"
@@ -197,6 +198,7 @@ def _best_two(ranking: Ranking, graph: str) -> list[Place]:
 
 def next_steps(run: str) -> list[str]:
     """What to look at next, one line each; `run` is the name or path of the run."""
+    run = quoted(run)
     return [
         f"figures and tables in one file: grailbench report {run} --html=report.html",
         f"what changed since another run: grailbench compare OTHER {run}",

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import pandas
 
+from grailbench.report.render.csv import plain
+
 NAME = "datapackage.json"
 COUNTS = (
     "Vertices",
@@ -42,6 +44,11 @@ same as `datapackage.json`, which tools for [Frictionless data](https://specs.fr
 Files have a line of headers, commas, UTF-8, decimal points and numbers in full precision. A missing value is an empty
 cell. A `*` stands for any name. Unit 1 is a plain number, B are bytes; with = it is that of what the header says, which
 is ms for times of printed tables. Integers of a column with missing values may be written with a decimal point.
+
+A spreadsheet would calculate a text that begins with `=`, `+`, `-` or `@`, or with a tab or a line break. Such a text,
+the name of a graph for instance, has an apostrophe before that sign, `'=1+2`; so it has after a semicolon, a tab or a
+line break within a text. All else of a name is as it was given. `exact` of `grailbench.report.render.csv` takes the
+apostrophe off where it was put, and `--json` never has it.
 """
 
 
@@ -106,7 +113,8 @@ def package(frames: Mapping[str, Iterable[pandas.DataFrame]], name: str, title: 
 
 def _fields(file: str, frames: list[pandas.DataFrame]) -> list[dict]:
     whole = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)  # as `render.csv` does
-    return [field(file, name, not pandas.api.types.is_float_dtype(whole[name])) for name in whole.columns]
+    fields = [field(file, name, not pandas.api.types.is_float_dtype(whole[name])) for name in whole.columns]
+    return [each | {"name": plain(each["name"])} for each in fields]
 
 
 def _slug(name: str) -> str:

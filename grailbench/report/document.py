@@ -29,7 +29,7 @@ from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
-from grailbench.report.render.markdown import markdown
+from grailbench.report.render.markdown import markdown, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell, Run, load, of_machine
@@ -316,20 +316,20 @@ def _not_here(report: Report) -> str:
 
 def as_markdown(report: Report) -> str:
     """The whole report as one Markdown page, with the statistics of all cells at its end."""
-    parts = [f"# {report.title}\n", _listed(report.header)]
+    parts = [f"# {text(report.title)}\n", _listed(report.header)]
     if report.answer:
         parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
     for table in report.shown:
         parts.append(markdown(table))
         if table.name == measured.NAME and report.left_out:
-            parts.append(f"{_not_here(report)}\n")
-    parts += [f"- {line}\n" for line in report.unpaired]
+            parts.append(f"{paragraph(_not_here(report))}\n")
+    parts += [f"- {paragraph(line)}\n" for line in report.unpaired]
     return "\n".join([*parts, markdown(report.details)])
 
 
 def _listed(lines: Iterable[str]) -> str:
     """Lines as a list of Markdown; those that begin with a space are a list below the one above."""
-    return "".join(f"  - {line.strip()}\n" if line.startswith(" ") else f"- {line}\n" for line in lines)
+    return "".join(f"{'  ' * line.startswith(' ')}- {paragraph(line.strip())}\n" for line in lines)
 
 
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:

@@ -5,10 +5,12 @@ There are four forms: marks on axes, strips of trials, stacked bars, and a grid 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.report.captions import CAPTIONS, OTHERS
+from grailbench.report.render.csv import of_frame
+from grailbench.visible import visible
 
 if TYPE_CHECKING:
     import pandas
@@ -178,6 +180,19 @@ class Grid:
         return not self.lines
 
 
+def seen(part: Any) -> Any:
+    """A form, or a part of one, with its texts as `visible` shows them; those of tiles have lines."""
+    if isinstance(part, str):
+        return visible(part)
+    if isinstance(part, Tile):
+        return part._replace(text=visible(part.text, "\n"))
+    if isinstance(part, tuple):
+        return type(part)._make(map(seen, part)) if hasattr(part, "_make") else tuple(map(seen, part))
+    if is_dataclass(part):
+        return replace(part, **{each.name: seen(getattr(part, each.name)) for each in fields(part)})
+    return part
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure to draw.
@@ -213,4 +228,4 @@ class Figure:
     @property
     def csv(self) -> str:
         """The data as CSV, in full precision."""
-        return self.frame.to_csv(index=False, lineterminator="\n")
+        return of_frame(self.frame)

@@ -6,7 +6,6 @@ The rules are those of `runs.stability`; here are only their words and the comma
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
@@ -14,6 +13,7 @@ from pathlib import PurePath
 from grailbench.runs import stability
 from grailbench.runs.cells import Cell
 from grailbench.runs.stability import LEAST_TRIALS, LOAD, MOST_WIDTH, RULES, WIDE, Verdict
+from grailbench.visible import quoted
 from grailbench.words import count
 
 LOUD = "UNSTABLE: run again."  #: how the first line begins
@@ -83,7 +83,7 @@ def _more(run: str, cells: Iterable[Cell], trials: int) -> str:
     """The command that goes on with a run to so many trials, in tens, and no fewer than any cell was planned."""
     planned = max((cell.planned or 0 for cell in cells), default=0)
     wanted = max(planned, min(-(-trials // 10) * 10, _MOST_TRIALS))
-    return f"grailbench run --resume={shlex.quote(run)} --trials {wanted}"
+    return f"grailbench run --resume={quoted(run)} --trials {wanted}"
 
 
 def _again(environment: Mapping) -> str:
@@ -98,4 +98,4 @@ def _again(environment: Mapping) -> str:
         elif word.partition("=")[0] not in {*_TOLD, "--resume"}:
             kept.append(word)
     whole = {word.partition("=")[0] for word in kept} & {"--config", "--dataset", "--set"}
-    return f"grailbench run {shlex.join(kept)}" if whole else ""
+    return f"grailbench run {' '.join(map(quoted, kept))}" if whole else ""

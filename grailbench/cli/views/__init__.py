@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import click
 
+from grailbench.visible import visible
+
 
 def put_json(records: Iterable[dict]) -> None:
     """Print one JSON object a line."""
@@ -16,4 +18,9 @@ def put_json(records: Iterable[dict]) -> None:
 
 def note(text: str) -> None:
     """Print a line for people on stderr, where it does not mix with results."""
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
+
+
+def say(text: object, apart: bool = False) -> None:
+    """Print a line for people on stdout, or, if `apart`, on stderr."""
+    click.echo(visible(str(text)), err=apart)

@@ -9,7 +9,7 @@ from time import perf_counter
 import click
 
 from grailbench import api
-from grailbench.cli.views import note, put_json
+from grailbench.cli.views import note, put_json, say
 from grailbench.datasets.imported import named
 from grailbench.errors import InputError
 from grailbench.graph.generate.uniform import parse_random
@@ -39,7 +39,7 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
     if as_json:
         put_json([record | ({"stages": stages} if stages else {})])
     else:
-        click.echo(
+        say(
             f"{out}: {record['implementation']}, {record['vertices']:,} vertices, {record['edges']:,} edges, "
             f"{decimal_size(record['bytes'])}, {record['seconds']:.1f} s"
         )

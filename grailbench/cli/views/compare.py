@@ -11,7 +11,7 @@ import click
 from grailbench import screen
 from grailbench.cli.views import put_json
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
-from grailbench.report.render.markdown import content
+from grailbench.report.render.markdown import content, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs.stability import loads
@@ -206,8 +206,8 @@ def _right(heads: list[str]) -> frozenset[str]:
 
 def markdown(found: Comparison) -> str:
     """A comment for a pull request: the verdict, with all details in sections that are folded away."""
-    parts = [f"## grailbench: {verdict(found)}\n"]
-    parts.append(_folded("What was compared", "".join(f"- {line}\n" for line in header(found))))
+    parts = [f"## grailbench: {text(verdict(found))}\n"]
+    parts.append(_folded("What was compared", "".join(f"- {paragraph(line)}\n" for line in header(found))))
     tables = [_for_page(*each) for each in sections(found)]
     tables += [_for_page(*_times(f"All {len(found.times)} times", found.times))] if found.times else []
     return "\n".join([*parts, *(_folded(table.title, content(table)) for table in tables)])

@@ -14,6 +14,7 @@ from grailbench.datasets.library import describe
 from grailbench.datasets.sources import Progress
 from grailbench.errors import CheckFailed, InputError
 from grailbench.screen import Grid, console
+from grailbench.visible import visible
 from grailbench.words import first, grouped
 
 _NAMED = 8  # the most names in the error for graphs that could not be fetched
@@ -130,7 +131,7 @@ class Bars:
     """
 
     def __init__(self, screen: Console):
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         self._bars = RichProgress(
             *columns, TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal
         )
@@ -148,7 +149,7 @@ class Bars:
 
 class _Bar(Progress):
     def __init__(self, bars: RichProgress, name: str):
-        self._bars, self._task = bars, bars.add_task(name, total=None)
+        self._bars, self._task = bars, bars.add_task(visible(name), total=None)
 
     @property
     def total(self) -> int | None:

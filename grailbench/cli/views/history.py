@@ -16,7 +16,7 @@ from grailbench.report.page import checked, whole
 from grailbench.report.page.sections import Section
 from grailbench.report.places import save
 from grailbench.report.render.csv import csv
-from grailbench.report.render.markdown import markdown
+from grailbench.report.render.markdown import markdown, paragraph
 from grailbench.report.render.terminal import terminal
 from grailbench.runs import folder
 from grailbench.runs.cells import Cell, Run
@@ -66,7 +66,7 @@ def put(told: Told, form: str) -> None:
     found, runs = history.tables(told)
     shown = [each for each in (found, runs) if each.lines]
     if form == "markdown":
-        lines = "".join(f"- {line}\n" for line in history.summary(told))
+        lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(told))
         click.echo("\n".join([f"# {history.TITLE}\n", lines, *map(markdown, shown)]), nl=False)
         return
     screen.put(history.summary(told))

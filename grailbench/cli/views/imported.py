@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from grailbench.cli.views.datasets import COLUMNS
 from grailbench.datasets.imported import ImportResult
 from grailbench.screen import Grid
+from grailbench.visible import quoted
 from grailbench.words import count, grouped
 
 
@@ -27,4 +28,4 @@ def show(result: ImportResult) -> Iterator[Grid | str]:
         f"condensed: {count(row['components'], 'component')}, "
         f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
     )
-    yield f"next: grailbench run --dataset {result.name}"
+    yield f"next: grailbench run --dataset {quoted(result.name)}"

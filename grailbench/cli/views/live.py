@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grailbench.bench.plan import Cell, Plan
 from grailbench.runs.rows import cell_of, ends_trial, sampled
+from grailbench.visible import visible
 from grailbench.words import brief, clock
 
 FIRST, TRIAL = "first", "trial"  #: kinds of steps: verifying and warming up, and timing
@@ -157,5 +158,5 @@ class LiveView:
         self._live.stop()
 
     def _picture(self) -> Group:
-        lines = (Text(line, no_wrap=True, overflow="ellipsis") for line in self.view.lines())
+        lines = (Text(visible(line), no_wrap=True, overflow="ellipsis") for line in self.view.lines())
         return Group(*lines, self._bar.get_renderable())

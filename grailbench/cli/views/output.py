@@ -11,14 +11,16 @@ from typing import IO
 
 import click
 
+from grailbench.cli.streams import KEEP
 from grailbench.errors import of_system
 from grailbench.graph.store import atomic_file
+from grailbench.visible import visible
 
 
 @contextmanager
 def output(path: str | None) -> Iterator[IO[bytes]]:
     """A binary stream to a file, which appears whole or not at all and is compressed if its name ends with .gz; '-' and
-    None are the standard output.
+    None are the standard output, where a terminal gets what is hidden as text, and a pipe every byte as it is.
 
     Raises InputError or MachineLacks if the file cannot be written.
     """
@@ -40,5 +42,8 @@ class _Screen(io.RawIOBase):
     """The standard output as a binary file; click writes to whatever stands in its place."""
 
     def write(self, content: bytes) -> int:
-        click.echo(content, nl=False)
+        if click.get_text_stream("stdout").isatty():
+            click.echo(visible(content.decode("utf-8", "surrogateescape"), KEEP), nl=False)
+        else:
+            click.echo(content, nl=False)
         return len(content)

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from grailbench import paths
 from grailbench.bench.plan import Cell, Plan
@@ -30,7 +30,8 @@ from grailbench.runs.folder import spoken
 from grailbench.runs.rows import cell_of, sampled
 from grailbench.runs.stability import verdict
 from grailbench.runs.statistics import Stats
-from grailbench.screen import Grid, fold
+from grailbench.screen import Grid, apart, fold
+from grailbench.visible import visible
 from grailbench.words import count, grouped, some, steady
 
 
@@ -38,7 +39,7 @@ class RunView:
     """A `Watcher` that prints progress; if `as_json`, also each row on stdout as soon as it is on disk."""
 
     def __init__(self, as_json: bool = False, console: Console | None = None):
-        self.console = console or Console(stderr=True, highlight=False)
+        self.console = console or apart()
         self.as_json = as_json
         self.live: LiveView | None = None
         self._began = 0.0
@@ -53,8 +54,9 @@ class RunView:
 
     def note(self, text: str) -> None:
         """Prints a line, folded between words in a terminal."""
+        text = visible(text)
         for line in fold(text, self.console.width) if self.console.is_terminal else [text]:
-            self.console.print(escape(line), soft_wrap=True)
+            self.console.print(Text(line), soft_wrap=True)
 
     def began(self, folder: Path | None, plan: Plan, steps: int) -> None:
         graphs = len(plan.by_dataset())

@@ -10,7 +10,8 @@ import io
 from collections.abc import Iterator
 from importlib.resources import files as resources
 
-from grailbench.report.figure import Bars, Figure, Grid, Marks, Strips
+from grailbench.report.figure import Bars, Figure, Grid, Marks, Strips, seen
+from grailbench.visible import visible
 
 DPI = 300
 
@@ -23,7 +24,7 @@ def svg(figure: Figure) -> str:
     from grailbench.report.draw.markup import inline
 
     found = "".join(inline(sheet, drawn["svg"]) for sheet, drawn in _sheets(figure, ("svg",), words=False))
-    label = escape(figure.title, quote=True)
+    label = escape(visible(figure.title), quote=True)
     return f'<div class="drawing scroll" tabindex="0" role="region" aria-label="{label}">{found}</div>'
 
 
@@ -57,6 +58,7 @@ def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: boo
     from grailbench.report.draw import bars, grid, marks, strips
     from grailbench.report.draw.sheet import Sheet, page, styled
 
+    figure, source = seen(figure), visible(source)
     form = figure.form
     draw = {Marks: marks.blocks, Strips: strips.blocks, Bars: bars.blocks, Grid: grid.blocks}[type(form)]
     names = () if form.empty or isinstance(form, Grid) else form.names

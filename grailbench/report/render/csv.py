@@ -1,10 +1,24 @@
-"""The typed values of tables as CSV, in full precision."""
+"""The typed values of tables as CSV, in full precision, in which no name is a formula.
+
+A spreadsheet takes a text that begins with =, +, - or @ for a formula, and some do so after a tab, a line break or a
+semicolon in a text. Such a text has an apostrophe before that sign. `exact` takes it off again; numbers stay numbers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from grailbench.report.table import Table
+
+if TYPE_CHECKING:
+    import pandas
+
+_PARTS = r"(?:\A|(?<=[;\t\r\n]))"  # the start of a text, or what a spreadsheet may part columns or lines at
+_CALCULATES = r"(?=[' ]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n\0])"
+_FORMULA, _APOSTROPHE = re.compile(_PARTS + _CALCULATES), re.compile(f"{_PARTS}'{_CALCULATES}")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
 def csv(tables: Iterable[Table]) -> str:
@@ -13,4 +27,29 @@ def csv(tables: Iterable[Table]) -> str:
 
     frames = [table.data for table in tables if table.data is not None]
     whole = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-    return whole.to_csv(index=False, lineterminator="\n")
+    return of_frame(whole)
+
+
+def of_frame(frame: pandas.DataFrame) -> str:
+    """A data frame as CSV, without its index."""
+    import pandas
+
+    frame = frame.rename(columns=plain)
+    for at, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufcmM":
+            values = [plain(value) for value in frame.iloc[:, at]]
+            frame.isetitem(at, pandas.Series(values, frame.index, object))
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def plain(value: object) -> object:
+    """A value for a cell of a CSV file: a text that is a formula to a spreadsheet has an apostrophe where it begins.
+    Half of a surrogate pair, which no file can have, is as `visible` shows it."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    return _FORMULA.sub("'", value).encode("utf-8", "backslashreplace").decode()
+
+
+def exact(text: str) -> str:
+    """The text that `plain` was given."""
+    return _APOSTROPHE.sub("", text)

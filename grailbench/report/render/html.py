@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from grailbench.report.table import Table
 from grailbench.runs.rows import SOUND, STATUSES
+from grailbench.visible import visible
 
 if TYPE_CHECKING:
     from grailbench.report.figure import Figure
@@ -33,13 +34,17 @@ def html(table: Table) -> Markup:
 
 @cache
 def templates() -> jinja2.Environment:
-    """The templates of `grailbench/report/templates`, with autoescape."""
+    """The templates of `grailbench/report/templates`, with autoescape; texts are as `visible` shows them."""
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown_text,
     )  # fmt: skip
     found.globals |= {"bodies": bodies, "data_url": data_url, "drawing": drawing, "linked": linked, "TALL": TALL}
     return found
+
+
+def _shown_text(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def drawing(figure: Figure) -> Markup:

@@ -11,6 +11,7 @@ from pathlib import Path
 from grailbench.errors import NothingMeasured
 from grailbench.report import history
 from grailbench.report.page.sections import Section
+from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import templates
 from grailbench.report.site import board, folder, graphs, implementations, indexes, runs
 from grailbench.report.site.entries import Entry, Source, entries
@@ -163,4 +164,4 @@ def _cells(sources: Iterable[Source]) -> bytes:
         found.insert(0, "cell", names)
         found.insert(0, "run", source.name)
         frames.append(found.astype(object))
-    return pandas.concat(frames).to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
+    return of_frame(pandas.concat(frames)).encode("utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
 from grailbench.contract import PROBLEMS, USUAL
@@ -20,6 +19,7 @@ from grailbench.report.site.entries import Entry
 from grailbench.report.site.indexes import by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
+from grailbench.visible import quoted
 from grailbench.words import BLANK, count, short, some
 
 LIKE = "-like"
@@ -144,19 +144,19 @@ def _registered(dataset: Dataset) -> Iterator[tuple[str, str]]:
 
 def _command(name: str, dataset: Dataset | None) -> str | None:
     if dataset is not None:
-        return f"grailbench fetch {shlex.quote(name)}"
+        return f"grailbench fetch {quoted(name)}"
     if _generated(name) is None:
         return None
     if (sizes := generate.parse_random(name)) is not None:
         vertices, degree, seed = sizes
         return f"grailbench generate random --vertices {vertices} --degree {degree:g} --seed {seed} --name {name}"
-    return f"grailbench generate {shlex.quote(name)}"
+    return f"grailbench generate {quoted(name)}"
 
 
 def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
     if recorded is None:
         yield "heading", "Levels and degrees"
-        made = f"grailbench profile {shlex.quote(name)} --record outlines.jsonl"
+        made = f"grailbench profile {quoted(name)} --record outlines.jsonl"
         yield "text", f"No outline of this graph is recorded. This command makes one: {made}"
         return
     for figure in figures(recorded):

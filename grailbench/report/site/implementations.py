@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from statistics import median
@@ -24,6 +23,7 @@ from grailbench.runs import axes
 from grailbench.runs.cells import NOT_FROM_EDGES
 from grailbench.runs.rows import STATUSES
 from grailbench.runs.statistics import PENALTY, geometric_mean
+from grailbench.visible import quoted
 from grailbench.words import BLANK, count, grouped, ratio, short, some
 
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
@@ -62,7 +62,7 @@ def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
     if known is not None and own:
         graph = min((entry.cell.edges or 0, entry.cell.dataset) for entry in own)[1]
         solved = "" if problem == USUAL else f" --problem {problem}"
-        yield "text", f"To run it: grailbench run{solved} --dataset {shlex.quote(graph)} --impl {shlex.quote(name)}"
+        yield "text", f"To run it: grailbench run{solved} --dataset {quoted(graph)} --impl {quoted(name)}"
 
 
 def _paragraph(known: type) -> str:

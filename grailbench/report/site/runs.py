@@ -18,6 +18,7 @@ from grailbench.report import answer, measured, recorded, strips, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
+from grailbench.report.render.csv import plain
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
@@ -84,7 +85,7 @@ def data(source: Source) -> Iterator[bytes]:
     writer.writerow(COLUMNS)
     for number, row in enumerate(source.run.rows, 1):
         key = cell_of(row)
-        writer.writerow([names[key], key[0], *(row.get(name) for name in COLUMNS[2:])])
+        writer.writerow([names[key], key[0], *(plain(row.get(name)) for name in COLUMNS[2:])])
         if number % 1000 == 0:
             yield out.getvalue().encode("utf-8", "replace")
             out.seek(0)
