@@ -17,8 +17,10 @@ from click.shell_completion import CompletionItem
 
 from grailbench import __version__, paths
 from grailbench.errors import GrailbenchError
+from grailbench.visible import visible
 
 KEPT = "completion.json"  #: the file in the cache
+_SHELL = frozenset(" \"'\\$`&|;<>()*?[]{}~#!")  #: what a shell does not take for itself
 Source = Callable[[click.Context], Iterable[str]]
 
 
@@ -33,9 +35,15 @@ class Named(click.ParamType):
         found: list[str] = []
         with suppress(GrailbenchError, OSError):
             found = [name for source in self.sources for name in source(ctx) if name.startswith(incomplete)]
+        found = [name for name in found if _typed(name)]
         given = ctx.params.get(param.name) or () if param.multiple or param.nargs == -1 else ()
         items = [CompletionItem(name) for name in dict.fromkeys(found) if name not in given]
         return items or ([CompletionItem(incomplete, type="file")] if self.file else [])
+
+
+def _typed(name: str) -> bool:
+    """Whether a shell takes a name as it is: others are not completed, as they would be commands, or several words."""
+    return visible(name) == name and not _SHELL.intersection(name)
 
 
 # ------------------------------------------------------------------ sources

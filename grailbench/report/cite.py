@@ -20,6 +20,7 @@ from grailbench.runs import pack
 from grailbench.runs.cells import Run, load
 from grailbench.runs.commit import commit_state
 from grailbench.runs.environment import busy
+from grailbench.visible import visible
 
 _GRAPHS = 12  #: names of graphs that the title of a source has
 
@@ -40,7 +41,7 @@ class Entry:
     def text(self) -> str:
         """The entry in a line."""
         said = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
-        return ". ".join(each.rstrip(".") for each in said) + "."
+        return ". ".join(visible(each).rstrip(".") for each in said) + "."
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,17 @@ class Citation:
 
     def bibtex(self) -> str:
         """A .bib file: what is outside of entries is a comment there."""
-        sums = [f"% sha256 {digest} {_comment(name)}" for name, digest in {**self.files, **self.graphs}.items()]
+        sums = [f"% sha256 {_comment(f'{its} {name}')}" for name, its in {**self.files, **self.graphs}.items()]
         about = [f"% {_comment(self.environment)}"] if self.environment else []
         return "\n\n".join(["\n".join([*about, *sums])] * bool(about or sums) + [e.bibtex() for e in self.entries])
 
     def text(self) -> str:
         """Plain text."""
         parts = ["\n".join(f"- {entry.text()}" for entry in self.entries)]
-        parts += [f"Environment: {self.environment}"] if self.environment else []
+        parts += [f"Environment: {visible(self.environment)}"] if self.environment else []
         for title, sums in (("Files of the run", self.files), ("Graphs", self.graphs)):
-            parts += [
-                "\n".join([f"{title} (sha256):", *(f"  {digest}  {name}" for name, digest in sums.items())])
-            ] * bool(sums)
+            lines = [f"{title} (sha256):", *(visible(f"  {its}  {name}") for name, its in sums.items())]
+            parts += ["\n".join(lines)] * bool(sums)
         return "\n\n".join(parts)
 
     def record(self) -> dict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -149,10 +150,15 @@ def inches(text: str, size: float = SMALL) -> float:
 
 @contextmanager
 def styled(name: str) -> Iterator[None]:
-    """A context with our settings of matplotlib; `name` makes the ids in the drawing differ from those of others."""
+    """A context with our settings of matplotlib; `name` makes the ids in the drawing differ from those of others. Names
+    in scripts that its font lacks are no reason to warn: a viewer of SVG has other fonts."""
     import matplotlib
 
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}):
+    with (
+        warnings.catch_warnings(),
+        matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}),
+    ):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
-_MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)")
+_MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)", re.DOTALL)
 #: '#id', or a path without protocol, host, root, query or blank, with '#id' after it or not
 _RELATIVE = re.compile(r"(?:(?:\.\./)*[\w][\w./-]*)?(?:#[\w.-]+)?", re.ASCII)
 SIGNS = {"good": "✓", "weak": "!", "bad": "✗"}

@@ -22,6 +22,7 @@ from grailbench.report.render.html import SIGNS, state
 from grailbench.report.site.entries import SUBMITTED, Entry, anchor
 from grailbench.runs import axes, machines
 from grailbench.runs.cells import ON_DEVICE, Cell, Run
+from grailbench.visible import visible
 
 DIGITS = 4  #: significant digits of times, rates and joules
 RANDOM, BALANCED, OTHER = "random", "balanced", "other"  #: kinds of query sets
@@ -81,8 +82,8 @@ def columns(problem: str) -> list[Column]:
 
 
 def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
-    """The entries as JSON takes them: the dictionaries, and under 'cells' a list for each of `INDICES` and `NUMBERS`,
-    and 'anchors', the digits of all anchors in one text."""
+    """The entries as JSON takes them, names as `visible` shows them: the dictionaries; under 'cells' a list for each of
+    `INDICES` and `NUMBERS`, and 'anchors', the digits of all anchors in one text."""
     entries = list(entries)
     cells = [entry.cell for entry in entries]
     seeds = len({cell.seed for cell in cells}) > 1
@@ -104,14 +105,14 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
         "problems": [{"name": name, "title": shown(name).title or name, "columns": columns(name),
                       "scale": 1e-6 if contract.problem(name).rate in _MILLIONS else 1} for name in problems],
         "sets": [[name, _sets()[name]] for name in sets],
-        "graphs": {"name": [name for name, _ in graphs], "set": [sets[name] for _, name in graphs],
+        "graphs": {"name": [visible(name) for name, _ in graphs], "set": [sets[name] for _, name in graphs],
                    "page": [_stem(one[key].graph_address) for key in graphs]},
-        "impls": {"name": [name for name, _ in impls], "problem": [problems[of] for _, of in impls],
+        "impls": {"name": [visible(name) for name, _ in impls], "problem": [problems[of] for _, of in impls],
                   "page": [_stem(page[key]) for key in impls]},
-        "configs": [*known], "notes": [*said],
-        "queries": {"name": [*asked], "kind": [_kind(name, cells) for name in asked]},
+        "configs": [*map(visible, known)], "notes": [*map(visible, said)],
+        "queries": {"name": [*map(visible, asked)], "kind": [_kind(name, cells) for name in asked]},
         "statuses": [[name, state(name), SIGNS[state(name)]] for name in statuses],
-        "runs": {"name": [source.name for source in runs], "page": [_stem(source.address) for source in runs],
+        "runs": {"name": [visible(source.name) for source in runs], "page": [_stem(source.address) for source in runs],
                  "machine": [hosts[_machine(source.name, source.run)][0] for source in runs],
                  "mark": [" (submitted)" if source.origin == SUBMITTED else "" for source in runs]},
         "machines": [each for _, each in hosts.values()],
@@ -222,6 +223,6 @@ def _machines(entries: list[Entry]) -> dict[tuple[str, str], tuple[int, dict]]:
         short = machines.named(key[0]) if not key[0].startswith("run ") else key[0]
         name = next(each for n in range(len(taken) + 1) if (each := f"{short}-{n}" if n else short) not in taken)
         taken.add(name)
-        found[key] = (len(found), {"id": name, "name": f"{key[1]} ({name})" if name != key[0] else key[1],
+        found[key] = (len(found), {"id": name, "name": visible(f"{key[1]} ({name})" if name != key[0] else key[1]),
                                    "mixed": key in mixed})  # fmt: skip
     return found

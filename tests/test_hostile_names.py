@@ -1,0 +1,347 @@
+"""Names that attack, from every file, folder and option that gives one, in everything that is printed or written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from io import StringIO
+
+import attacks
+import click
+import pytest
+from attacks import ATTACKS, EVERY, file_name
+from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_python
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from grailbench.cli import complete
+from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.report.render import csv as csv_of
+from grailbench.report.render import markdown as markdown_of
+from grailbench.screen import Grid, put
+from grailbench.visible import quoted, visible
+
+TEXTS = st.text(max_size=30) | st.sampled_from([*ATTACKS.values(), EVERY])
+
+# ------------------------------------------------------------------ the scanners see what they are for
+
+
+@pytest.mark.parametrize(
+    ("scanner", "attack"),
+    [
+        *((attacks.terminal, ATTACKS[name]) for name in ("terminal", "lines", "bidi", "unseen", "spaces", "marks")),
+        (attacks.terminal, "\x9b"), (attacks.terminal, "\udcff"),
+        *((attacks.table, f'a,b\n1,"{text}"\n') for text in ("=1", "@x", "-x", "+x", "a;=1", "\t=1", " =1", "\uff1d1")),
+        (attacks.table, "a,b\n1\n"),
+        (attacks.page, "<p>\u202e</p>"), (attacks.page, '<p title="\u200b"></p>'), (attacks.page, "<img src=x>"),
+        (attacks.page, "<p onclick=x></p>"), (attacks.page, '<a href="javascript:x">'), (attacks.page, "<!-- x -->"),
+        (attacks.page, '<a href="//evil.invalid">'), (attacks.page, "<script>alert(1)</script>"),
+        (attacks.drawing, "<svg><script/></svg>"), (attacks.drawing, "<svg onload='x'/>"),
+        (attacks.drawing, "<svg>\x1b"),
+        (attacks.drawing, "<svg><a href='javascript:x'/></svg>"), (attacks.drawing, "<svg><text>\u202e</text></svg>"),
+        (attacks.markdown, "<b>x</b>"), (attacks.markdown, "[a](http://b)"), (attacks.markdown, "- *x*"),
+        (attacks.markdown, "| a | b |\n| --- | --- |\n| c |\n"), (attacks.markdown, "![a](b)"),
+        (attacks.markdown, "1. a"), (attacks.markdown, "<!-- a -->x\u200b"), (attacks.markdown, "[a]\n\n[a]: http://b"),
+        (attacks.latex, "\\input{x}"), (attacks.latex, "a % b"), (attacks.latex, "é"),
+        (attacks.json_lines, "{"), (attacks.json_lines, '"é"'),
+    ],
+)  # fmt: skip
+def test_a_scanner_sees_an_attack(scanner, attack):
+    assert scanner(attack)
+
+
+def test_a_scanner_misses_a_name_that_json_lost():
+    assert attacks.json_lines('{"a": "b"}', "c")
+    assert attacks.json_lines('{"a": ["bcd"]}', "c") == []
+
+
+# ------------------------------------------------------------------ what shows names
+
+
+@given(TEXTS)
+def test_what_is_visible_hides_nothing_and_stays(text):
+    shown = visible(text)
+    assert attacks.terminal(shown, keep="") == []
+    assert visible(shown) == shown
+    shown.encode()
+
+
+@given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc", "Zs", "Cf"])))
+def test_what_can_be_read_is_not_changed(text):
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["שלום", "مرحبا", "日本語", "Ünïcödé é", "e\u0301", "हिन्दी", "ภาษาไทยที่", "👩😀", "a\\b"]
+)
+def test_letters_of_all_scripts_are_shown(text):
+    assert visible(text) == text
+
+
+def test_hidden_letters_are_shown_by_their_numbers():
+    assert visible("a\x1b\n\x9b\u202e\U000e0041\udcff") == "a\\x1b\\n\\x9b\\u202e\\U000e0041\\udcff"
+    assert visible("\u0301'\u0301a" + "\u0301" * 8) == "\\u0301'\\u0301a" + "\u0301" * 6 + "\\u0301" * 2
+    assert visible("a\nb\tc\x1b", "\n\t") == "a\nb\tc\\x1b"
+
+
+def test_names_that_differ_in_hidden_letters_look_different():
+    names = [
+        "kegg",
+        *(f"ke{letter}gg" for letter in "\x00\x1b\x7f\x85\xa0\xad\u200b\u200d\u202e\ufeff\ufe0f\u3164\udc80"),
+    ]
+    assert len({*map(visible, names)}) == len(names)
+
+
+@given(TEXTS)
+def test_no_cell_of_csv_is_a_formula_and_the_name_comes_back(text):
+    cell = csv_of.plain(text)
+    assert csv_of.exact(cell) == text.encode("utf-8", "backslashreplace").decode()
+    quoted_cell = '"' + cell.replace('"', '""') + '"'
+    assert attacks.table(f"a\n{quoted_cell}\n") == []
+
+
+@pytest.mark.parametrize("value", [-3, 1.5, None, "-3", "+0.5", "-1e-9", "kegg", "'tis", "a-b", "–"])
+def test_numbers_and_harmless_texts_stay(value):
+    assert csv_of.plain(value) == value
+
+
+@given(TEXTS)
+def test_no_name_is_markup_in_markdown(text):
+    cell, note = markdown_of.text(text), markdown_of.paragraph(text)
+    page = f"## {cell}\n\n| a | b |\n| --- | --- |\n| {cell} | {cell} |\n\n- {note}\n- x {cell}\n"
+    assert attacks.markdown(page) == []
+
+
+@given(TEXTS, TEXTS)
+def test_a_line_of_a_table_is_a_line(name, other):
+    out = StringIO()
+    put([Grid(name, ["a", other], [[name, other]] * 2), f"said of {name}"], Console(file=out, width=100_000))
+    assert attacks.terminal(out.getvalue()) == []
+    assert out.getvalue().count("\n") <= 8
+
+
+def test_a_shell_makes_the_very_word_of_what_is_quoted():
+    names = [
+        name.replace("\0", "") for name in (*ATTACKS.values(), EVERY, "a'b\\c\x1b", "\udcff\udcfea", "$(id)", "`id`")
+    ]
+    words = " ".join(map(quoted, names))
+    assert attacks.hidden(words) == []
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {words}"], capture_output=True, timeout=PATIENCE)
+    assert done.stdout == b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
+
+
+# ------------------------------------------------------------------ commands
+
+NAME = file_name(ATTACKS["formula"] + ATTACKS["terminal"] + ATTACKS["lines"] + ATTACKS["bidi"] + "<img src=x>|`")
+ID = (ATTACKS["bidi"] + ATTACKS["terminal"] + ATTACKS["markup"] + "=1").replace("\r", "").replace("\x85", "")
+
+
+def quietly(*words):
+    """What a command of the fixture does; its exit code is 0."""
+    with pytest.raises(SystemExit) as exit_:
+        main([*map(str, words)])
+    assert exit_.value.code == 0
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A folder in which all is called by hostile names, with a cache of its own: stored runs, a graph `ids` with
+    hostile ids, and a run of it."""
+    root = tmp_path_factory.mktemp("names")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("GRAILBENCH_CACHE", str(root / "cache"))
+        patch.setenv("GRAILBENCH_MIRROR", f"/nowhere/{NAME}")
+        attacks.run(root / NAME, EVERY)
+        attacks.run(root / "other", ATTACKS["formula"], fingerprint=EVERY)
+        (root / f"{NAME}.edges").write_text("0 1\n1 2\n2 3\n")
+        (root / f"{NAME}.bad").write_text(f"0 1\n1 {EVERY.replace(chr(10), '')}\n", "utf-8", "surrogatepass")
+        with open(root / "ids.csv", "w", newline="") as file:
+            csv.writer(file).writerows([("source", "target"), (ID, f"+{ID}"), (f"+{ID}", "c")])
+        text = json.dumps(EVERY, ensure_ascii=False).replace("\x7f", "")
+        (root / f"{NAME}.toml").write_text(
+            f"name = {text}\ndescription = {text}\n[[experiment]]\ndatasets = ['ids']\nimplementations = ['dfs']\n"
+            "trials = 1\nwarmup = 0\n[[experiment.queries]]\nkind = 'random'\ncount = 9\n",
+            "utf-8",
+        )
+        program = "command = ['false']\n[graph]\nformat = 'edges'\n"
+        (root / f"{NAME}-program.toml").write_text(f"about = {text}\nsource = {text}\n{program}", "utf-8")
+        (root / f"{NAME}.md").write_text(f"<!-- grailbench\nrun = {json.dumps(NAME)}\n-->\n<!-- end -->\n")
+        quietly("import", "ids.csv", "--name", "ids")
+        quietly("run", "--dataset", "ids", "--impl", "dfs", "--trials", 1, "--count", 9, "--out", f"{NAME}-run")
+        imported = root / "cache" / "imported"
+        (imported / f"{NAME}.npz").write_bytes(b"no archive")
+        (imported / f"x$(id){NAME[:40]}.npz").write_bytes(b"no archive")
+        yield root
+
+
+#: command -> calls of it; N is the hostile name, R a run of that name. What begins with + is right usage and works
+CALLS = {
+    "fetch": ["N", "--set N"],
+    "import": ["N --name x", "N.bad --name x", "N.edges", "N.edges --name N", "+ ids.csv --name ids --replace",
+               "+ N.edges --name plain --json", "+ N.edges --name plain --replace"],
+    "export": ["N out/x.edges", "+ ids out/N.csv --format edges", "+ ids out/N.edges --json", "N/x out/y.csv"],
+    "generate": ["N", "random --vertices 9 --degree 2 --name N"],
+    "list": ["+ datasets", "+ datasets --json", "+ runs", "+ configs", "+ implementations"],
+    "info": ["N", "+ R", "+ R --json", "+ ids", "N-program.toml", "N.npz", "+ N-run"],
+    "profile": ["N", "+ ids --out out/N --format svg"],
+    "build": ["N --out out/x", "+ ids --out out/N.index", "+ ids --out out/N.index --json", "ids --impl N --out out/x"],
+    "ask": ["N 0 1", "ids N c", "+ ids c c --json", "ids --descendants N", "ids --pairs N.bad", "+ ids c c --path",
+            "+ ids --count --json", "ids c c --index N.bad", "ids c c --impl N", "+ ids --ancestors c --json"],
+    "plan": ["+ --config N.toml", "--config N", "--dataset N", "--dataset ids --impl N", "+ --config N.toml --json",
+             "--dataset ids --impl N-program.toml"],
+    "run": ["+ --config N.toml --out out/N", "--dataset N", "--resume N", "--resume R",
+            "--dataset ids --queries N.bad --impl dfs",
+            "--dataset ids --impl N-program.toml --count 9 --out out/fails"],
+    "verify": ["--dataset N", "--config N", "+ --dataset ids --impl dfs --count 9"],
+    "cluster": ["--scheduler N", "--dataset N"],
+    "limits": ["--out N.edges/x --quick --only N", "--only N"],
+    "capacity": ["N", "--machine N --vertices 9 --edges 9 --depth 2"],
+    "report": ["+ R --details --counters --html=out/N.html --out out", "+ R --format latex --out out", "+ R --json",
+               "N/x", "R --table N", "--into N.md", "R --reference N --html=out/y.html", "R --machine N"],
+    "plot": ["+ R --out out/plots --figure edges", "R --figure N", "R --reference N --figure speedup --out out/p"],
+    "site": ["+ out/site R other", "N.edges", "out/s N/x"],
+    "compare": ["+ R R --all", "+ R other", "+ R other --all --format markdown", "+ R other --format json", "N/x R"],
+    "history": ["+ R other --out out/history --html=out/h.html", "+ R other --format markdown", "N/x R", "R --impl N"],
+    "ab": ["N N", "HEAD N"],
+    "advise": ["N", "ids --impl N"],
+    "record": ["R N", "N/x y", "other ../N"],
+    "pack": ["+ N-run --out out/N.grailbench.tar.gz", "--check N.bad", "R --out out/y", "N-run --out N.edges/x"],
+    "cite": ["+ R", "+ R --format text", "+ R --format json", "N/x", "+ N-run --format text"],
+    "completion": ["+ bash", "N"],
+}  # fmt: skip
+FORMS = {"--json": "json", "--format json": "json", "--format markdown": "markdown"}
+
+
+def test_every_command_is_called_with_hostile_names():
+    assert set(CALLS) == set(COMMANDS)
+
+
+def words_of(line):
+    """The words of a call."""
+    place = {"N": NAME, "R": f"./{NAME}"}
+    words = [place.get(word, word) for word in line.removeprefix("+ ").split()]
+    return [re.sub(r"(^|/|=)N(?=[./-]|$)", lambda found: found[1] + NAME, word) if NAME not in word else word
+            for word in words]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", list(CALLS))
+def test_no_name_attacks_in_what_a_command_says_or_writes(world, capsys, command):
+    found = {}
+    for line in CALLS[command]:
+        code, out, err = call(capsys, command, *words_of(line))
+        form = next((form for flag, form in FORMS.items() if flag in line), "terminal")
+        wrong = attacks.terminal(err)
+        if form == "json":
+            wrong += [each for record in out.splitlines() for each in attacks.json_lines(record)]
+        elif form == "markdown":
+            wrong += attacks.markdown(out)
+        else:
+            wrong += attacks.terminal(out)
+        wrong += [f"exit code {code}"] * (code not in ((0, 1, 3) if line[0] == "+" else (0, 1, 2, 3, 4)))
+        wrong += ["more than one error"] * (code == 2 and err.count("\nerror:") + err.startswith("error:") != 1)
+        if wrong:
+            found[line] = wrong, err[-300:]
+    assert found | attacks.files(world / "out") == {}
+
+
+@pytest.mark.slow
+def test_json_has_the_very_names(world, capsys):
+    for line in (["report", NAME, "--json", "--out", "j"], ["cite", NAME, "--format", "json"], ["info", NAME, "--json"],
+                 ["compare", NAME, "other", "--format", "json"]):  # fmt: skip
+        _, out, _ = call(capsys, line[0], *(f"./{word}" if word == NAME else word for word in line[1:]))
+        assert attacks.json_lines(out, EVERY if line[0] != "compare" else ATTACKS["formula"]) == [], line
+
+
+def test_names_that_a_shell_takes_for_more_are_not_completed(world):
+    ctx = click.Context(cli)
+    param = click.Argument(["graph"], type=complete.GRAPH)
+    found = [item.value for item in complete.GRAPH.shell_complete(ctx, param, "")]
+    assert {"ids", "kegg"} <= {*found}
+    assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
+
+
+# ------------------------------------------------------------------ random names in each field
+
+sys.path.insert(0, str(ROOT / "tests" / "faults"))
+
+import hostile as program  # noqa: E402
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [("row", "dataset"), ("row", "reason"), ("environment", "cpu"), ("folder", "name")])
+def test_random_names_are_shown_without_harm(source):
+    texts, refused, wrong = program.tried(source, program.drawn(program.random.Random(repr(source))), site=False)
+    assert (texts > 30, refused, wrong) == (True, False, [])
+
+
+@pytest.mark.slow
+def test_the_program_tells_of_a_name_that_gets_through(monkeypatch):
+    monkeypatch.setattr("grailbench.report.render.markdown.visible", lambda text, keep="": text)
+    _, _, wrong = program.tried(("row", "dataset"), "a\u202eb\x1b", site=False)
+    assert any(each.startswith(".md: U+202E") for each in wrong)
+
+
+# ------------------------------------------------------------------ in processes of their own
+
+
+def test_a_folder_whose_name_is_no_text_gives_one_line(world):
+    """Bytes that no encoding has, which Python holds as surrogates."""
+    code, out, err = call_apart("report", b"\xff\x9b31m\n\x1b]0;x\x07".decode("utf-8", "surrogateescape"))
+    assert (code, out) == (2, "")
+    assert attacks.terminal(err) == []
+    assert err.count("\n") == 1
+    assert "\\udcff" in err
+
+
+def test_what_libraries_print_is_filtered_and_bytes_are_not():
+    lines = (r"import sys, warnings", "from grailbench.cli.streams import guarded", "with guarded():",
+             r"    warnings.warn('\x1b[2J\u202e')", r"    print('a\x9b\tb\x1b', flush=True)",
+             r"    sys.stdout.buffer.write(b'\x07')")  # fmt: skip
+    code, said = in_python("\n".join(lines))
+    assert code == 0
+    assert "UserWarning: \\x1b[2J\\u202e" in said
+    assert "a\\x9b\tb\\x1b\n\x07" in said
+
+
+def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world):
+    command = [sys.executable, "-m", "grailbench", "ask", "ids", "--ancestors", "c"]
+    env = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT)}
+    piped = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE, cwd=world)
+    assert ID.encode() in piped.stdout
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(command, env=env, stdout=follower, stderr=subprocess.DEVNULL, cwd=world)
+    os.close(follower)
+    said = b""
+    try:
+        while part := os.read(leader, 65536):
+            said += part
+    except OSError:  # the other end is closed: all was said
+        pass
+    os.close(leader)
+    assert child.wait(PATIENCE) == 0
+    assert attacks.terminal(said.decode().replace("\r\n", "\n")) == []
+    assert visible(ID) in said.decode()
+
+
+# ------------------------------------------------------------------ in a browser
+
+
+def test_no_page_runs_what_a_name_says(world, browser, capsys):
+    call(capsys, "site", "shown", f"./{NAME}", "other")
+    call(capsys, "report", f"./{NAME}", "--html=shown.html", "--out", "shown-report")
+    browser.window(1280)
+    pages = [world / "shown.html", world / "shown" / "index.html", *(world / "shown" / "runs").glob("*.html")]
+    for path in pages:
+        browser.open(path)
+        browser.run("new Promise((done) => setTimeout(done, 50))")
+        assert (browser.errors, len(browser.requests)) == ([], 1), path
+        assert browser.run("document.querySelectorAll('img, iframe, object, [onload], [onerror]').length") == 0
+        assert attacks.hidden(browser.run("document.body.innerText"), "\n\t") == []
