@@ -89,8 +89,8 @@ def made(root: Path, source: tuple[str, str], name: str) -> Path:
 # ------------------------------------------------------------------ what shows it
 
 
-def shown(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
-    """Each text that a run becomes: what it is, the text, and its scanner."""
+def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable]]:
+    """Each text that a run becomes: what it is, the text, and its scanner; drawings only with a `site`."""
     import io
 
     from rich.console import Console
@@ -98,6 +98,7 @@ def shown(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
     from grailbench.cli.views import compare as compared
     from grailbench.cli.views import inventory
     from grailbench.report import cite, compare, document, draw, plots
+    from grailbench.report.gate import Gate
     from grailbench.report.page import page
     from grailbench.report.render.json import json as of_table
     from grailbench.report.render.latex import latex
@@ -118,15 +119,16 @@ def shown(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
         yield "latex", latex(table, report.title), attacks.latex
     for path in document.write(report, "both", out):
         if path.suffix in attacks.SCANNERS:
-            yield path.suffix, path.read_text("utf-8"), attacks.SCANNERS[path.suffix]
-    yield "html", page(report), attacks.page
+            yield path.suffix, path.read_bytes().decode(), attacks.SCANNERS[path.suffix]
+    if site:
+        yield "html", page(report), attacks.page
     found = cite.of_run(str(run))
     yield "cite", found.text(), attacks.terminal
     yield "bibtex", found.bibtex(), lambda text: [] if text.isascii() else ["not ASCII"]
-    for figure in [each for each in plots.of_report(report).values() if each.drawable][:2]:
+    for figure in [each for each in plots.of_report(report).values() if each.drawable][: 2 * site]:
         for name, data in draw.files(figure, report.title, "svg"):
             yield name, data.decode(), attacks.SCANNERS["." + name.rpartition(".")[2]]
-    both = compare.compare(read(run), read(run))
+    both = compare.compare(read(run), read(run), Gate())
     yield "compare", lines(compared.show(both, True)), attacks.terminal
     yield "compare markdown", compared.markdown(both), attacks.markdown
 
@@ -137,7 +139,7 @@ def of_site(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
 
     for path in build.build(sources.sources(sources.chosen([run])), out):
         if path.suffix in attacks.SCANNERS:
-            yield f"site/{path.name}", path.read_text("utf-8"), attacks.SCANNERS[path.suffix]
+            yield f"site/{path.name}", path.read_bytes().decode(), attacks.SCANNERS[path.suffix]
 
 
 def tried(source: tuple[str, str], name: str, site: bool) -> tuple[int, bool, list[str]]:
@@ -146,7 +148,7 @@ def tried(source: tuple[str, str], name: str, site: bool) -> tuple[int, bool, li
     with tempfile.TemporaryDirectory() as root:
         try:
             run = made(Path(root), source, name)
-            for parts in (shown(run, Path(root) / "out"), of_site(run, Path(root) / "site") if site else ()):
+            for parts in (shown(run, Path(root) / "out", site), of_site(run, Path(root) / "site") if site else ()):
                 for what, text, scanner in parts:
                     texts += 1
                     wrong += [f"{what}: {each}" for each in scanner(text)]
@@ -178,7 +180,7 @@ def main(seconds: float, nightly: bool, seed: int, name: str | None) -> None:
             if wrong:
                 faults.append((at, source, word, wrong))
                 click.echo(f"seed {at}, {source}: {ascii(word)}: {ascii(wrong[:3])}")
-            if monotonic() - began > seconds and at > seed:
+            if monotonic() - began > seconds:
                 break
         at += 1
     took = monotonic() - began

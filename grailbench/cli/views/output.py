@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,7 @@ class _Screen(io.RawIOBase):
     """The standard output as a binary file; click writes to whatever stands in its place."""
 
     def write(self, content: bytes) -> int:
-        if click.get_text_stream("stdout").isatty():
+        if sys.stdout.isatty():
             click.echo(visible(content.decode("utf-8", "surrogateescape"), KEEP), nl=False)
         else:
             click.echo(content, nl=False)

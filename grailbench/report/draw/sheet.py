@@ -154,10 +154,8 @@ def styled(name: str) -> Iterator[None]:
     in scripts that its font lacks are no reason to warn: a viewer of SVG has other fonts."""
     import matplotlib
 
-    with (
-        warnings.catch_warnings(),
-        matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}),
-    ):
+    settings = {**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}
+    with warnings.catch_warnings(), matplotlib.rc_context(settings):
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
 

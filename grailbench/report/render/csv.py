@@ -6,6 +6,8 @@ semicolon in a text. Such a text has an apostrophe before that sign. `exact` tak
 
 from __future__ import annotations
 
+import csv as library
+import io
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -39,7 +41,19 @@ def of_frame(frame: pandas.DataFrame) -> str:
         if kind.kind not in "biufcmM":
             values = [plain(value) for value in frame.iloc[:, at]]
             frame.isetitem(at, pandas.Series(values, frame.index, object))
-    return frame.to_csv(index=False, lineterminator="\n")
+    text = frame.to_csv(index=False, lineterminator="\n")
+    return (
+        text if "\r" not in text else frame.to_csv(index=False, lineterminator="\n", quoting=library.QUOTE_NONNUMERIC)
+    )
+
+
+def line(values: Iterable[object]) -> str:
+    """A line of values, each as `plain` has it."""
+    values, out = [plain(value) for value in values], io.StringIO()
+    returns = any(isinstance(value, str) and "\r" in value for value in values)  # else unquoted, and the line would end
+    quoting = library.QUOTE_NONNUMERIC if returns else library.QUOTE_MINIMAL
+    library.writer(out, lineterminator="\n", quoting=quoting).writerow(values)
+    return out.getvalue()
 
 
 def plain(value: object) -> object:

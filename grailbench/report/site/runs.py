@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +17,7 @@ from grailbench.report import answer, measured, recorded, strips, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
-from grailbench.report.render.csv import plain
+from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
@@ -81,11 +80,10 @@ def data(source: Source) -> Iterator[bytes]:
     """Every row of a run as CSV with the columns `COLUMNS`, in parts. The run still has its rows."""
     names: dict[tuple, str] = {cell.key: anchor(cell) for cell in source.run.cells}
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    out.write(line(COLUMNS))
     for number, row in enumerate(source.run.rows, 1):
         key = cell_of(row)
-        writer.writerow([names[key], key[0], *(plain(row.get(name)) for name in COLUMNS[2:])])
+        out.write(line([names[key], key[0], *(row.get(name) for name in COLUMNS[2:])]))
         if number % 1000 == 0:
             yield out.getvalue().encode("utf-8", "replace")
             out.seek(0)
