@@ -1,17 +1,14 @@
 """Condensation against the plain-Python oracle."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import components, condensed_edges
+from pieces import small_pieces
 from strategies import dag_of, digraphs, graph_of
 
 from grailbench.errors import InputError
-from grailbench.graph import condense as module
-from grailbench.graph import kahn, rows
 from grailbench.graph.condense import condense, simple_rows
 from grailbench.graph.csr import Graph
 from grailbench.graph.team import Team
@@ -63,19 +60,6 @@ def test_every_edge_read_is_kept_or_counted(graph):
 
 
 FIELDS = ("offsets", "children", "levels", "order", "component", "duplicates", "loops")
-
-
-@contextmanager
-def small_pieces(block_bits=1, wide=2):
-    """Thresholds at which graphs of a few edges are cut as large ones are."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_EDGES_PER_THREAD", 1)
-        for name, value in {"_LEAST": 1, "_RANGE": 4, "_SMALL": 0}.items():
-            patch.setattr(rows, name, value)
-        pieces = {"_LEAST": 1, "_WIDE": wide, "_MANY": 2, "_LARGE": 0, "_BLOCK_BITS": block_bits, "_RANGE_BITS": 2}
-        for name, value in pieces.items():
-            patch.setattr(kahn, name, value)
-        yield
 
 
 def assert_same(found, expected):

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
+
+
+@cache
+def helpers(threads: int) -> ThreadPoolExecutor:
+    """A pool of threads, which is kept: starting one takes longer than most batches. Work that is given to it waits for
+    nothing else that is. A process that is forked has pools of its own, as threads are not in the copy."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=helpers.cache_clear)
 
 
 class Team:

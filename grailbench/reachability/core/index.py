@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from grailbench import memory
 from grailbench.graph.csr import Dag
+from grailbench.graph.team import helpers
 from grailbench.reachability.core import checked, decided, form, packing
 from grailbench.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
 from grailbench.reachability.core.closure import close, words
@@ -26,12 +26,6 @@ SHARE = 4  #: a larger one may take this part of the free memory, unless `Params
 #: of the counters of labels on the core, those that `core` repeats
 SEARCHED = "queries", "searches", "vertices_expanded", "edges_scanned"
 _PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
-
-
-@cache
-def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Returns a pool of threads, which is kept: starting one takes longer than most batches."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
 
 
 class CoreIndex(Index):
@@ -106,7 +100,7 @@ class CoreIndex(Index):
         cuts = np.linspace(0, answers.size, shares + 1).astype(np.int64).tolist()
         parts = [slice(low, high) for low, high in zip(cuts, cuts[1:], strict=False)]
         batches = [(sources[part], targets[part], answers[part]) for part in parts]
-        others = [_helpers(shares - 1).submit(self._answer_share, batch) for batch in batches[1:]]
+        others = [helpers(shares - 1).submit(self._answer_share, batch) for batch in batches[1:]]
         self._answer_share(batches[0])
         for other in others:
             other.result()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from time import perf_counter
 
 import numpy as np
 
 from grailbench.graph.csr import Dag
+from grailbench.graph.team import helpers
 from grailbench.reachability.counters import NAMES, named, with_traffic, zeros
 from grailbench.reachability.cpu import decided
 from grailbench.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
@@ -20,12 +19,6 @@ from grailbench.reachability.labels import Labelled, Labels, empty, width
 
 ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
 _FEW = 64  #: queries of its first block
-
-
-@cache
-def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Returns a pool of threads, which is kept: starting one takes longer than a batch on a small graph."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
 
 
 class GrailIndex(Labelled, Index):
@@ -77,7 +70,7 @@ class GrailIndex(Labelled, Index):
         workers = min(threads, -(-left // size))
         shares = [(done + worker * size, size, workers * size) for worker in range(workers)]
         others = [
-            _helpers(workers - 1).submit(self._answer, worker, shares[worker], batch) for worker in range(1, workers)
+            helpers(workers - 1).submit(self._answer, worker, shares[worker], batch) for worker in range(1, workers)
         ]
         self._answer(0, shares[0], batch)
         for other in others:
@@ -144,13 +137,13 @@ def _label_counts(params: Params) -> list[np.ndarray | None]:
     return [zeros() if params.count else None for _ in range(params.dim)]
 
 
-def _hub_words(dag: Dag, params: Params, helpers: int) -> tuple[np.ndarray | None, list]:
-    """Returns the hubs' words, or None without that filter, and their work counts; `helpers` is 0 or 1 thread."""
+def _hub_words(dag: Dag, params: Params, others: int) -> tuple[np.ndarray | None, list]:
+    """Returns the hubs' words, or None without that filter, and their work counts; `others` is 0 or 1 thread."""
     if "hubs" not in params.filters:
         return None, []
     words, counts = seeded(dag), [zeros() if params.count else None for _ in range(2)]
     graph = dag.offsets, dag.children, dag.order, words
-    other = _helpers(helpers).submit(sweep_forward, *graph, counts[0]) if helpers else None
+    other = helpers(others).submit(sweep_forward, *graph, counts[0]) if others else None
     sweep_backward(*graph, counts[1])
     if other is not None:
         other.result()
@@ -233,7 +226,7 @@ class Parallel(Grail):
         """Makes d depth-first traversals at once, on d threads as in the thesis."""
         labels, counts = _empty_labels(dag, params), _label_counts(params)
         others = [
-            _helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])
+            helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])
             for pair in range(1, params.dim)
         ]
         _label(dag, params, labels, 0, counts[0])

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TypeVar
+
+from grailbench.graph.team import helpers
 
 PER_THREAD = 1 << 16  #: work that justifies one more thread, in edges of a search: half a millisecond or more
 _PARTS = 8  #: parts for each of several threads, so that none waits long for the last
 
 Part = TypeVar("Part")
-
-
-@cache
-def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Returns a pool of threads, which is kept: starting one takes longer than most batches."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="grailbench-sweep")
 
 
 def justified(workers: int, work: int) -> int:
@@ -44,7 +38,7 @@ def on(threads: int, work: Callable[[Iterator[Part]], None], parts: list[Part]) 
                 return
             yield part
 
-    others = [_helpers(threads - 1).submit(work, taken()) for _ in range(1, min(threads, len(parts)))]
+    others = [helpers(threads - 1).submit(work, taken()) for _ in range(1, min(threads, len(parts)))]
     work(taken())
     for other in others:
         other.result()

@@ -1,0 +1,68 @@
+"""Nothing depends on the number of threads or on their timing: the program of `tests/faults` in small."""
+
+import sys
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import threads
+
+from grailbench.reachability.cpu.grail import GrailIndex
+
+THINGS = (
+    "reachability/parallel", "reachability/core", "reachability/sweep", "reachability/streamed", "bfs/many",
+    "closure/warshall-bits", "closure/condense-bits", "closure/condense-pairs", "counts/counts", "counts/search",
+    "condense", "levels", "oracle", "library",
+)  # fmt: skip
+
+
+@pytest.fixture
+def one_graph(monkeypatch):
+    """Programs try one graph, of 200 vertices, with cycles."""
+    edges = threads.graphs(200)["cycles"][:300]
+    monkeypatch.setattr(threads, "graphs", lambda vertices: {"cycles": edges})
+
+
+@pytest.mark.slow
+def test_whatever_has_threads_gives_the_same_on_any_number_of_them(one_graph):
+    found = threads.sweep((2, 5, 64), 1, 200, THINGS, float("inf"))
+    assert {name: tally.faults for name, tally in found.items()} == {name: [] for name in THINGS}
+    assert all(tally.compared >= 3 for tally in found.values())
+
+
+def test_what_depends_on_which_thread_comes_first_is_found(one_graph, monkeypatch):
+    right, turn = GrailIndex._answer, count()
+
+    def racy(self, worker, share, batch):
+        right(self, worker, share, batch)
+        if worker and self.counts[worker] is not None:
+            self.counts[worker][-1] += next(turn) * worker  # whoever comes first adds least
+
+    monkeypatch.setattr(GrailIndex, "_answer", racy)
+    (tally,) = threads.sweep((16,), 2, 200, ("reachability/parallel",), float("inf")).values()
+    assert tally.faults
+    assert tally.faults[0] == "cycles on 16 threads: other counters"
+
+
+def test_a_race_of_answers_is_found_too(one_graph, monkeypatch):
+    right = GrailIndex.query_batch
+
+    def racy(self, sources, targets, timer):
+        answers = right(self, sources, targets, timer)
+        answers[: self.workers - 1] ^= True
+        return answers
+
+    monkeypatch.setattr(GrailIndex, "query_batch", racy)
+    (tally,) = threads.sweep((2,), 1, 200, ("reachability/parallel",), float("inf")).values()
+    assert tally.faults == ["cycles on 2 threads: other answers, answers from edges"]
+
+
+def test_checksums_tell_apart_what_differs_in_one_bit_type_shape_or_order():
+    one = np.arange(6, dtype=np.int32)
+    others = [one + (one == 5), one.astype(np.int64), one.reshape(2, 3), one[::-1], [one], {"a": one}]
+    assert len({threads.digest(each) for each in [one, *others]}) == 1 + len(others)
+    assert threads.digest(one.copy()) == threads.digest(one)
