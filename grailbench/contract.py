@@ -37,6 +37,7 @@ PROBLEMS = {
     "read": ("grailbench.reading.problem", "Reading"),
     "counts": ("grailbench.counts.problem", "Counts"),
 }
+MOST_THREADS = 4096  #: each has memory of its own from the start
 USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
 ENTRY_POINTS = "grailbench.implementations"
 
@@ -57,6 +58,8 @@ class Params:
     def __post_init__(self):
         if self.threads < 0:
             raise InputError(f"threads {self.threads}: a positive number, or 0 for all cores")
+        if self.threads > MOST_THREADS:
+            raise InputError(f"threads {self.threads:,}: at most {MOST_THREADS:,}, or 0 for all cores")
 
     @property
     def workers(self) -> int:

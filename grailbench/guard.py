@@ -16,6 +16,7 @@ from grailbench import faults, kernelcache
 from grailbench.errors import GpuFailed, GrailbenchError, MachineLacks, TooLittleMemory
 
 PATIENCE_SECONDS = 1.0
+MOST_SECONDS = 1e9  #: of a limit, 31 years: timers of the system and of Python take no such numbers as 1e300
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
@@ -119,10 +120,10 @@ def deadline(seconds: float | None):
     """Raises TimeLimit in the block once `seconds` have passed; None means no limit.
 
     Python cannot stop a running kernel, so TimeLimit is raised once it returns. There is no limit in other threads
-    than the main one, as they get no signals.
+    than the main one, as they get no signals. More than `MOST_SECONDS` are no limit.
     """
     main = threading.current_thread() is threading.main_thread()
-    if seconds is None or not main or not hasattr(signal, "setitimer"):
+    if seconds is None or seconds > MOST_SECONDS or not main or not hasattr(signal, "setitimer"):
         yield
         return
     if seconds <= 0:
@@ -141,8 +142,9 @@ def deadline(seconds: float | None):
     try:
         try:
             # It rings again every second: an exception in a destructor or a callback of the garbage collector is lost.
-            # A very short limit rings here already, so this stands where the clock is stopped whatever happens.
-            signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+            # A timer of less than a microsecond would never ring. A very short one rings here already, so this stands
+            # where the clock is stopped whatever happens.
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), 1.0)
             yield
         finally:
             armed = False

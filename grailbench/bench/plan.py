@@ -23,7 +23,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PositiveFloat,
     PositiveInt,
     ValidationInfo,
     create_model,
@@ -36,6 +35,7 @@ from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, i
 from grailbench.datasets.locate import locate, members
 from grailbench.datasets.registry import registry
 from grailbench.errors import InputError
+from grailbench.guard import MOST_SECONDS
 from grailbench.runs import axes
 
 
@@ -127,8 +127,8 @@ class Experiment(_WithAxes):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     from_edges: bool = False
     energy: bool = False
-    time_limit: PositiveFloat | None = None
-    memory_limit: PositiveFloat | None = None
+    time_limit: Annotated[float, Field(gt=0, le=MOST_SECONDS)] | None = None
+    memory_limit: Annotated[float, Field(gt=0, le=2**33)] | None = None
     retry: bool = True
     process: Literal["shared", "own"] | None = None
     fallback: Literal["like"] | None = None

@@ -34,6 +34,7 @@ from grailbench.words import gib
 
 LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
+_WEEK = 604_800.0  #: seconds
 #: a program for `python -c` with a socket and the id of the parent, which does some `work`. Interrupts are ignored from
 #: the start of Python on: the run handles them and then ends this process.
 START = f"""import signal, sys
@@ -172,7 +173,7 @@ class CellProcess:
         `more`), or 'prime' its kernels. It is killed if that takes longer than `seconds`."""
         try:
             self._connection.send((what, *more))
-            if not self._connection.poll(seconds if seconds is None else max(seconds, 0.0)):
+            if not _comes(self._connection, seconds):
                 self.close()
                 return Outcome("timeout", "the cell's time limit was reached")
             return self._connection.recv()
@@ -187,6 +188,15 @@ class CellProcess:
             self.over = True
             os.kill(self._pid, signal.SIGKILL)  # its parent has not waited for it, so the id is still its own
         self._connection.close()
+
+
+def _comes(connection: Connection, seconds: float | None) -> bool:
+    """Whether something comes within so many seconds, None for any number. The system waits for weeks at most."""
+    while seconds is None or seconds > _WEEK:
+        if connection.poll(_WEEK):
+            return True
+        seconds = seconds if seconds is None else seconds - _WEEK
+    return connection.poll(max(seconds, 0.0))
 
 
 def _outcome_of(status: int, peak: int) -> Outcome:

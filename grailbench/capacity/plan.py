@@ -17,6 +17,8 @@ from grailbench.errors import InputError
 from grailbench.words import decimal_size
 
 MOST_VERTICES = 2**31 - 2  #: vertices are numbered with 32 bits, and the super-root is one more
+MOST = 10**18  #: vertices, edges, queries a second: with more, times are no numbers
+SLOWEST, FASTEST = 1e-9, 1e9  #: GB/s, and seconds
 EDGE_BYTES = 8  #: of an edge of the file, as it travels
 STREAMED_BYTES = 48  #: of a vertex that `streamed` keeps in memory, at most; what else a process has is `process`
 #: of the recorded build by `streamed` of a billion edges in 700 MB (results/baselines/cpu-2core/streamed): bytes read
@@ -50,8 +52,8 @@ class Demand:
         least = {"--vertices": (self.vertices, 1), "--edges": (self.edges, 0), "--depth": (self.depth, 1),
                  "--queries-per-second": (self.rate, 0), "--scanned": (self.scanned or 0, 0)}  # fmt: skip
         for option, (value, bound) in least.items():
-            if not (math.isfinite(value) and value >= bound):
-                raise InputError(f"{option} {value:,} is no count", remedy=f"give a number of at least {bound}")
+            if not bound <= value <= MOST:
+                raise InputError(f"{option} {value:,} is no count", remedy=f"give a number from {bound} to {MOST:,}")
         most = self.vertices * (self.vertices - 1) // 2
         if self.edges > most:
             raise InputError(
@@ -93,9 +95,9 @@ class Network:
     latency: float = 50e-6
 
     def __post_init__(self) -> None:
-        if not (self.bandwidth > 0 and math.isfinite(self.bandwidth)):
+        if not SLOWEST <= self.bandwidth <= FASTEST:
             raise InputError(f"--bandwidth {self.bandwidth} is no rate", remedy="give GB/s, as 3.125 for 25 Gbit/s")
-        if not (self.latency >= 0 and math.isfinite(self.latency)):
+        if not 0 <= self.latency <= FASTEST:
             raise InputError(f"--latency {self.latency} is no time", remedy="give microseconds, as 50")
 
     def seconds(self, size: float, messages: float = 1) -> float:
@@ -167,7 +169,7 @@ def plan(demand: Demand, machine: Machine, network: Network | None = None, disk:
     disk: GB/s of a read from the disk, for `streamed`. Raises InputError if it is no rate.
     """
     network = network or Network()
-    if not (disk > 0 and math.isfinite(disk)):
+    if not SLOWEST <= disk <= FASTEST:
         raise InputError(f"--disk {disk} is no rate", remedy="give GB/s of a read, as 2")
     ways = [_parallel(demand, machine, network), _streamed(demand, machine, network, disk)]
     if machine.gpu is not None:

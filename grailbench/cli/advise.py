@@ -32,7 +32,7 @@ class _Updates(click.ParamType):
 @click.option("--gpu", is_flag=True, help="Implementations on a GPU take part too.")
 @click.option("--impl", "implementations", type=complete.IMPLEMENTATION, multiple=True, metavar="NAME",
               help="Only this implementation takes part; may repeat. [default: all that are installed]")  # fmt: skip
-@click.option("--budget", type=click.FloatRange(1), metavar="SECONDS", default=60.0, show_default=True,
+@click.option("--budget", type=options.Seconds(1), metavar="SECONDS", default=60.0, show_default=True,
               help="About how long it may take; on a graph of millions of edges it takes longer.")  # fmt: skip
 @click.option("--process", type=click.Choice(["own", "shared"]), default="own", show_default=True,
               help="'own': a process for each cell of the last round, which measures its memory.")  # fmt: skip

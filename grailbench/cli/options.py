@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete
+from grailbench.guard import MOST_SECONDS
 from grailbench.runs import axes
 
 #: flag -> field of an experiment, where the names differ
@@ -45,6 +46,20 @@ class Size(click.ParamType):
             return memory.parsed(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds from `least` on, 31 years at most: no clock waits for longer."""
+
+    def __init__(self, least: float = 0.0):
+        super().__init__(least, MOST_SECONDS)
+
+    def convert(self, value, param, ctx) -> float:
+        """The seconds. 'nan' is no number of them."""
+        found = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
 
 
 def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = None, text: str = ""):
@@ -134,7 +149,7 @@ checks = _bundle(
                  "time; slow, so give a small --count."),
     click.option("--sample", type=click.IntRange(1), metavar="N", help="Check that many queries only on graphs of more "
                  "than 50,000 vertices; their times are called sampled. [default: all]"),
-    click.option("--oracle-seconds", type=click.FloatRange(0), metavar="SECONDS", help="The most that the oracle may "
+    click.option("--oracle-seconds", type=Seconds(), metavar="SECONDS", help="The most that the oracle may "
                  "take for a graph's queries; where it had to leave some, times are called sampled. "
                  "[default: no limit]"),
     click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Cells in processes "
