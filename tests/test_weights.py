@@ -268,9 +268,21 @@ def test_graphs_with_other_weights_or_none_have_other_sha256(tmp_path):
         assert store.graph_sha256(back) == meta["sha256"] == store.graph_sha256(graph)
 
 
-@pytest.mark.parametrize("weights", [np.array([0, 1]), np.array([1])])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.array([0, 1]),
+        np.array([1]),
+        np.array([1, -3]),
+        np.array([2**32 + 5, 1]),
+        np.array([1, 2**31]),
+        np.array([0.5, 1]),
+        np.array([np.nan, 1]),
+        np.array([1, np.inf]),
+    ],
+)
 def test_weights_that_are_none_or_too_few_are_refused(weights):
-    with pytest.raises(InputError, match="weights of shape"):
+    with pytest.raises(InputError, match=r"weights of shape|not used: edge [01] has .* which is"):
         Graph.from_edges(2, [0, 1], [1, 0], weights)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
+from grailbench.graph.weights import of_values
 
 VERTEX = np.int32
 OFFSET = np.int64
@@ -42,7 +43,7 @@ class Graph:
         """Checks edge arrays (any integer dtype, equal lengths; `weights` may be None) and makes a graph of them.
 
         Raises InputError if a vertex id is out of range, the lengths differ, there are too many vertices, or a
-        weight is not positive.
+        weight is not usable (see `grailbench.graph.weights`).
         """
         sources, targets = np.asarray(sources), np.asarray(targets)
         if sources.shape != targets.shape or sources.ndim != 1:
@@ -58,13 +59,13 @@ class Graph:
                 at = int(np.flatnonzero((ids < 0) | (ids >= vertices))[0])
                 raise InputError(f"edge {at}: {side} {int(ids[at])} is out of range for {vertices} vertices")
             columns.append(column)
-        if weights is not None and (weights.shape != sources.shape or (weights.size and int(weights.min()) < 1)):
-            raise InputError(f"weights of shape {weights.shape}; each of {sources.size} edges needs a positive one")
-        return cls(
-            int(vertices),
-            *columns,
-            None if weights is None else np.ascontiguousarray(weights, dtype=np.int32),
-        )
+        if weights is not None:
+            if weights.shape != sources.shape:
+                raise InputError(f"weights of shape {weights.shape}; each of {sources.size} edges needs one")
+            weights, said = of_values(np.asarray(weights), "the weights")
+            if weights is None:
+                raise InputError(f"the weights are {said}")
+        return cls(int(vertices), *columns, weights)
 
 
 def extent(ids: np.ndarray, column: np.ndarray | None = None) -> tuple[int, int]:

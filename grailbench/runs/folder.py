@@ -211,7 +211,13 @@ def runs() -> list[Path]:
 
 def _began(folder: Path) -> str:
     stamp = re.match(r"\d{8}-\d{6}", folder.name)
-    return stamp[0] if stamp else datetime.fromtimestamp(folder.stat().st_mtime).strftime("%Y%m%d-%H%M%S")
+    if stamp:
+        return stamp[0]
+    changed = folder.stat().st_mtime
+    try:
+        return datetime.fromtimestamp(changed).strftime("%Y%m%d-%H%M%S")
+    except (OverflowError, OSError, ValueError):  # a file system may hold years that no calendar has
+        return "99991231-235959" if changed > 0 else "00000101-000000"
 
 
 def latest_run(digest: str | None = None) -> Path:

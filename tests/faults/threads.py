@@ -29,7 +29,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import record
-from digraphs import Digraph, implementations
+from asked import Digraph, implementations
 from pieces import small_pieces
 
 EVERY = tuple(range(1, 65))
@@ -256,7 +256,7 @@ def sweep(threads: tuple[int, ...], repeats: int, vertices: int, only: tuple[str
     found: dict[str, Tally] = {}
     with small_pieces(everywhere=True), tempfile.TemporaryDirectory() as made:
         for number, (name, ends) in enumerate(graphs(vertices).items()):
-            digraph = Digraph.of(name, vertices, ends)
+            digraph = Digraph(name, 0, vertices, ends)
             things = [
                 (f"{problem.name}/{impl}", asked_of(problem, impl, kind, digraph))
                 for problem, impl, kind in implementations(False, only)
