@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
+import pages
 import threads
 
 from grailbench.reachability.cpu.grail import GrailIndex
@@ -66,3 +67,31 @@ def test_checksums_tell_apart_what_differs_in_one_bit_type_shape_or_order():
     others = [one + (one == 5), one.astype(np.int64), one.reshape(2, 3), one[::-1], [one], {"a": one}]
     assert len({threads.digest(each) for each in [one, *others]}) == 1 + len(others)
     assert threads.digest(one.copy()) == threads.digest(one)
+
+
+SHORT = """
+name = runs[1].rpartition("/")[2]
+call("files.txt", "report", runs[1], "--format", "csv", "--out", out / "files")
+call("figure.txt", "plot", runs[1], "--figure", "speedup", "--format", "svg", "--out", out / "figures")
+call("list.txt", "list", "graphs")
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.slow
+def test_tables_and_figures_are_the_same_bytes_in_unlike_surroundings():
+    compared, faults = pages.sweep(2, SHORT)
+    assert faults == []
+    assert compared > 8
+
+
+@pytest.mark.processes
+def test_a_file_that_follows_the_hash_seed_or_the_order_of_a_folder_is_found():
+    calls = """
+(out / "hash.txt").write_text(str(hash("kegg")))
+(out / "same.txt").write_text("1")
+(out / "folder.txt").write_text(" ".join(os.listdir(os.path.dirname(os.__file__))))
+"""
+    compared, faults = pages.sweep(2, calls)
+    assert compared == 4
+    assert [fault.rpartition(": ")[2] for fault in faults] == ["folder.txt", "hash.txt"]
