@@ -7,22 +7,42 @@ or not, reads another edge there, or none.
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 SHIFT = 2**32 - 5
 ROOM = 1 << 20  #: edges behind
-#: kernels that go through all edges, or make an array of them: these are not called
-WHOLE = re.compile(r"(children|targets|edges|parents|sources|inner|heads)\.(shape|size)|_like\(|range\(m\)")
+_FIRST = ((0,),), ((1,),)  #: rows are the first two arguments
+#: function -> where its arguments have offsets, and where arrays with a value an edge: places in tuples in tuples. Not
+#: here are those that go through all edges, and those whose result depends on the number or the place of edges
+ROWS: dict[str, tuple[tuple, tuple]] = {
+    "graph.kahn:walk": _FIRST,
+    "graph.components:_tarjan": _FIRST,
+    "graph.oracle:_push": _FIRST,
+    "reachability.cpu.traverse:label_pair": _FIRST,
+    "reachability.cpu.search:answer_blocks": (((2, 0),), ((2, 1),)),
+    "reachability.hubs:sweep_backward": _FIRST,
+    "reachability.hubs:sweep_forward": _FIRST,
+    "reachability.labels:_first_violation": _FIRST,
+    "reachability.core.peel:_peel": _FIRST,
+    "reachability.sweep.search:settle": (((0, 0), (1, 0)), ((0, 1), (1, 1))),
+    "traversal.cpu.plain:_bfs": _FIRST,
+    "traversal.check:_certified": (((0,),), ((1,), (2,))),
+    "closure.cpu.sweep:_close": (((0, 3),), ((0, 4), (4,))),
+    "closure.cpu.blocks:_fill": (((0, 3),), ((0, 4), (6,))),
+    "counts.cpu.catalog:searched": _FIRST,
+    "api.sweeps:reached": _FIRST,
+    "api.sweeps:shortest_path": _FIRST,
+    "api.sweeps:lowest": _FIRST,
+    "nx_backend.walks:breadth_first": _FIRST,
+    "nx_backend.walks:strong_components": _FIRST,
+}
 
 
 class Far:
@@ -30,7 +50,6 @@ class Far:
 
     def __init__(self, name: str, kernel: Dispatcher, world: World):
         self.name, self.kernel, self.world = name, kernel, world
-        self.py_func, self.source = kernel.py_func, inspect.getsource(kernel.py_func)
 
     def __call__(self, *given):
         if not self.world.lock.acquire(blocking=False):
@@ -55,7 +74,7 @@ class World:
     """The far edges, which kernels were tried and how often, and what was wrong."""
 
     def __init__(self, folder: str):
-        self.lock, self.tried, self.whole, self.faults = threading.RLock(), {}, set(), []
+        self.lock, self.tried, self.faults = threading.RLock(), {}, []
         self._folder, self._edges = folder, {}
 
     def _window(self, number: int, given: np.ndarray) -> np.ndarray:
@@ -70,50 +89,39 @@ class World:
         return window[: SHIFT + given.size]
 
     def moved(self, kernel: Far, given: tuple) -> tuple | None:
-        """The arguments with far rows, copies of all others; None if they have no rows."""
-        flat, places = list(_arrays(given)), {}
-        sizes = {two.size for one, two in pairwise(flat) if _rows(one, two)}
-        if not sizes:
+        """The arguments with far rows, copies of all others; None if it is no function of `ROWS`, or there is no edge
+        or one thing has more values than edges."""
+        if kernel.name not in ROWS:
             return None
-        if WHOLE.search(kernel.source):
-            self.whole.add(kernel.name)
-            return None
-        for number, one in enumerate(flat):
-            if one.dtype == np.int64 and one.size > 1 and one[0] == 0 and int(one[-1]) in sizes and _ascend(one):
-                places[id(one)] = one + SHIFT
-            elif one.size in sizes and one.ndim == 1:
-                places[id(one)] = self._window(number, one)
+        starts, edges = ROWS[kernel.name]
+        places = {where: _at(given, where) + SHIFT for where in starts if _at(given, where) is not None}
+        for number, where in enumerate(edges):
+            one = _at(given, where)
+            if one is None:
+                continue
+            if not 0 < one.size < ROOM:
+                return None
+            places[where] = self._window(number, one)
         return _with(given, places)
 
 
-def _arrays(given) -> Iterator[np.ndarray]:
-    for one in given:
-        if isinstance(one, np.ndarray):
-            yield one
-        elif isinstance(one, tuple):
-            yield from _arrays(one)
+def _at(given, where: tuple[int, ...]):
+    for place in where:
+        given = given[place]
+    return given
 
 
-def _rows(one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether two arrays are the offsets of rows and what is in these."""
-    return (
-        one.dtype == np.int64 and two.dtype == np.int32 and one.ndim == two.ndim == 1
-        and one.size >= 2 and 0 == one[0] < one[-1] == two.size < ROOM and _ascend(one)
-    )  # fmt: skip
-
-
-def _ascend(one: np.ndarray) -> bool:
-    return bool((one[1:] >= one[:-1]).all())
-
-
-def _with(given, places: dict):
-    """Arguments with other arrays in the places of some, and copies of the rest."""
+def _with(given, places: dict, here: tuple[int, ...] = ()):
+    """Arguments with other arrays in some places, and copies of the rest."""
     found = []
-    for one in given:
-        if isinstance(one, np.ndarray):
-            found.append(places[id(one)] if id(one) in places else one.copy())
+    for place, one in enumerate(given):
+        at = (*here, place)
+        if at in places:
+            found.append(places[at])
+        elif isinstance(one, np.ndarray):
+            found.append(one.copy())
         elif isinstance(one, tuple):
-            inner = _with(one, places)
+            inner = _with(one, places, at)
             found.append(type(one)(*inner) if hasattr(one, "_fields") else inner)
         else:
             found.append(one)

@@ -1,0 +1,285 @@
+"""Numbers at the ends of their types: places of edges near 2^32, weights, limits of time and memory, and clocks.
+
+    python tests/faults/big_numbers.py --record numbers
+
+- offsets   functions that go through rows are called twice, once with rows that begin near 2^32 (`far`)
+- ids       graphs of more vertices than 2^31 - 2 are refused before memory is taken for them
+- weights   at the limits of floats and integers, negative, NaN: used, or refused with the place
+- limits    options that take seconds, sizes and counts, given inf, nan, 1e300 and the like: exit 0 to 3, no traceback
+- clocks    runs are made and read with clocks before 1970 and in 2200, and of files of any time
+
+Exit code 1 if anything broke. It takes about two minutes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+import click
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import far
+import record
+from asked import Digraph, implementations
+
+ASKED = ("reachability/sequential", "reachability/sweep", "reachability/core", "bfs/sequential",
+         "sssp/dijkstra", "closure/condense-bits", "closure/condense-pairs", "counts/search")  # fmt: skip
+ENDS = ("inf", "-inf", "nan", "1e300", "-1", "0", "1e-300", "1e400", "1e18", "9" * 23, "4000000000", "1e-7")
+_RUN = ("run", "--dataset", "path-4", "--impl", "parallel", "--trials", "1", "--warmup", "0", "--out", "OUT")
+_CAPACITY = ("capacity", "--vertices", "5000", "--edges", "20000", "--depth", "11", "--queries-per-second", "200",
+             "--machine", "cpu-2core")  # fmt: skip
+#: a command, and options of it that take a number
+OPTIONS = (
+    (_RUN, ("--time-limit", "--memory-limit", "--oracle-seconds", "--threads", "--sample")),
+    (_CAPACITY, ("--vertices", "--edges", "--depth", "--queries-per-second", "--scanned", "--bandwidth", "--latency",
+                 "--disk")),
+    (("plan", "--dataset", "path-4", "--impl", "core"), ("--memory", "--count", "--seed", "--trials", "--time-limit")),
+)  # fmt: skip
+
+
+class Tally:
+    """How many things were tried, and what broke."""
+
+    def __init__(self):
+        self.tried, self.faults, self.kernels = 0, [], {}
+
+
+def called(*words) -> tuple[int | str, str]:
+    """The exit code of a command, or the exception that came out of it, and its last words."""
+    from grailbench.cli.main import main
+
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            main([str(word) for word in words])
+    except SystemExit as end:
+        return end.code or 0, text.getvalue()
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}", text.getvalue()
+    raise AssertionError("a command exits")
+
+
+def offsets(tally: Tally) -> None:
+    """What goes through rows, with rows near and far; all of it is called once before, to be compiled."""
+    random = np.random.default_rng(31)
+    ends = np.concatenate([random.integers(0, 60, (110, 2)), np.stack([np.arange(59), np.arange(1, 60)], 1)[:40]])
+    digraphs = [Digraph("cyclic", 1, 60, ends), Digraph("dag", 2, 60, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))]
+
+    def drive() -> None:
+        for digraph in digraphs:
+            for problem, name, kind in implementations(False, ASKED):
+                _drive(problem, name, kind, digraph)
+            _drive_library(digraph)
+
+    drive()
+    with far.far_rows() as world:
+        drive()
+    tally.tried += sum(world.tried.values())
+    tally.kernels = world.tried
+    tally.faults += sorted(set(world.faults))
+    tally.faults += [f"{name} was not reached" for name in far.ROWS if name not in world.tried]
+
+
+def _drive(problem, name: str, kind: type, digraph: Digraph) -> None:
+    from threads import asked_of
+
+    asked_of(problem, name, kind, digraph)(1)
+
+
+def _drive_library(digraph: Digraph) -> None:
+    import networkx as nx
+
+    import grailbench as gb
+    from grailbench.graph.oracle import swept_answers
+
+    columns = np.array(digraph.edges, np.int64).T
+    index = gb.build(gb.Graph.from_edges(*columns, vertices=60), "sequential")
+    for u in (0, 7, 30):
+        index.descendants(u), index.ancestors(u), index.path(u, 59), index.path(u, 31)
+        index.count_descendants([u]), index.lowest_common_ancestors(u, 40)
+    swept_answers(
+        digraph.dag, *np.random.default_rng(3).integers(0, digraph.dag.vertices, (2, 50)).astype(np.int32), threads=1
+    )
+    nx.config.warnings_to_ignore.add("cache")
+    source = nx.DiGraph(digraph.edges)
+    nx.descendants(source, 0, backend="grailbench")
+    nx.condensation(source, backend="grailbench")
+
+
+def ids(tally: Tally) -> None:
+    """Files that name more vertices than 32-bit ids have."""
+    from grailbench.errors import InputError
+    from grailbench.graph.csr import MAX_VERTICES
+    from grailbench.graph.readers import read_graph
+
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (MAX_VERTICES + 1, 2**31, 2**32, 2**32 + 1, 2**63, 2**64 + 5, 10**30):
+            files = {
+                "a.edges": f"0 {number}\n", "b.edges": f"# Nodes: {number} Edges: 1\n0 1\n",
+                "c.gra": f"graph_for_greach\n{number}\n0: #\n",
+                "d.mtx": f"%%MatrixMarket matrix coordinate pattern general\n{number} {number} 1\n1 2\n",
+                "e.metis": f"{number} 1\n2\n1\n", "f.adjlist": f"0 {number}\n",
+            }  # fmt: skip
+            for name, content in files.items():
+                path = Path(folder) / name
+                path.write_text(content)
+                tally.tried += 1
+                try:
+                    read_graph(path, {"e.metis": "metis", "f.adjlist": "adjlist"}.get(name))
+                    tally.faults.append(f"{name} with {number} was read")
+                except InputError as error:
+                    if str(path) not in str(error):
+                        tally.faults.append(f"{name} with {number}: {error}")
+                except Exception as error:
+                    tally.faults.append(f"{name} with {number}: {type(error).__name__}: {error}")
+
+
+WEIGHTS = {  # text -> what is used, None if nothing is
+    "1": 1, "1.0": 1, "1e0": 1, "10e-1": 1, "1073741823": 2**30 - 1, "1073741823.000": 2**30 - 1, "1e9": 10**9,
+    "0": None, "-0.0": None, "-1": None, "-3.5": None, "0.5": None, "nan": None, "-nan": None, "inf": None,
+    "-inf": None, "1e308": None, "1e400": None, "1.7976931348623157e308": None, "3.4028235e38": None,
+    "1e-45": None, "5e-324": None, "2.2250738585072014e-308": None, "1073741824": None, "2147483648": None,
+    "4294967297": None, "9007199254740993": None, "9223372036854775808": None, "18446744073709551617": None,
+    "1" * 400: None, "0." + "0" * 400 + "1": None, "1e-99999999999999999999": None, "1e99999999999999999999": None,
+}  # fmt: skip
+
+
+def weights(tally: Tally) -> None:
+    """Weights of files and of arrays."""
+    from grailbench.errors import InputError
+    from grailbench.graph.csr import Graph
+    from grailbench.graph.readers import read
+
+    with tempfile.TemporaryDirectory() as folder:
+        for text, right in WEIGHTS.items():
+            files = {
+                "a.edges": f"0 1 5\n1 2 {text}\n",
+                "b.mtx": f"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 {text}\n",
+            }
+            for name, content in files.items():
+                path = Path(folder) / name
+                path.write_text(content)
+                tally.tried += 1
+                found = read(path)
+                used = None if found.graph.weights is None else found.graph.weights.tolist()
+                line = content.count("\n", 0, content.rindex(text)) + 1
+                place = found.weights and (f"line {line} " in found.weights or right is not None)
+                if used != (None if right is None else [5, right]) or not place:
+                    tally.faults.append(f"{name}, weight {text[:30]}: {used}, {found.weights}")
+        for value in (0, -1, 2**31, 2**32 + 5, 2**53, 2**63 - 1, 0.5, 1.5, np.nan, np.inf, -np.inf, 1e308, 5e-324):
+            tally.tried += 1
+            try:
+                Graph.from_edges(2, [0], [1], np.array([value]))
+                tally.faults.append(f"an array with weight {value} was taken")
+            except InputError:
+                pass
+
+
+def limits(tally: Tally, options=OPTIONS, ends: tuple[str, ...] = ENDS) -> None:
+    """Options that take numbers, at the ends of these."""
+    with tempfile.TemporaryDirectory() as folder:
+        for words, names in options:
+            for name in names:
+                for number, value in enumerate(ends):
+                    out = f"{folder}/{name}{number}"
+                    code, said = called(*(out if word == "OUT" else word for word in words), name, value)
+                    tally.tried += 1
+                    error = [line for line in said.splitlines() if line.startswith("error:")]
+                    if code not in (0, 1, 2, 3, 4) or (code == 2 and len(error) != 1):
+                        tally.faults.append(f"{' '.join(words[:1])} {name} {value}: {code} {said[-200:]}")
+
+
+class _Clock(datetime):
+    """A clock that shows some time, on which a test agrees with itself."""
+
+    shown = 0.0
+
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.fromtimestamp(cls.shown, tz)
+
+
+def clocks(tally: Tally) -> None:
+    """Runs that are made and read while the clock shows a time before 1970, before 1900, or in 2200."""
+    from grailbench.bench import writer
+    from grailbench.runs import folder as runs
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for module in (writer, runs):
+            patch.setattr(module, "datetime", _Clock)
+        for shown in (-1.5, -1e9, -3e9, 0.0, 4e9, 7.3e9):
+            patch.setattr(_Clock, "shown", shown)
+            out = Path(folder) / f"run{shown}"
+            steps = [
+                ("run", "--dataset", "path-4", "--impl", "sequential", "--count", 10, "--trials", 1, "--warmup", 0,
+                 "--out", out),
+                ("report", out), ("export", "path-4", f"{out}.csv", "--format", "csv"), ("pack", out, f"{out}.pack"),
+            ]  # fmt: skip
+            for words in steps:
+                code, said = called(*words)
+                tally.tried += 1
+                if code not in (0, 1) and words[0] != "pack":
+                    tally.faults.append(f"{words[0]} with the clock at {shown}: {code} {said[-300:]}")
+                elif not isinstance(code, int):
+                    tally.faults.append(f"{words[0]} with the clock at {shown}: {code}")
+        patch.setattr(runs.paths, "runs_dir", lambda: Path(folder) / "all")
+        for name, changed in (("a", -5e9), ("b", 0), ("c", 7e9), ("d", 9e11), ("e", -9e11)):
+            made = Path(folder) / "all" / name
+            made.mkdir(parents=True)
+            (made / runs.PLAN).write_text("{}")
+            with contextlib.suppress(OSError, OverflowError):  # a file system that has no such years
+                os.utime(made, (changed, changed))
+        tally.tried += 1
+        try:
+            assert len(runs.runs()) == 5
+        except Exception as error:
+            tally.faults.append(f"folders of any time: {type(error).__name__}: {error}")
+
+
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks}
+
+
+@click.command(help=__doc__.partition("\n")[0])
+@click.option("--nightly", is_flag=True, help="The same: all of it is quick.")
+@click.option("--only", type=click.Choice(list(SCENES)), multiple=True, help="A scene; may repeat.")
+@click.option("--record", "name", help="Write results/reliability/NAME.json.")
+def main(nightly, only, name):
+    began, tallies = monotonic(), {}
+    for scene, play in SCENES.items():
+        if only and scene not in only:
+            continue
+        tally = tallies[scene] = Tally()
+        play(tally)
+        print(f"{scene}: {tally.tried:,} tried, {len(tally.faults)} faults", flush=True)
+        for fault in tally.faults[:20]:
+            print(f"  {fault}")
+    tried, faults = (sum(each) for each in zip(*((t.tried, len(t.faults)) for t in tallies.values()), strict=True))
+    kernels = tallies["offsets"].kernels if "offsets" in tallies else {}
+    said = f"{len(kernels)} kernels with rows near 2^32, and {tried:,} calls in all, {faults} faults"
+    print(f"{said}, {monotonic() - began:.0f} s")
+    if name:
+        record.write(
+            name, area="Numbers",
+            promise="Places of edges beyond 2^32 are right; impossible ids, weights, limits and clocks are "
+            "refused in one line, or do what is expected.",
+            test="tests/faults/big_numbers.py", figure=said, seconds=monotonic() - began,
+            command=f"python tests/faults/big_numbers.py --record {name}",
+            details={"tried": {scene: tally.tried for scene, tally in tallies.items()}, "kernels": kernels,
+                     "values": list(ENDS)},
+        )  # fmt: skip
+    sys.exit(int(faults > 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Numbers at the ends of their types: the program of `tests/faults`, and that it finds what is too narrow."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import big_numbers
+import far
+
+from grailbench.bench.plan import Experiment
+from grailbench.cli.options import Seconds
+from grailbench.contract import MOST_THREADS, Params
+from grailbench.errors import InputError
+
+
+@pytest.mark.slow
+def test_functions_give_the_same_where_rows_begin_near_two_to_the_32(session_cache):
+    tally = big_numbers.Tally()
+    big_numbers.offsets(tally)
+    assert tally.faults == []
+    assert set(tally.kernels) == set(far.ROWS)
+
+
+@njit
+def _narrow(offsets, children, u):
+    return children[np.int32(offsets[u])]
+
+
+@njit
+def _unsigned(offsets, children, u):
+    return children[np.uint32(offsets[u])]
+
+
+@njit
+def _wide(offsets, children, u):
+    return children[offsets[u]]
+
+
+def test_a_place_of_an_edge_in_32_bits_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(far, "ROWS", {"narrow": far._FIRST, "unsigned": far._FIRST, "wide": far._FIRST})
+    rows = np.array([0, 2, 6, 7]), np.arange(5, 12, dtype=np.int32)
+    world = far.World(str(tmp_path))
+    # a place below 0 counts from the end in a compiled function: that of the last edges here
+    for name, kernel in (("narrow", _narrow), ("unsigned", _unsigned), ("wide", _wide)):
+        assert far.Far(name, kernel, world)(*rows, 2) == 11
+    assert world.tried == {"narrow": 1, "unsigned": 1, "wide": 1}
+    assert "wide: " not in " ".join(world.faults)
+    assert any("unsigned: " in fault for fault in world.faults)
+
+
+@pytest.mark.parametrize("scene", ["ids", "weights", "clocks"])
+def test_ids_weights_and_clocks_beyond_what_is_possible(scene):
+    tally = big_numbers.Tally()
+    big_numbers.SCENES[scene](tally)
+    assert tally.faults == []
+    assert tally.tried >= 19
+
+
+def test_options_given_what_is_no_number_of_theirs_are_refused_or_right(session_cache):
+    options = ((big_numbers._RUN, ("--time-limit", "--oracle-seconds")), (big_numbers._CAPACITY, ("--scanned",)))
+    tally = big_numbers.Tally()
+    big_numbers.limits(tally, options, ("inf", "nan", "1e300", "1e-7"))
+    assert tally.faults == []
+    assert tally.tried == 12
+
+
+def test_a_command_that_ends_in_a_traceback_is_found(monkeypatch):
+    from grailbench.cli import main
+
+    monkeypatch.setattr(main, "main", lambda words: 1 / 0)
+    tally = big_numbers.Tally()
+    big_numbers.limits(tally, ((("capacity",), ("--disk",)),), ("1",))
+    assert tally.faults == ["capacity --disk 1: ZeroDivisionError: division by zero "]
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0, -1])
+def test_a_limit_of_time_or_memory_is_a_number_that_clocks_and_machines_know(value):
+    for name in ("time_limit", "memory_limit"):
+        with pytest.raises(ValueError, match=name):
+            Experiment(**{name: value})
+        assert getattr(Experiment(**{name: 1e9}), name) == 1e9
+
+
+def test_threads_are_no_more_than_any_machine_has():
+    assert Params(threads=MOST_THREADS).workers == MOST_THREADS
+    with pytest.raises(InputError, match="4,097: at most 4,096"):
+        Params(threads=MOST_THREADS + 1)
+
+
+def test_seconds_that_are_none_are_refused():
+    import click
+
+    for value in ("nan", "inf", "-1", "1e300", "x"):
+        with pytest.raises(click.BadParameter):
+            Seconds().convert(value, None, None)
+    assert Seconds(1).convert("1e9", None, None) == 1e9
