@@ -45,15 +45,13 @@ def test_a_place_of_an_edge_in_32_bits_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(far, "ROWS", {"narrow": far._FIRST, "unsigned": far._FIRST, "wide": far._FIRST})
     rows = np.array([0, 2, 6, 7]), np.arange(5, 12, dtype=np.int32)
     world = far.World(str(tmp_path))
-    # a place below 0 counts from the end in a compiled function: that of the last edges here
     for name, kernel in (("narrow", _narrow), ("unsigned", _unsigned), ("wide", _wide)):
         assert far.Far(name, kernel, world)(*rows, 2) == 11
     assert world.tried == {"narrow": 1, "unsigned": 1, "wide": 1}
-    assert "wide: " not in " ".join(world.faults)
-    assert any("unsigned: " in fault for fault in world.faults)
+    assert [fault.partition(":")[0] for fault in world.faults] == ["narrow", "unsigned"]
 
 
-@pytest.mark.parametrize("scene", ["ids", "weights", "clocks"])
+@pytest.mark.parametrize("scene", ["ids", "weights", pytest.param("clocks", marks=pytest.mark.slow)])
 def test_ids_weights_and_clocks_beyond_what_is_possible(scene):
     tally = big_numbers.Tally()
     big_numbers.SCENES[scene](tally)

@@ -32,7 +32,8 @@ index = gb.build(graph)
 Every mistake raises `gb.InputError` (an unknown vertex with the names that are near, a file with its line, an index of
 another graph or version, damage) or `gb.MachineLacks` (no GPU, one that failed, an extra that is not installed, too
 little memory); both are `gb.GrailbenchError`, with a message of one line that says what to do. Any number of threads
-may use a graph or an index at once, and both can be pickled.
+may use a graph or an index at once, and both can be pickled. A process that is forked after such use has them too; fork
+while no other thread asks, or spawn. After an interrupt (Ctrl-C) an index answers as before.
 """
 _CLASSES, _FUNCTIONS = ("Graph", "Index", "Explanation"), ("build", "load")
 

@@ -15,7 +15,7 @@ Each answer is compared with plain Python (`naive`), or with NetworkX's own func
             next is right
 
 Exit code 1 if an answer was wrong, an exception came that none is due, or a process died or hung. `--nightly` takes
-about three minutes.
+about four minutes.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ def signals(tally: Tally, rounds: int, seeds: int = 1) -> None:
 SCENES = {"crowd": crowd, "builders": builders, "networkx": with_networkx, "forked": forked, "tasks": tasks,
           "signals": signals}  # fmt: skip
 ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "tasks": 2, "signals": 30}
-NIGHTLY = {"crowd": 140, "builders": 30, "networkx": 40, "forked": 8, "tasks": 40, "signals": 600}
+NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "tasks": 40, "signals": 150}
 
 
 @click.command(help=__doc__.partition("\n\n")[0].replace("\n", " "))
