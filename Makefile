@@ -2,7 +2,9 @@
 # make test    install with the dev extra and run the tests           make clean   remove the virtual environment
 # make check   ruff, and the tests that are quick: no processes, no simulator, no real graphs; for after each change
 # make faults  what tries to break it, at the length of a night, about an hour: the programs of tests/faults
+# make lock    resolve the newest releases that are a week old into locks/, from which the others install
 #
+# LOCKED   0 installs any releases that pyproject.toml allows, where those of locks/ cannot be had
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
 # PYTEST_ARGS   of make test and make check, in place of two processes that share the tests
@@ -14,7 +16,24 @@ PYTEST_ARGS ?= -n 2 --dist worksteal
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+LOCKED ?= 1
+UV := uv==0.13.8
+
+# Locked: each file is that whose SHA-256 stands in locks/, and grailbench itself is built with what came from there.
+ifeq ($(LOCKED),0)
+BASE = $(PIP) --editable .
+DEV = $(PIP) --editable '.[dev]'
+PEERS = $(PIP) --editable '.[dev,peers]'
+else
+LOCK = $(PIP) --require-hashes --only-binary :all: -r
+ITSELF = $(PIP) --no-deps --no-build-isolation --editable .
+BASE = $(LOCK) locks/base.txt && $(ITSELF)
+DEV = $(LOCK) locks/dev.txt && $(ITSELF)
+PEERS = $(PIP) --require-hashes -r locks/peers.txt
+endif
+UNLOCKED = { echo "the releases named in locks/ did not install here, as pip says above; to take any that pyproject.toml allows:" \
+	"the same command with LOCKED=0, as in make LOCKED=0 bench" >&2; exit 1; }
 
 ifneq ($(strip $(MIRROR)),)
 export GRAILBENCH_MIRROR := $(strip $(MIRROR))
@@ -24,26 +43,27 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev bench test check faults lint clean
+.PHONY: help install dev bench test check faults lint lock clean
 
 help:
-	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+	@sed -n '/^[^#]/q;/^$$/q;s/^# \{0,1\}//p' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The stamps are younger than pyproject.toml when the environment is up to date.
-$(VENV)/.base: pyproject.toml | $(BIN)/python
+# The stamps are younger than pyproject.toml and the locks when the environment is up to date.
+$(VENV)/.base: pyproject.toml locks/base.txt | $(BIN)/python
 	@echo "installing grailbench into $(VENV)"
-	@$(PIP) .
+	@$(BASE) || $(UNLOCKED)
 	@touch $@
 
 # Without a wheel of the peers for this platform their rows are skipped; all else is tested.
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml locks/base.txt locks/dev.txt locks/peers.txt | $(BIN)/python
 	@echo "installing grailbench and its tests into $(VENV)"
-	@$(PIP) '.[dev,peers]' || { echo "the peers extra did not install; going on without it" >&2; $(PIP) '.[dev]'; }
+	@$(DEV) || $(UNLOCKED)
+	@$(PEERS) || echo "the peers extra did not install; going on without it" >&2
 	@touch $(VENV)/.base $@
 
 install: $(VENV)/.base
@@ -65,6 +85,10 @@ check: lint
 faults: $(VENV)/.dev
 	@status=0; for program in $$(grep -l '"--nightly"' tests/faults/*.py); do \
 		echo "== $$program --nightly"; $(BIN)/python $$program --nightly || [ $$? -eq 4 ] || status=1; done; exit $$status
+
+lock: | $(BIN)/python
+	@$(PIP) $(UV)
+	$(BIN)/python locks/make.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
