@@ -17,6 +17,7 @@ from grailbench.graph.ids import Named, from_stored
 from grailbench.graph.readers import read
 from grailbench.graph.revisions import resolved
 from grailbench.reachability.pairs import read_pairs
+from grailbench.report.places import recorded
 
 pytestmark = pytest.mark.usefixtures("module_cache")
 
@@ -141,3 +142,53 @@ def test_names_keep_their_repository(found):
     again = from_stored(4, *found.ids.stored())
     assert isinstance(again, Named)
     assert again.vertices_of(np.array(["side"])).tolist() == [found.ids.vertex_of("side")]
+
+
+@pytest.fixture
+def trapped(tmp_path):
+    """A repository whose configuration names programs, one for each way in which git starts one, and the folder where
+    each would leave a file. Its first commit is missing, so that git would fetch it."""
+    folder, sprung = tmp_path / "stranger", tmp_path / "sprung"
+    sprung.mkdir()
+    git("init", "-q", folder)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    first = ""
+    for number in range(3):
+        git("-C", folder, *who, "commit", "-q", "--allow-empty", "-m", str(number))
+        first = first or git("-C", folder, "rev-parse", "HEAD").strip()
+    (folder / "trials.jsonl").write_text("{}\n")
+    git("-C", folder, "add", "-A")
+    (folder / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    hook = folder / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {sprung}/hook\n")
+    hook.chmod(0o755)
+    for key, value in {
+        "core.repositoryformatversion": 1,
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::touch {sprung}/ext",
+        "protocol.ext.allow": "always",
+        "core.fsmonitor": f"touch {sprung}/fsmonitor; false",
+        "core.sshCommand": f"touch {sprung}/ssh; false",
+        "core.pager": f"touch {sprung}/pager",
+        "log.showSignature": "true",
+    }.items():
+        git("-C", folder, "config", key, value)
+    return folder, sprung
+
+
+def test_no_program_that_a_repository_names_is_started(trapped):
+    folder, sprung = trapped
+    with pytest.raises(InputError):
+        read(folder)
+    assert resolved(str(folder), ["HEAD", "HEAD~2"])[1] is None
+    assert recorded(folder)
+    assert list(sprung.iterdir()) == []
+
+
+def test_git_as_it_is_would_start_them(trapped):
+    folder, sprung = trapped
+    subprocess.run(["git", "-C", folder, "rev-list", "--parents", "--all"], capture_output=True)
+    subprocess.run(["git", "-C", folder, "ls-files"], capture_output=True)
+    assert {"ext", "fsmonitor"} <= {path.name for path in sprung.iterdir()}

@@ -161,7 +161,8 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
 def _run_git(repo: Path, *words: str) -> subprocess.CompletedProcess:
     """Run git without the hooks of the checkout, and in a new session, so that a Ctrl-C does not reach it."""
     command = ["git", "-C", str(repo), "-c", f"core.hooksPath={os.devnull}", *words]
-    return subprocess.run(command, capture_output=True, text=True, start_new_session=True)
+    # No shell, and the user's own checkout, whose commits are run anyway.
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True)  # noqa: S603
 
 
 # ------------------------------------------------------------------ turns
@@ -196,7 +197,7 @@ def _run_block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> 
 
 def _run_child(command: list[str], tree: Path, log) -> int:
     """Run a process in the worktree and return its exit code. On an interrupt it gets SIGINT, and later SIGKILL."""
-    child = subprocess.Popen(
+    child = subprocess.Popen(  # noqa: S603 - this Python, with words of the command line, no shell
         command, cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         start_new_session=True,
     )  # fmt: skip

@@ -101,7 +101,7 @@ class GraphProcess:
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         with its:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - this Python and our own text
                 [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # stdout of the run may be read by a program

@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> None:
             code = code or InputError.exit_code
     # If an interrupt passed through an exec of a text, as in an import, 'python -m' ends by SIGINT although it was
     # caught, unless another exec succeeds.
-    exec("")
+    exec("")  # noqa: S102 - nothing at all
     sys.exit(code)
 
 

@@ -37,7 +37,8 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
             offsets, children, _ = rows.sorted_rows(n, sources, targets, team)
             loops = graph.edges - sources.shape[0]
             covered, *arrays = _rooted(offsets, children, team)
-            assert covered, "a condensation is acyclic"
+            if not covered:
+                raise RuntimeError("the condensation that was made here has a cycle")
     kept = int(offsets[-2])
     return Dag(*arrays, component, int(graph.edges - loops - kept), int(loops))
 
@@ -53,7 +54,8 @@ def rooted(offsets: np.ndarray, inner: np.ndarray) -> Dag:
     wider[:-1], children[:m] = offsets, inner
     with Team(1) as team:
         covered, *arrays = _rooted(wider, children, team)
-    assert covered, "the rows are acyclic"
+    if not covered:
+        raise ValueError("the rows have a cycle")
     return Dag(*arrays, np.arange(n, dtype=VERTEX))
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from grailbench import commands
 from grailbench.errors import InputError, MachineLacks
-
-# variables by which git would read another repository than the one that is named
-_ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"}
 
 
 def is_repository(folder: Path) -> bool:
@@ -50,10 +47,11 @@ def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
 def _git(folder: Path, *words: str, text: bytes = b"") -> bytes:
     """What git prints. Raises InputError if it fails, and MachineLacks if there is no git."""
     inside = folder / ".git" if (folder / ".git").exists() else folder
-    environment = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
-    command = ["git", f"--git-dir={inside}", *words]
+    command = commands.git(f"--git-dir={inside}", *words)
     try:
-        done = subprocess.run(command, input=text, capture_output=True, check=False, env=environment)
+        done = subprocess.run(  # noqa: S603 - git's path is one word, as no shell reads it
+            command, input=text, capture_output=True, check=False, env=commands.git_environment()
+        )
     except FileNotFoundError:
         raise MachineLacks("there is no program git, which reads repositories (install git)") from None
     if done.returncode:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from grailbench import commands
 from grailbench.bench import provenance
 from grailbench.errors import of_system
 from grailbench.graph.store import atomic_file
@@ -39,7 +40,10 @@ def recorded(run: Path) -> bool:
     if provenance.is_recorded(run := Path(run).resolve()):
         return True
     try:
-        done = subprocess.run(["git", "-C", str(run), "ls-files", "--", "."], capture_output=True, timeout=10)
+        done = subprocess.run(  # noqa: S603 - the folder's path is one word, as no shell reads it
+            commands.git("-C", str(run), "ls-files", "--", "."),
+            capture_output=True, timeout=10, env=commands.git_environment(),
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return False
     return bool(done.stdout.strip())

@@ -63,7 +63,9 @@ class Keeper:
 
             self._folder = temporary.Folder("peers")
             command = [sys.executable, "-I", "-S", __file__, self._folder.name]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self._process = subprocess.Popen(  # noqa: S603 - this Python and this file
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             self._process.stdout.readline()
             atexit.register(self.stop)
 
@@ -120,7 +122,7 @@ def _run(words: list[str], folder: str, heard: int) -> dict | None:
     outputs = [open(os.path.join(folder, name), "wb") for name in ("stdout", "stderr")]  # noqa: SIM115
     began = perf_counter_ns()
     try:
-        started = subprocess.Popen(
+        started = subprocess.Popen(  # noqa: S603 - the program that the user's description names, no shell
             words, cwd=folder, stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], start_new_session=True
         )
     except OSError as error:

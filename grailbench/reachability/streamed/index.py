@@ -154,7 +154,8 @@ class Streamed(Implementation):
             given = lambda: _edges_of(dag)  # noqa: E731
             made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
             folder.close()
-            assert np.array_equal(made.order, dag.order), "the order is that of Kahn's queue"
+            if not np.array_equal(made.order, dag.order):
+                raise RuntimeError("the order that was streamed is not that of Kahn's queue")
             return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)
 
     @classmethod

@@ -51,7 +51,7 @@ def drawing(figure: Figure) -> Markup:
     """The drawings of a figure for a page."""
     from grailbench.report import draw
 
-    return Markup(draw.svg(figure))
+    return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
 
 
 class Shown(NamedTuple):
