@@ -11,17 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grailbench.api import (
-        ClusterLost,
-        Explanation,
-        GrailbenchError,
-        Graph,
-        Index,
-        InputError,
-        MachineLacks,
-        build,
-        load,
-    )
+    from grailbench.api import ClusterLost, Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks
+    from grailbench.api.build import build, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,12 +21,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """The names of the library, from package `api`."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(".api", __name__), name)
-    return found
+if not TYPE_CHECKING:  # to which any name would be one of the library
+
+    def __getattr__(name: str) -> Any:
+        """The names of the library, from package `api`."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(".api", __name__), name)
+        return found
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -55,7 +55,7 @@ class Params:
     seed: int = 1
     count: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.threads < 0:
             raise InputError(f"threads {self.threads}: a positive number, or 0 for all cores")
         if self.threads > MOST_THREADS:
@@ -75,7 +75,7 @@ class Timer(Protocol):
     the current one or, if `apart`, to one beside it: what another program says of its own work.
     """
 
-    def phase(self, name: str, apart: bool = False): ...
+    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]: ...
 
     def record(self, name: str, ms: float, apart: bool = False) -> None: ...
 
@@ -83,7 +83,7 @@ class Timer(Protocol):
 class NoTimer:
     """A timer that measures nothing."""
 
-    def phase(self, name: str, apart: bool = False):
+    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def record(self, name: str, ms: float, apart: bool = False) -> None:
@@ -145,7 +145,7 @@ def register(cls: type[Implementation]) -> type[Implementation]:
     return cls
 
 
-def implementations(solved: str = USUAL) -> dict[str, type]:
+def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
     """The implementations of a problem by name: ours, the peers that are installed, and those of third parties."""
     with _loading:
         if solved not in _loaded:
@@ -161,7 +161,7 @@ def implementations(solved: str = USUAL) -> dict[str, type]:
     return dict(_registry.setdefault(solved, {}))
 
 
-def implementation(name: str, solved: str = USUAL) -> type:
+def implementation(name: str, solved: str = USUAL) -> type[Any]:
     """The implementation of that name, or that a file describes (`Problem.described`).
 
     Raises InputError, which suggests similar names, if there is none.
@@ -192,7 +192,8 @@ def problem(name: str) -> Problem:
 
 @cache
 def _made(module: str, name: str) -> Problem:
-    return getattr(import_module(module), name)()
+    made: Problem = getattr(import_module(module), name)()
+    return made
 
 
 @dataclass(frozen=True)
@@ -362,7 +363,7 @@ class Problem(ABC):
         return None
 
     @abstractmethod
-    def params(self, **axes) -> Params:
+    def params(self, **axes: Any) -> Params:
         """The parameters of a cell, from its axes and its seed; a cell need not have all axes."""
 
     @abstractmethod
@@ -403,13 +404,15 @@ class Problem(ABC):
 
     @abstractmethod
     def attempt(
-        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict]
+        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict[str, Any]]
     ) -> Attempt:
         """One pass that counts its work and is judged. Call `peaks()`, which gives `Attempt.memory`, once the answers
         are complete. Raises what the implementation raises."""
 
     @abstractmethod
-    def trial(self, implementation: type, params: Params, data: Any, asked: Any, timer, edges: Any = None) -> Trial:
+    def trial(
+        self, implementation: type, params: Params, data: Any, asked: Any, timer: Any, edges: Any = None
+    ) -> Trial:
         """One timed pass, which enters the problem's phases in order. Nothing that it builds outlives the call.
 
         `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
@@ -446,6 +449,6 @@ class Spec:
         """True if labels of cells need not name it."""
         return self.kind in ("random", "all")
 
-    def identity(self) -> dict:
+    def identity(self) -> dict[str, Any]:
         """The fields that tell workloads on one graph apart."""
         return {"kind": self.kind, "count": self.count, "seed": self.seed}

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, o
 from __future__ import annotations
 
 import errno
+import os
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
@@ -21,7 +22,14 @@ class GrailbenchError(Exception):
 class InputError(GrailbenchError):
     """A file, name or option is wrong: `message` says what, `path` and `line` (1-based) where, `remedy` what to do."""
 
-    def __init__(self, message: str, *, path=None, line: int | None = None, remedy: str | None = None):
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        remedy: str | None = None,
+    ):
         where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
         super().__init__(where + message + ("" if remedy is None else f" ({remedy})"))
         self.path, self.line, self.remedy = path, line, remedy

@@ -92,6 +92,17 @@ def same(rows):
     return sorted(json.dumps({k: v for k, v in row.items() if k not in VARYING}, sort_keys=True) for row in rows)
 
 
+# ------------------------------------------------------------------ who may speak to them
+
+
+def test_workers_of_this_machine_listen_to_this_machine_alone(client, address):
+    own = psutil.Process()
+    ports = [place for process in (own, *own.children(recursive=True)) for place in process.net_connections("inet")
+             if place.status == psutil.CONN_LISTEN]  # fmt: skip
+    assert len(ports) >= 4, "the scheduler, its server of pages, and of each worker the same"
+    assert {place.laddr.ip for place in ports} == {"127.0.0.1"}
+
+
 # ------------------------------------------------------------------ runs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grailbench import contract
 from grailbench.api import saved
@@ -22,7 +22,7 @@ AUTO, STREAMED = "auto", "streamed"
 
 
 def build(
-    graph: Graph | str | os.PathLike | Iterable | Callable[[], Iterable],
+    graph: Graph | str | os.PathLike[str] | Iterable[Any] | Callable[[], Iterable[Any]],
     implementation: str = AUTO,
     *,
     d: int = 2,
@@ -36,7 +36,7 @@ def build(
     memory: int | str | None = None,
     pairs: int | None = None,
     client: Client | None = None,
-    folder: str | os.PathLike | None = None,
+    folder: str | os.PathLike[str] | None = None,
     vertices: int | None = None,
     resume: bool = False,
 ) -> Index:
@@ -115,7 +115,7 @@ def build(
 
 
 def load(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     graph: Graph | None = None,
     client: Client | None = None,
     implementation: str | None = None,

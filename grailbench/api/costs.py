@@ -16,9 +16,11 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import click
 import numpy as np
+from rich.text import Text
 
 from grailbench import temporary
 from grailbench.api.build import build, load
@@ -77,9 +79,9 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
     component = graph.dag.component.tolist()
     inner = [(component[u], component[v]) for u, v in ends]
     asked = [tuple(pair) for pair in graph.ids_of(np.array(ends)).tolist()]
-    ways: dict[str, Callable[[], list]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
+    ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
     try:
-        peer = build(graph, PEER)._inside.index.method.query
+        peer = build(graph, PEER)._inside.index.method.query  # type: ignore[attr-defined]
     except MachineLacks:
         pass
     else:
@@ -107,7 +109,7 @@ def opening(name: str, rounds: int) -> list[Cost]:
     return [Cost("load", name, what, 0, ms) for what, ms in lines.items()]
 
 
-def _in_turns(ways: dict[str, Callable], rounds: int) -> dict[str, float]:
+def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, float]:
     """The median ms of each way, after one round that is not timed. Raises CheckFailed if one gives other answers."""
     answers = {what: way() for what, way in ways.items()}
     right = next(iter(answers.values()))
@@ -123,7 +125,7 @@ def _in_turns(ways: dict[str, Callable], rounds: int) -> dict[str, float]:
     return {what: median(ms) for what, ms in times.items()}
 
 
-def _asked(function: Callable, pairs: list[tuple]) -> list[bool]:
+def _asked(function: Callable[..., Any], pairs: list[tuple[Any, ...]]) -> list[bool]:
     return [function(source, target) for source, target in pairs]
 
 
@@ -136,7 +138,7 @@ def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[
 
 def table(costs: list[Cost]) -> Grid:
     """The costs of a part."""
-    lines = []
+    lines: list[list[str | Text]] = []
     for cost in costs:
         each, ratio = (
             "" if value is None else f"{value:,.{places}f}" for value, places in ((cost.ns, 0), (cost.beside, 2))
@@ -154,7 +156,9 @@ def table(costs: list[Cost]) -> Grid:
 @click.option("--pairs", default=1_000_000, show_default=True, help="Pairs of 'many'; a tenth of them one by one.")
 @click.option("--rounds", default=21, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def main(many_graphs, one_graphs, load_graphs, pairs, rounds, as_json):
+def main(
+    many_graphs: list[str], one_graphs: list[str], load_graphs: list[str], pairs: int, rounds: int, as_json: bool
+) -> None:
     """Measure what the library costs beside the kernels. Measure on an idle machine."""
     try:
         parts = [

@@ -10,6 +10,7 @@ import numpy as np
 from grailbench.reachability.index import Decision
 
 if TYPE_CHECKING:
+    from grailbench.api.graph import Graph
     from grailbench.api.index import Index
 
 _SHOWN = 12  #: vertices of a path that its text shows
@@ -35,7 +36,7 @@ class Explanation:
     by: str
     why: str
     looked: dict[str, int] = field(default_factory=dict)
-    path: list | None = None
+    path: list[Any] | None = None
 
     def __str__(self) -> str:
         verb = "reaches" if self.reachable else "does not reach"
@@ -43,7 +44,7 @@ class Explanation:
         text = f"{self.source} {verb} {self.target} (by {self.by}): {self.why}{looked}"
         return text if self.path is None else f"{text}\nshortest path: {_shown(self.path)}"
 
-    def record(self) -> dict:
+    def record(self) -> dict[str, Any]:
         """The fields as a dictionary for JSON."""
         return {name: value for name, value in vars(self).items() if value not in (None, {})}
 
@@ -69,12 +70,12 @@ def explain(index: Index, source: Any, target: Any) -> Explanation:
     return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)
 
 
-def _member(graph, component: int) -> int:
+def _member(graph: Graph, component: int) -> int:
     """The least vertex of a component."""
     return int(np.argmax(graph.dag.component == component))
 
 
-def _shown(path: list) -> str:
+def _shown(path: list[Any]) -> str:
     steps = f"{len(path) - 1:,} edge{'' if len(path) == 2 else 's'}"
     names = list(map(str, path))
     if len(names) > _SHOWN:

@@ -61,8 +61,8 @@ class Graph:
     @classmethod
     def from_edges(
         cls,
-        sources: Iterable,
-        targets: Iterable,
+        sources: Iterable[Any],
+        targets: Iterable[Any],
         names: Sequence[str] | None = None,
         *,
         vertices: int | None = None,
@@ -129,7 +129,7 @@ class Graph:
         >>> gb.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [0, 0]])).edges
         1
         """
-        shape = getattr(matrix, "shape", None)
+        shape: tuple[int, ...] = getattr(matrix, "shape", ())
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
             raise InputError(f"{type(matrix).__name__} of shape {shape}: a square sparse matrix is expected")
         entries = matrix.tocoo()
@@ -137,7 +137,7 @@ class Graph:
         return cls.from_edges(entries.row[kept], entries.col[kept], names, vertices=int(shape[0]))
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph) -> Graph:
+    def from_networkx(cls, graph: networkx.Graph[Any]) -> Graph:
         """The graph of a networkx graph whose nodes are all strings or all whole numbers, which are the ids.
 
         An undirected edge is one in each direction. Raises InputError for nodes of other types;
@@ -168,7 +168,7 @@ class Graph:
         return cls(csr.Graph.from_edges(ids.vertices, sources, targets), ids)
 
     @classmethod
-    def read(cls, path: str | os.PathLike, format: str | None = None, **options) -> Graph:
+    def read(cls, path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Graph:
         """The graph in a file, a git repository or a source tree; formats and options are those of `grailbench import`.
 
         Raises InputError, which names file and line, for a faulty file, and MachineLacks if a format needs the extra
@@ -194,7 +194,7 @@ class Graph:
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
-    def kept(cls, dag: Dag, rows: tuple | None, ids: Ids | Callable[[], Ids], checksum: str) -> Graph:
+    def kept(cls, dag: Dag, rows: tuple[Any, ...] | None, ids: Ids | Callable[[], Ids], checksum: str) -> Graph:
         """A graph of which only these parts were kept; `rows` is None if it is acyclic. For index files."""
         made = cls(lambda: _raw_of(made), ids, dag, rows)
         made.__dict__["checksum"] = checksum
@@ -251,7 +251,8 @@ class Graph:
         graphs if every question of reachability has the same answer on both."""
         digest = hashlib.sha256(f"reachability {self.vertices} {self.ids.digest}\n".encode())
         for array in (self.dag.offsets, self.dag.children, self.dag.component):
-            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False))
+            content: Any = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+            digest.update(content)
         return digest.hexdigest()
 
     @property
@@ -271,7 +272,7 @@ class Graph:
             raise InputError(f"{id!r} is no id of a vertex: the graph has {self.ids.extent()}")
         return self.ids.vertex_of(str(int(id)))
 
-    def vertices_of(self, ids: Iterable) -> np.ndarray:
+    def vertices_of(self, ids: Iterable[Any]) -> np.ndarray:
         """The vertices, int32[k], of k ids: a list, a numpy array or a pandas column.
 
         Raises InputError, which names the first that is no id of the graph, and its place.
@@ -297,11 +298,11 @@ class Graph:
 
     # ------------------------------------------------------------------ as an object
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {"ids": self.ids, "dag": self.dag, "rows": None if self.acyclic else self.rows}
 
-    def __setstate__(self, state: dict) -> None:
-        self.__init__(lambda: _raw_of(self), **state)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(lambda: _raw_of(self), **state)  # type: ignore[misc]
 
     def __repr__(self) -> str:
         known = [repr(self.ids.label_of(vertex)) for vertex in range(min(self.vertices, 3))]
@@ -316,7 +317,7 @@ def _raw_of(graph: Graph) -> csr.Graph:
     return csr.Graph(graph.vertices, np.repeat(np.arange(graph.vertices, dtype=VERTEX), np.diff(offsets)), targets)
 
 
-def id_column(values: Iterable, what: str) -> np.ndarray:
+def id_column(values: Iterable[Any], what: str) -> np.ndarray:
     """A column of ids as an array of integers, or of dtype object if they are names."""
     if hasattr(values, "to_numpy"):  # a pandas column
         values = values.to_numpy()
@@ -357,7 +358,7 @@ def _vertices(ends: list[np.ndarray]) -> int:
     return vertices
 
 
-def _ids_of(nodes: Sequence) -> Ids:
+def _ids_of(nodes: Sequence[Any]) -> Ids:
     """The mapping whose ids these are, in this order."""
     labels = id_column(nodes, "nodes")
     if labels.dtype == object:

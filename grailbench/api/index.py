@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from grailbench.counts.index import task_of
 from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
-from grailbench.reachability.index import Params
+from grailbench.reachability.index import OnePair, Params
 from grailbench.reachability.spread import SHARD, SpreadIndex
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Index:
         self._lock = threading.Lock()
         self._component = None if inside.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
         self._one_pair: Any = _UNASKED
-        self._quick, self._at = _unknown, 0  # the filters, where each id is its vertex
+        self._quick: Callable[[int, int, int], bool | None] = _unknown
+        self._at = 0  # the filters, where each id is its vertex
         self._first = self._counted = 0  # ids that count: the first, and how many
 
     @property
@@ -77,7 +78,7 @@ class Index:
     @property
     def nbytes(self) -> int:
         """Bytes of the index, without those of the graph (`graph.nbytes`)."""
-        return int(self._inside.index.index_bytes)
+        return int(self._inside.index.index_bytes or 0)
 
     # ------------------------------------------------------------------ pairs
 
@@ -103,7 +104,7 @@ class Index:
             raise InputError(f"vertices {source} and {target}: the graph has {vertices:,}, from 0")
         return self._reaches(source, target)
 
-    def reaches_many(self, sources: Iterable, targets: Iterable) -> np.ndarray:
+    def reaches_many(self, sources: Iterable[Any], targets: Iterable[Any]) -> np.ndarray:
         """Whether each source reaches its target, bool[k], for two columns of k ids: lists, numpy arrays or pandas.
 
         >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
@@ -114,7 +115,7 @@ class Index:
             raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
         graph = self.graph
         if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
-            return self._ask(graph.vertices_of(us), graph.vertices_of(vs))
+            return self._answers(graph.vertices_of(us), graph.vertices_of(vs))
         answers = self._ask(us, vs, graph.ids.first)
         if answers is None:
             raise graph.unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
@@ -122,12 +123,9 @@ class Index:
 
     def reaches_many_vertices(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """As `reaches_many`, for vertices 0..n - 1 (int32[k] each) in place of ids; see `Graph.vertices_of`."""
-        answers = self._ask(sources, targets)
-        if answers is None:
-            raise InputError(f"a vertex is out of range: the graph has {self.graph.vertices:,}, from 0")
-        return answers
+        return self._answers(sources, targets)
 
-    def reaches_any(self, sources: Iterable, targets: Iterable) -> bool:
+    def reaches_any(self, sources: Iterable[Any], targets: Iterable[Any]) -> bool:
         """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
 
         >>> index.reaches_any(["oven", "flour"], ["dough"])
@@ -142,7 +140,7 @@ class Index:
         sweeps.reached(dag.offsets, dag.children, starts, dag.levels, int(dag.levels[ends].max()), seen)
         return bool(seen[ends].any())
 
-    def matrix(self, sources: Iterable, targets: Iterable) -> np.ndarray:
+    def matrix(self, sources: Iterable[Any], targets: Iterable[Any]) -> np.ndarray:
         """Whether each of k sources reaches each of t targets, as bits: uint8[k, ceil(t / 8)], for `numpy.unpackbits`.
 
         Asks pair by pair, or sweeps the graph from 512 sources at once if those are many.
@@ -157,11 +155,11 @@ class Index:
         if not us.size or not vs.size:
             return packed
         if us.size * vs.size <= sweeps.FEW or us.size * vs.size <= self._swept(us.size):
-            rows = max(1, _A_BATCH // vs.size)
-            for first in range(0, us.size, rows):
-                some = us[first : first + rows]
-                answers = self._ask(np.repeat(some, vs.size), np.tile(vs, some.size))
-                packed[first : first + rows] = np.packbits(answers.reshape(some.size, -1), axis=1)
+            step = max(1, _A_BATCH // vs.size)
+            for first in range(0, us.size, step):
+                some = us[first : first + step]
+                answers = self._answers(np.repeat(some, vs.size), np.tile(vs, some.size))
+                packed[first : first + step] = np.packbits(answers.reshape(some.size, -1), axis=1)
             return packed
         dag = self.graph.dag
         for rows, bits in sweeps.reach_matrix(dag, dag.component[us], dag.component[vs]):
@@ -191,7 +189,7 @@ class Index:
         return shards.aligned(self._streamed(pairs, shard, columns))
 
     def stream_to(
-        self, path: str | os.PathLike, pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None
+        self, path: str | os.PathLike[str], pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None
     ) -> int:
         """Writes the bits of `stream` to a file, which appears when all are there, and returns the number of pairs k;
         `numpy.unpackbits(numpy.fromfile(path, numpy.uint8), count=k)` reads them.
@@ -238,7 +236,7 @@ class Index:
         vertex = self._vertex(target)
         return self._ids_but(self._members(self._above(vertex)), vertex)
 
-    def count_descendants(self, sources: Iterable | None = None) -> np.ndarray:
+    def count_descendants(self, sources: Iterable[Any] | None = None) -> np.ndarray:
         """How many other vertices each source reaches, int64[k]; without `sources`, for every vertex of the graph.
 
         Counts exactly: by a search from each of a few sources, for many by sweeps of 2,048 vertices at once on all
@@ -249,7 +247,7 @@ class Index:
         """
         return self._counts(sources, ancestors=False)
 
-    def count_ancestors(self, targets: Iterable | None = None) -> np.ndarray:
+    def count_ancestors(self, targets: Iterable[Any] | None = None) -> np.ndarray:
         """How many other vertices reach each target, int64[k]; without `targets`, for every vertex of the graph.
 
         >>> index.count_ancestors().tolist()
@@ -296,7 +294,7 @@ class Index:
 
     # ------------------------------------------------------------------ evidence
 
-    def path(self, source: Hashable, target: Hashable) -> list | None:
+    def path(self, source: Hashable, target: Hashable) -> list[Any] | None:
         """The ids on a shortest path from `source` to `target`, both included; None if there is no path.
 
         >>> index.path("flour", "bread")
@@ -307,7 +305,7 @@ class Index:
             return None
         dag = self.graph.dag
         found = sweeps.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
-        return self.graph.ids_of(found).tolist()
+        return list(self.graph.ids_of(found).tolist())
 
     def explain(self, source: Hashable, target: Hashable) -> Explanation:
         """The answer, and which step or search gave it, what it looked at, and a shortest path if there is one.
@@ -321,14 +319,14 @@ class Index:
 
     # ------------------------------------------------------------------ keeping it
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes graph and index to one file for `grailbench.load`; it appears whole or not at all.
 
         Raises InputError if this implementation cannot store its index, or the file cannot be written.
         """
         saved.save(self.graph, self._inside, path)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (saved.packed(self.graph, self._inside),)
 
     def __repr__(self) -> str:
@@ -356,9 +354,9 @@ class Index:
         """The answer for two vertices in range."""
         if self._one_pair is _UNASKED:
             self._prepare()
-        one = self._one_pair
+        one: OnePair | None = self._one_pair
         if one is None:
-            return bool(self._ask(np.array([source], VERTEX), np.array([target], VERTEX))[0])
+            return bool(self._answers(np.array([source], VERTEX), np.array([target], VERTEX))[0])
         answer = one.quick(one.at, source, target)
         return one.search(source, target) if answer is None else answer
 
@@ -374,7 +372,7 @@ class Index:
             return self.graph.vertex(id)
 
     @cached_property
-    def _places(self) -> dict | None:
+    def _places(self) -> dict[Any, int] | None:
         """Id -> vertex, where that is faster than asking the graph; it is made when the first id is asked for."""
         if isinstance(self.graph.ids, Counted):
             return None
@@ -388,23 +386,31 @@ class Index:
         if self._inside.index.concurrent:
             return self._answered(us, vs, first)
         with self._lock:
-            return self._inside.run(self._answered, us, vs, first)
+            answers: np.ndarray | None = self._inside.run(self._answered, us, vs, first)
+            return answers
+
+    def _answers(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
+        """The answers, bool[k], to pairs of vertices, int[k] each. Raises InputError if some are out of range."""
+        answers = self._ask(us, vs)
+        if answers is None:
+            raise InputError(f"a vertex is out of range: the graph has {self.graph.vertices:,}, from 0")
+        return answers
 
     def _answered(self, us: np.ndarray, vs: np.ndarray, first: int) -> np.ndarray | None:
         """As `_ask`, where the index lives."""
         index, vertices = self._inside.index, self._graph.vertices
-        ends = index.columns(us.shape[0])
-        if ends is None and self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
-            ends = [np.ascontiguousarray(each) for each in (us, vs)]
-            fit = within(*ends, vertices)
+        given = index.columns(us.shape[0])
+        if given is None and self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
+            sources, targets = np.ascontiguousarray(us), np.ascontiguousarray(vs)
+            fit = bool(within(sources, targets, vertices))
         else:
             component = _NO_LEVELS if self._component is None else self._component
-            placing = place if ends is None else place_at_once
-            ends = list(np.empty((2, us.shape[0]), VERTEX)) if ends is None else ends
+            placing = place if given is None else place_at_once
+            sources, targets = np.empty((2, us.shape[0]), VERTEX) if given is None else given
             fit = all(
-                placing(each, first, vertices, component, found) for each, found in zip((us, vs), ends, strict=True)
+                placing(each, first, vertices, component, found) for each, found in ((us, sources), (vs, targets))
             )
-        return index.query_batch(*ends, NoTimer()) if fit else None
+        return index.query_batch(sources, targets, NoTimer()) if fit else None
 
     @cached_property
     def _members_of(self) -> tuple[np.ndarray, np.ndarray]:
@@ -425,26 +431,27 @@ class Index:
     def _below(self, vertex: int) -> np.ndarray:
         """The components that a vertex reaches, int32[k]."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
-        return sweeps.reached(dag.offsets, dag.children, dag.component[vertex : vertex + 1], _NO_LEVELS, 0, seen)
+        starts = dag.component[vertex : vertex + 1]
+        return np.asarray(sweeps.reached(dag.offsets, dag.children, starts, _NO_LEVELS, 0, seen))
 
-    def _counts(self, ids: Iterable | None, ancestors: bool) -> np.ndarray:
+    def _counts(self, ids: Iterable[Any] | None, ancestors: bool) -> np.ndarray:
         """How many other vertices each vertex of some ids (None: of all) reaches, or is reached by, int64[k]."""
         graph, dag = self.graph, self.graph.dag
         if ids is None:
-            return count_all(task_of(dag, ancestors), Params().workers)[dag.component] - 1
+            return np.asarray(count_all(task_of(dag, ancestors), Params().workers)[dag.component] - 1)
         vertices = graph.vertices_of(ids)
         if vertices.size > graph.vertices // sweeps.BITS:
-            return self._counts(None, ancestors)[vertices]
+            return np.asarray(self._counts(None, ancestors)[vertices])
         rows = (dag.parent_offsets, dag.parents) if ancestors else (dag.offsets, dag.children)
         sizes = np.bincount(dag.component, minlength=dag.vertices)  # the super-root has none
-        return searched(*rows, sizes, dag.component[vertices])[0] - 1
+        return np.asarray(searched(*rows, sizes, dag.component[vertices])[0] - 1)
 
     def _above(self, vertex: int) -> np.ndarray:
         """The components that reach a vertex, int32[k], without the super-root."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
         seen[dag.super_root] = True
         starts = dag.component[vertex : vertex + 1]
-        return sweeps.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen)
+        return np.asarray(sweeps.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen))
 
     def _common(self, first: Hashable, second: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """The components that reach both: bool[components], and int32[k]."""
@@ -461,5 +468,5 @@ def _unpacked(content: bytes) -> Index:
     return Index(*saved.unpacked(content))
 
 
-def _unknown(at: int, source: int, target: int) -> None:
+def _unknown(at: int, source: int, target: int) -> bool | None:
     """In place of the filters, where they cannot be asked by ids."""

@@ -65,7 +65,7 @@ def restored(
     implementation: type[Implementation],
     params: Params,
     dag: Dag,
-    arrays: dict,
+    arrays: dict[str, Any],
     check: Callable[[], None],
     device: int | None = None,
 ) -> Inside:

@@ -15,7 +15,7 @@ PIECE = 1 << 19  #: numbers that are worth a thread
 
 
 @njit(cache=True, nogil=True)
-def within(us, vs, count):
+def within(us: np.ndarray, vs: np.ndarray, count: int) -> np.bool:
     """Whether all numbers of both columns (int32[k] each, contiguous) are in 0..count - 1.
 
     Each column is read in four places at once: one stream does not use the whole bandwidth of the memory. A negative
@@ -40,13 +40,13 @@ def within(us, vs, count):
 
 
 @njit(cache=True, nogil=True)
-def place(numbers, first, count, component, found):
+def place(numbers: np.ndarray, first: int, count: int, component: np.ndarray, found: np.ndarray) -> bool | np.bool:
     """Sets found (int32[k]) to the components of numbers (integers of any type, [k]) less `first`; returns whether each
     is in 0..count - 1. component: int32[count], or of length 0 where each vertex is its own."""
     wrong = False
     for i in range(numbers.shape[0]):
         vertex = np.int64(numbers[i]) - first
-        wrong |= (vertex < 0) | (vertex >= count)
+        wrong |= (vertex < 0) | (vertex >= count)  # type: ignore[assignment]
         found[i] = np.int32(vertex)
     if wrong:
         return False
@@ -56,11 +56,11 @@ def place(numbers, first, count, component, found):
     return True
 
 
-def place_at_once(numbers, first, count, component, found) -> bool:
+def place_at_once(numbers: np.ndarray, first: int, count: int, component: np.ndarray, found: np.ndarray) -> bool:
     """As `place`, on as many cores as the numbers are worth: for an index that then takes a fraction of that time."""
     threads = min(-(-numbers.shape[0] // PIECE), len(os.sched_getaffinity(0)))
     if threads <= 1:
-        return place(numbers, first, count, component, found)
+        return bool(place(numbers, first, count, component, found))
     cuts = [numbers.shape[0] * turn // threads for turn in range(threads + 1)]
     parts = [slice(*ends) for ends in zip(cuts[:-1], cuts[1:], strict=True)]
     with ThreadPoolExecutor(threads) as pool:

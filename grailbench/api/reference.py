@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import grailbench
 
@@ -45,7 +46,7 @@ def page() -> str:
         lines += [f"## gb.{name}", "", *_described(f"gb.{name}", getattr(grailbench, name))]
     for name in _CLASSES:
         shown = getattr(grailbench, name)
-        lines += [f"## gb.{name}", "", *_paragraphs(inspect.getdoc(shown))]
+        lines += [f"## gb.{name}", "", *_paragraphs(inspect.getdoc(shown) or "")]
         for method, member in vars(shown).items():
             if not method.startswith("_") and inspect.getdoc(member):
                 lines += [f"### {name}.{method}", "", *_described(f"{name}.{method}", member)]
@@ -57,10 +58,10 @@ def _described(name: str, member: object) -> Iterator[str]:
     function = member.__func__ if isinstance(member, classmethod) else member
     if inspect.isfunction(function):
         yield from (f"`{name}{_signature(function, isinstance(member, classmethod))}`", "")
-    yield from _paragraphs(inspect.getdoc(function))
+    yield from _paragraphs(inspect.getdoc(function) or "")
 
 
-def _signature(function: Callable, of_class: bool) -> str:
+def _signature(function: Callable[..., Any], of_class: bool) -> str:
     found = inspect.signature(function)
     own = list(found.parameters.values())[1 if of_class or "self" in found.parameters else 0 :]
     plain = [each.replace(annotation=_Plain(each.annotation)) for each in own]

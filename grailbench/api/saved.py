@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from grailbench.reachability import kept
 from grailbench.reachability.index import Implementation, Params
 
 
-def save(graph: Graph, inside: Inside, path: str | os.PathLike) -> None:
+def save(graph: Graph, inside: Inside, path: str | os.PathLike[str]) -> None:
     """Writes an index to a file, which appears whole or not at all, beside readers of an older one.
 
     Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
@@ -65,12 +66,12 @@ class Opened:
         return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check, device)
 
 
-def load(path: str | os.PathLike, graph: Graph | None = None) -> Opened:
+def load(path: str | os.PathLike[str], graph: Graph | None = None) -> Opened:
     """Opens an index file; see `grailbench.load`."""
     return _opened(mapped.content_of(path), Path(path), graph)
 
 
-def is_saved(path: str | os.PathLike) -> bool:
+def is_saved(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as an index file does."""
     try:
         with open(path, "rb") as stream:
@@ -91,7 +92,7 @@ def unpacked(content: bytes) -> tuple[Graph, Inside]:
     return _opened(bytearray(content), None, None).restored()
 
 
-def _described(graph: Graph, inside: Inside) -> tuple[dict, dict[str, np.ndarray]]:
+def _described(graph: Graph, inside: Inside) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the header says, and the arrays."""
     stored = inside.run(inside.index.stored)
     if stored is None:
@@ -107,7 +108,7 @@ def _described(graph: Graph, inside: Inside) -> tuple[dict, dict[str, np.ndarray
     return said | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
 
 
-def _opened(content, path: Path | None, graph: Graph | None) -> Opened:
+def _opened(content: Any, path: Path | None, graph: Graph | None) -> Opened:
     """What is in the content of a file, a buffer that can be written."""
     header, start = mapped.header(content, path)
     try:

@@ -32,7 +32,9 @@ def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterat
         raise InputError(f"shard {size}: a positive number of pairs")
     if isinstance(pairs, str | os.PathLike):
         path = Path(pairs)
-        reads = {".parquet": _of_parquet, ".npy": _of_npy}.get(path.suffix.lower())
+        readers: dict[str, Callable[[Path, int, tuple[str, str] | None], Iterator[Shard]]]
+        readers = {".parquet": _of_parquet, ".npy": _of_npy}
+        reads = readers.get(path.suffix.lower())
         if reads is None:
             raise InputError("pairs are not streamed from a file of this kind", path=path, remedy=_READ)
         return reads(path.resolve(), size, columns)
@@ -61,7 +63,7 @@ def aligned(answered: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
         yield np.packbits(rest)
 
 
-def written(path: str | os.PathLike, answered: Iterable[tuple[int, np.ndarray]]) -> int:
+def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarray]]) -> int:
     """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs."""
     pairs = 0
 
@@ -80,7 +82,7 @@ def written(path: str | os.PathLike, answered: Iterable[tuple[int, np.ndarray]])
 def here(shards: Iterable[Shard], ask: Callable[[Any, Any], np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
     """The number of pairs and the bits of each shard, asked in this process."""
     for number, shard in enumerate(shards):
-        sources, targets = columns_of(shard.make() if shard.columns is None else shard.columns)
+        sources, targets = columns_of(shard.columns if shard.make is None else shard.make())
         try:
             answers = ask(sources, targets)
         except InputError as error:
@@ -91,7 +93,7 @@ def here(shards: Iterable[Shard], ask: Callable[[Any, Any], np.ndarray]) -> Iter
 # ------------------------------------------------------------------ arrays
 
 
-def _checked(pairs: Any) -> np.ndarray | tuple:
+def _checked(pairs: Any) -> np.ndarray | tuple[Any, ...]:
     """Pairs as an array of shape [k, 2], or two columns of equal length. Raises InputError."""
     if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.dtype.kind in "iu":
         return pairs
@@ -101,23 +103,24 @@ def _checked(pairs: Any) -> np.ndarray | tuple:
     return us, vs
 
 
-def _rows(pairs: np.ndarray | tuple, first: int, last: int) -> np.ndarray | tuple:
+def _rows(pairs: np.ndarray | tuple[Any, ...], first: int, last: int) -> np.ndarray | tuple[Any, ...]:
     """A view of some pairs."""
     return pairs[first:last] if isinstance(pairs, np.ndarray) else (pairs[0][first:last], pairs[1][first:last])
 
 
-def _length(pairs: np.ndarray | tuple) -> int:
+def _length(pairs: np.ndarray | tuple[Any, ...]) -> int:
     return len(pairs if isinstance(pairs, np.ndarray) else pairs[0])
 
 
-def _of_columns(pairs: np.ndarray | tuple, size: int) -> Iterator[Shard]:
+def _of_columns(pairs: np.ndarray | tuple[Any, ...], size: int) -> Iterator[Shard]:
     for first in range(0, _length(pairs), size):
         yield Shard(_rows(pairs, first, first + size), ids=True)
 
 
-def _of_items(items: Iterable, size: int) -> Iterator[Shard]:
+def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
     """Cuts what is longer than a shard, and puts together what is shorter; what is called makes a shard by itself."""
-    some, held = [], 0
+    some: list[Any] = []
+    held = 0
     for item in items:
         if callable(item):
             yield from _together(some)
@@ -136,7 +139,7 @@ def _of_items(items: Iterable, size: int) -> Iterator[Shard]:
     yield from _together(some)
 
 
-def _together(some: list) -> Iterator[Shard]:
+def _together(some: list[Any]) -> Iterator[Shard]:
     if len(some) == 1:
         yield Shard(some[0], ids=True)
     elif some:
@@ -188,7 +191,7 @@ def _mapped_npy(path: Path) -> np.ndarray:
         with open(path, "rb") as stream:
             shape, dtype, columns_first = npy.header(stream)
             at = stream.tell()
-        found = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
+        found: np.ndarray = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
     except npy.FAULTS as error:
         raise InputError(f"it is no array of numpy that can be read: {error}", path=path) from None
     if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
@@ -226,7 +229,7 @@ def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Itera
         yield Shard(make=partial(_groups, path, tuple(groups), names), look=look, ids=True)
 
 
-def _parquet(path: Path):
+def _parquet(path: Path) -> Any:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
@@ -248,7 +251,7 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     for name in columns:
         if name not in has:
             raise InputError(f"no column is named {name!r}", path=path, remedy=f"it has {', '.join(has)}")
-    return tuple(columns)
+    return columns[0], columns[1]
 
 
 def _groups(path: Path, groups: tuple[int, ...], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,12 @@ class Held:
         self._index, self._inside = index, index._inside
         self.index_bytes = index.nbytes
 
-    def answers(self, sources, targets, ids: bool) -> np.ndarray:
+    def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
         """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph."""
         if ids:
             return self._index.reaches_many(sources, targets)
-        return self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
+        found: np.ndarray = self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
+        return found
 
 
 def opened(path: Path, threads: int, device: int | None = None) -> Held:
@@ -53,7 +55,7 @@ def built(client: Client, index: Index) -> Index:
     return Index(index.graph, _spread(client, path, saved.load(path), folder))
 
 
-def loaded(client: Client, path: str, graph: Graph | None) -> Index:
+def loaded(client: Client, path: str | os.PathLike[str], graph: Graph | None) -> Index:
     """Spreads an index file, which must stay until all workers have it."""
     found = saved.load(path, graph)
     return Index(found.graph, _spread(client, Path(path), found, None))

@@ -26,12 +26,12 @@ _SAVED, _FILE = "6-index", "index"
 def built(
     source: Any,
     params: Params,
-    folder: str | os.PathLike | None = None,
+    folder: str | os.PathLike[str] | None = None,
     vertices: int | None = None,
     resume: bool = False,
     note: Callable[[str], None] | None = None,
     block: int = EDGES,
-) -> tuple[Index, dict[str, dict]]:
+) -> tuple[Index, dict[str, dict[str, Any]]]:
     """Builds an index of a stream of edges (`graph.streams.opened`) in a folder, and opens the file it is saved in.
 
     folder  keeps the stages until the index is whole, and then the index; None for a temporary one, which is deleted
@@ -58,21 +58,21 @@ def built(
             made.close()
 
 
-def file_of(folder: str | os.PathLike) -> Path:
+def file_of(folder: str | os.PathLike[str]) -> Path:
     """The file in which `built` saved the index."""
     return Path(folder) / _SAVED / _FILE
 
 
-def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> dict:
+def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> dict[str, Any]:
     allowed = allowed_memory(params)
     dag, arrays, stages = build.build(
         held, stream.blocks, stream.vertices, allowed, params.dim, params.seed, stream.edges, block, stream.first
     )
     ids = Counted(dag.vertices - 1, stream.first)
-    graph = Graph(lambda: None, ids, dag)  # type: ignore[arg-type]
+    graph = Graph(lambda: None, ids, dag)  # type: ignore[arg-type,return-value]
     inside = restored(Streamed, params, dag, arrays, lambda: None)
 
-    def save(to: Path) -> dict:
+    def save(to: Path) -> dict[str, Any]:
         saved.write(graph, inside, to / _FILE)
         return {"stages": stages}
 

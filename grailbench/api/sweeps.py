@@ -18,7 +18,9 @@ _NONE = np.int32(-1)
 
 
 @njit(cache=True, nogil=True)
-def reached(offsets, targets, starts, levels, deepest, seen):
+def reached(
+    offsets: np.ndarray, targets: np.ndarray, starts: np.ndarray, levels: np.ndarray, deepest: int, seen: np.ndarray
+) -> np.ndarray:
     """The vertices that a breadth-first search from `starts` (int32[s]) meets, with these, int32[k].
 
     levels    int32[n] that no edge lowers: vertices beyond level `deepest` are not entered. Of length 0: all are
@@ -44,7 +46,9 @@ def reached(offsets, targets, starts, levels, deepest, seen):
 
 
 @njit(cache=True, nogil=True)
-def shortest_path(offsets, targets, component, levels, source, target):
+def shortest_path(
+    offsets: np.ndarray, targets: np.ndarray, component: np.ndarray, levels: np.ndarray, source: int, target: int
+) -> np.ndarray:
     """The vertices of a shortest path, int32[k]; of length 0 if there is none. The first such path by order of rows.
 
     component int32[n] and levels int32[components]: vertices of components beyond the target's level are not entered.
@@ -77,7 +81,7 @@ def shortest_path(offsets, targets, component, levels, source, target):
 
 
 @njit(cache=True, nogil=True)
-def lowest(offsets, targets, common, chosen):
+def lowest(offsets: np.ndarray, targets: np.ndarray, common: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Those of the vertices `chosen` (int32[k]) none of whose targets is in `common` (bool[n]), int32[j]."""
     kept = np.empty(chosen.shape[0], np.int32)
     count = 0
@@ -97,7 +101,7 @@ def lowest(offsets, targets, common, chosen):
 
 
 @njit(cache=True, nogil=True)
-def spread(offsets, targets, order, seeds, words):
+def spread(offsets: np.ndarray, targets: np.ndarray, order: np.ndarray, seeds: np.ndarray, words: np.ndarray) -> None:
     """Gives bit i of a vertex's words to all that seed i reaches, itself included.
 
     order int32[k]: vertices, each before those it has edges to, beginning with or before the first seed
@@ -118,7 +122,7 @@ def spread(offsets, targets, order, seeds, words):
 
 
 @njit(cache=True, nogil=True)
-def look_up(words, seed_of, ends, bits):
+def look_up(words: np.ndarray, seed_of: np.ndarray, ends: np.ndarray, bits: np.ndarray) -> None:
     """Sets bits[i, j] (bool[k, t]) to whether the seed seed_of[i] (int64[k]) reaches ends[j] (int32[t])."""
     for i in range(seed_of.shape[0]):
         w, b = seed_of[i] >> 6, np.uint64(seed_of[i] & 63)

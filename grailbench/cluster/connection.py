@@ -84,7 +84,9 @@ def started(workers: int) -> Iterator[Client]:
         raise InputError(f"--workers {workers}: {count(cores, 'core')} for them, and no two share one",
                          remedy=f"take {cores} at most")  # fmt: skip
     each = {"cores": cores // workers, "memory": available() // workers}
-    options = {"nthreads": 1, "memory_limit": 0, "dashboard": False, "silence_logs": logging.CRITICAL + 1}
+    # Nobody but this machine may speak to them, as whoever may do so can have them run any code.
+    own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    options = {"nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL + 1, **own}
     spec = {
         number: {
             "cls": Nanny,
@@ -95,10 +97,9 @@ def started(workers: int) -> Iterator[Client]:
         }
         for number in range(workers)
     }
-    local = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
         try:
-            cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": local}, silence_logs=False)
+            cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": own}, silence_logs=False)
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)

@@ -52,7 +52,7 @@ class Shard:
     ids    whether they are ids of the user, not vertices of the condensed graph
     """
 
-    columns: tuple | None = None
+    columns: np.ndarray | tuple | None = None
     make: Callable[[], Any] | None = None
     look: Callable[[], bool] | None = None
     ids: bool = False

@@ -6,12 +6,10 @@ This package is imported whenever NetworkX is, so it imports nothing itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import networkx
-
-    from grailbench.nx_backend.graph import Converted
 
 #: what `networkx.config` and the documentation of NetworkX show for each function
 _FUNCTIONS = {
@@ -27,7 +25,7 @@ _FUNCTIONS = {
 }
 
 
-def info() -> dict:
+def info() -> dict[str, Any]:
     """What NetworkX is told of the backend when it is imported (`networkx.backend_info`)."""
     return {
         "backend_name": "grailbench",
@@ -38,8 +36,8 @@ def info() -> dict:
     }
 
 
-def convert(graph: networkx.Graph) -> Converted:
-    """The graph as this backend holds it, to be passed to the functions of NetworkX in its place.
+def convert(graph: networkx.Graph[Any]) -> Any:
+    """The graph as this backend holds it (`graph.Converted`), to be passed to the functions of NetworkX in its place.
 
     They then call the backend at once, without looking for a conversion. They raise InputError when the graph was
     changed meanwhile.

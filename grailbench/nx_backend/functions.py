@@ -6,8 +6,10 @@ the NetworkX graph: then exceptions are the same in every version of NetworkX.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import ceil
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -22,7 +24,7 @@ class Backend:
     """What the entry point `networkx.backends` names; its functions have the names and arguments of NetworkX's."""
 
     @staticmethod
-    def convert_from_nx(graph, **kept) -> Converted:
+    def convert_from_nx(graph: Any, **kept: Any) -> Converted:
         """A NetworkX graph as arrays, once for all that NetworkX would have kept: attributes stay where they are."""
         cached = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("grailbench", {})
         for found in list(cached.values()):
@@ -31,12 +33,12 @@ class Backend:
         return Converted(graph)
 
     @staticmethod
-    def convert_to_nx(result):
+    def convert_to_nx(result: Any) -> Any:
         """The NetworkX graph of a converted one; any other result is one of NetworkX's kind already."""
         return result.source if isinstance(result, Converted) else result
 
     @staticmethod
-    def should_run(name, args, kwargs) -> bool | str:
+    def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """Whether the call is worth a conversion, where NetworkX may choose."""
         graph = args[0] if args else kwargs["G"]
         if len(graph) >= FEW:
@@ -45,7 +47,7 @@ class Backend:
         return bool(cached.get("grailbench")) or f"a graph of less than {FEW} nodes is not worth a conversion"
 
     @staticmethod
-    def has_path(G, source, target):
+    def has_path(G: Converted, source: Any, target: Any) -> Any:
         G.check()
         try:
             u, v = G.places[source], G.places[target]
@@ -54,15 +56,15 @@ class Backend:
         return G.index.reaches(u, v)
 
     @staticmethod
-    def descendants(G, source):
+    def descendants(G: Converted, source: Any) -> Any:
         return _reached("descendants", G, source, (G.offsets, G.targets))
 
     @staticmethod
-    def ancestors(G, source):
+    def ancestors(G: Converted, source: Any) -> Any:
         return _reached("ancestors", G, source, G.backward)
 
     @staticmethod
-    def single_source_shortest_path_length(G, source, cutoff=None):
+    def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> Any:
         G.check()
         try:
             place = G.places[source]
@@ -77,38 +79,40 @@ class Backend:
         return lengths
 
     @staticmethod
-    def is_directed_acyclic_graph(G):
+    def is_directed_acyclic_graph(G: Converted) -> bool:
         G.check(edges=True)
         return G.is_directed() and G.acyclic
 
     @staticmethod
-    def topological_generations(G):
+    def topological_generations(G: Converted) -> Any:
         G.check(edges=True)
         return _generations(G) if G.is_directed() else _by_networkx("topological_generations", G)
 
     @staticmethod
-    def transitive_closure(G, reflexive=False):
+    def transitive_closure(G: Converted, reflexive: Any = False) -> Any:
         if reflexive not in (None, False, True):
             return _by_networkx("transitive_closure", G, reflexive)
         G.check(edges=True)
         return _closed(G, reflexive)
 
     @staticmethod
-    def transitive_closure_dag(G, topo_order=None):
+    def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
         G.check(edges=True)
         if not (G.acyclic if topo_order is None else _is_topological(G, topo_order)):
             return _by_networkx("transitive_closure_dag", G, topo_order)
         return _closed(G, None)
 
     @staticmethod
-    def condensation(G, scc=None):
+    def condensation(G: Converted, scc: Any = None) -> Any:
         if scc is not None:
             return _by_networkx("condensation", G, scc)
         G.check(edges=True)
         members, ends, component = G.components
         nodes, starts = _named(G, members), [0, *ends.tolist()]
         parts = [set(nodes[first:end]) for first, end in pairwise(starts)]
-        condensed = nx.DiGraph(mapping={node: number for number, part in enumerate(parts) for node in part})
+        condensed: nx.DiGraph[int] = nx.DiGraph(
+            mapping={node: number for number, part in enumerate(parts) for node in part}
+        )
         condensed.add_nodes_from((number, {"members": part}) for number, part in enumerate(parts))
         sources, targets = (component[ends] for ends in G.edges())
         between = sources != targets
@@ -118,17 +122,17 @@ class Backend:
         return condensed
 
 
-def _by_networkx(name: str, graph: Converted, *arguments):
+def _by_networkx(name: str, graph: Converted, *arguments: Any) -> Any:
     """What NetworkX's own function returns, or raises, for the NetworkX graph."""
     return getattr(nx, name).orig_func(graph.source, *arguments)
 
 
-def _named(graph: Converted, vertices: np.ndarray) -> list:
+def _named(graph: Converted, vertices: np.ndarray) -> list[Any]:
     """The nodes of vertices int[k]."""
     return list(map(graph.nodes.__getitem__, vertices.tolist()))
 
 
-def _reached(name, graph, source, rows):
+def _reached(name: str, graph: Converted, source: Any, rows: tuple[np.ndarray, np.ndarray]) -> Any:
     """The set of nodes that a search of these rows finds from a node, without itself."""
     graph.check()
     try:
@@ -140,7 +144,7 @@ def _reached(name, graph, source, rows):
     return set(_named(graph, search.found[:filled]))
 
 
-def _generations(graph):
+def _generations(graph: Converted) -> Iterator[list[Any]]:
     """Yields the generations of a directed graph. If it is changed meanwhile, it goes on as NetworkX does."""
     order, ends = graph.generations
     following = np.split(order, ends)
@@ -153,7 +157,7 @@ def _generations(graph):
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
 
 
-def _changed_generations(graph, taken: np.ndarray, following: np.ndarray):
+def _changed_generations(graph: Converted, taken: np.ndarray, following: np.ndarray) -> Iterator[list[Any]]:
     """Yields the other generations of a graph that was changed after those with the vertices `taken` (int[k]).
 
     As in NetworkX, the vertices of the `following` generation (int[l]) and the numbers of missing parents are those
@@ -180,7 +184,7 @@ def _changed_generations(graph, taken: np.ndarray, following: np.ndarray):
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
 
 
-def _is_topological(graph, order) -> bool:
+def _is_topological(graph: Converted, order: Iterable[Any]) -> bool:
     """Whether a sequence has every node once, each before all that it has edges to."""
     try:
         places = [graph.places[node] for node in order]
@@ -193,7 +197,7 @@ def _is_topological(graph, order) -> bool:
     return bool((position[sources] < position[targets]).all())
 
 
-def _closed(graph, reflexive):
+def _closed(graph: Converted, reflexive: bool | None) -> Any:
     """The closure as a NetworkX graph of the same class with the attributes of the graph and of its edges.
 
     Edges are added in the order of NetworkX; `reflexive` as there: True, None (never an edge from a node to itself) or
@@ -203,7 +207,7 @@ def _closed(graph, reflexive):
     again = reflexive is False and graph.is_directed()
     for place, node in enumerate(graph.nodes):
         filled = search.reach(place, len(graph.nodes), again)
-        reached = _named(graph, search.found[:filled])
+        reached: Iterable[Any] = _named(graph, search.found[:filled])
         if reflexive is None:
             reached = set(reached)
         elif reflexive is True:

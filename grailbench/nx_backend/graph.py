@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import chain
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Converted:
 
     __networkx_backend__ = "grailbench"
 
-    def __init__(self, source):
+    def __init__(self, source: Any):
         self.source = source
         rows = source._adj
         self.nodes = list(rows)
@@ -49,22 +50,23 @@ class Converted:
         self._origin = source
         cache = getattr(source, "__networkx_cache__", None)
         self._stamp = None if cache is None else cache.setdefault(_STAMP, object())
-        self._lock, self._index = Lock(), None
+        self._lock = Lock()
+        self._index: Index | None = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """What is pickled or copied with the NetworkX graph: all but the lock and the index."""
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_index")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock(), _index=None)
 
     def is_directed(self) -> bool:
         """Whether the NetworkX graph is directed; NetworkX asks this before it calls the backend."""
-        return self.source.is_directed()
+        return bool(self.source.is_directed())
 
     def is_multigraph(self) -> bool:
         """Whether the NetworkX graph may have parallel edges; NetworkX asks this too."""
-        return self.source.is_multigraph()
+        return bool(self.source.is_multigraph())
 
     @property
     def changed(self) -> bool:
@@ -89,12 +91,14 @@ class Converted:
     @cached_property
     def backward(self) -> tuple[np.ndarray, np.ndarray]:
         """The CSR of predecessors: int64[n + 1], int32[m]."""
-        return transpose(self.offsets, self.targets)
+        rows: tuple[np.ndarray, np.ndarray] = transpose(self.offsets, self.targets)
+        return rows
 
     @cached_property
     def generations(self) -> tuple[np.ndarray, np.ndarray]:
         """See `walks.generations`."""
-        return generations(self.offsets, self.targets)
+        found: tuple[np.ndarray, np.ndarray] = generations(self.offsets, self.targets)
+        return found
 
     @property
     def acyclic(self) -> bool:
@@ -104,7 +108,8 @@ class Converted:
     @cached_property
     def components(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `walks.strong_components`."""
-        return strong_components(self.offsets, self.targets)
+        found: tuple[np.ndarray, np.ndarray, np.ndarray] = strong_components(self.offsets, self.targets)
+        return found
 
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
         """Sources and targets, each int32[m], in the order of `G.edges` of a directed graph."""
@@ -137,4 +142,6 @@ class Search:
     def reach(self, source: int, deepest: int, again: bool = False) -> int:
         """How many vertices were found: the first of `found` and `levels`; see `walks.breadth_first`."""
         self.mark += 1
-        return breadth_first(*self.rows, source, deepest, again, self.marks, self.mark, self.found, self.levels)
+        offsets, targets = self.rows
+        marks, mark, found, levels = self.marks, self.mark, self.found, self.levels
+        return int(breadth_first(offsets, targets, source, deepest, again, marks, mark, found, levels))

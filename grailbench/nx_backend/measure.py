@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import networkx as nx
+from rich.text import Text
 
 from grailbench.datasets.library import open_graph
 from grailbench.errors import CheckFailed, InputError
@@ -35,7 +37,7 @@ class Timing:
         """Of one pair; None where none were asked."""
         return 1e6 * self.seconds / self.pairs if self.pairs else None
 
-    def record(self) -> dict:
+    def record(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {**asdict(self), "microseconds": self.microseconds, "networkx": nx.__version__}
 
@@ -48,8 +50,9 @@ def measure(name: str, pairs: int = 100_000, sample: int = 1_000, seed: int = 1)
     """
     if pairs < 1 or sample < 1:
         raise InputError(f"{pairs} pairs and a sample of {sample}: at least one is needed")
-    opened, found = open_graph(name), []
-    graph = nx.DiGraph()
+    opened = open_graph(name)
+    found: list[Timing] = []
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(opened.raw.vertices))
     graph.add_edges_from(zip(opened.raw.sources.tolist(), opened.raw.targets.tolist(), strict=True))
     with nx.config(warnings_to_ignore={"cache"}):
@@ -61,7 +64,7 @@ def measure(name: str, pairs: int = 100_000, sample: int = 1_000, seed: int = 1)
     return found
 
 
-def _asked(graph: nx.DiGraph, pairs: list[tuple], sample: int) -> Iterator[tuple[str, float, int]]:
+def _asked(graph: nx.DiGraph[Any], pairs: list[tuple[Any, ...]], sample: int) -> Iterator[tuple[str, float, int]]:
     """What was timed, the seconds, and the number of pairs: line by line."""
     graph.__networkx_cache__.clear()
     start = perf_counter()
@@ -85,7 +88,7 @@ def _asked(graph: nx.DiGraph, pairs: list[tuple], sample: int) -> Iterator[tuple
         yield what, seconds, len(answers)
 
 
-def _timed(function: Callable, pairs: list[tuple]) -> tuple[list[bool], float]:
+def _timed(function: Callable[..., Any], pairs: list[tuple[Any, ...]]) -> tuple[list[bool], float]:
     start = perf_counter()
     answers = [function(source, target) for source, target in pairs]
     return answers, perf_counter() - start
@@ -93,7 +96,8 @@ def _timed(function: Callable, pairs: list[tuple]) -> tuple[list[bool], float]:
 
 def table(timings: Iterable[Timing]) -> Grid:
     """The timings of one graph."""
-    lines, ends = [], []
+    lines: list[list[str | Text]] = []
+    ends: list[int] = []
     for timing in timings:
         if lines and lines[-1][0] != timing.queries:
             ends.append(len(lines) - 1)

@@ -10,7 +10,17 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def breadth_first(offsets, targets, source, deepest, again, marks, mark, found, levels):
+def breadth_first(
+    offsets: np.ndarray,
+    targets: np.ndarray,
+    source: int,
+    deepest: int,
+    again: bool,
+    marks: np.ndarray,
+    mark: int,
+    found: np.ndarray,
+    levels: np.ndarray,
+) -> int:
     """Searches from `source` as far as `deepest` edges, and returns how many vertices it found.
 
     found, levels  int32[n], filled in the order of discovery: a vertex, and its distance from the source
@@ -38,7 +48,7 @@ def breadth_first(offsets, targets, source, deepest, again, marks, mark, found, 
 
 
 @njit(cache=True, nogil=True)
-def generations(offsets, targets):
+def generations(offsets: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Kahn's algorithm, a generation at a time.
 
     Returns the vertices by generation (int32[k]; k < n if there is a cycle), and where each generation ends in that
@@ -72,7 +82,7 @@ def generations(offsets, targets):
 
 
 @njit(cache=True, nogil=True)
-def strong_components(offsets, targets):
+def strong_components(offsets: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tarjan's algorithm with Nuutila's changes, as `networkx.strongly_connected_components` has it.
 
     Returns the vertices by component (int32[n]), where each component ends in that (int32[c]), and the component of

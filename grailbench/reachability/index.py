@@ -50,7 +50,7 @@ class Params(contract.Params):
     devices: int = 1
     memory: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.dim < 1:
             raise InputError(f"dim {self.dim}: at least one label pair is needed")

@@ -1,0 +1,99 @@
+"""SECURITY.md: each promise names a test that is there, and a few are kept here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from commands import ROOT
+
+from grailbench.errors import GrailbenchError
+from grailbench.graph.readers import read
+
+PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+SOURCES = sorted((ROOT / "grailbench").rglob("*.py"))
+_PARSING = ("parse", "fromstring", "XML", "iterparse", "XMLParser", "fromstringlist", "XMLID")
+CITED = re.compile(r"`(tests/\w+\.py)::(\w+)`")
+
+
+def missing(page):
+    """list[str]: the tests that a page names and that are not there."""
+    known = {}
+    for file, name in CITED.findall(page):
+        if file not in known:
+            path = ROOT / file
+            tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
+            known[file] = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        if name not in known[file]:
+            yield f"{file}::{name}"
+
+
+def test_every_promise_names_a_test_that_is_there():
+    assert list(missing(PAGE)) == []
+    assert len(CITED.findall(PAGE)) > 25
+    rows = [line for line in PAGE.splitlines() if line.startswith("| ")][2:]
+    assert all(CITED.search(row) for row in rows)
+
+
+def test_a_test_that_is_gone_is_found():
+    assert list(missing("[`tests/test_gone.py::test_it`, `tests/test_security.py::test_gone`]")) == [
+        "tests/test_gone.py::test_it",
+        "tests/test_security.py::test_gone",
+    ]
+
+
+def test_a_source_tree_is_read_and_not_run(tmp_path):
+    tree, trace = tmp_path / "tree", tmp_path / "trace"
+    tree.mkdir()
+    spring = f"open({str(trace)!r}, 'w')\n"
+    (tree / "__init__.py").write_text(spring)
+    (tree / "a.py").write_text(spring + "from tree import b\n")
+    (tree / "b.py").write_text(spring)
+    (tree / "setup.py").write_text(spring)
+    (tree / "conftest.py").write_text(spring)
+    assert read(tree, "python").graph.vertices >= 3
+    (tree / "c.py").write_text("(" * 50_000)
+    with pytest.raises(GrailbenchError):
+        read(tree, "python")
+    assert not trace.exists()
+
+
+def parsers(text):
+    """list[str]: where a module parses XML: what it calls of ElementTree, and what it imports of other parsers."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            if any(re.match(r"(xml\.(sax|dom|parsers)|lxml|defusedxml|expat)", name) for name in names):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and node.attr in _PARSING and "ElementTree." in ast.unparse(node):
+            yield ast.unparse(node)
+
+
+def test_no_module_reads_xml_of_others():
+    found = {path.relative_to(ROOT).as_posix(): list(parsers(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    # what matplotlib has just written
+    assert {path: uses for path, uses in found.items() if uses} == {
+        "grailbench/report/draw/markup.py": ["ElementTree.fromstring"]
+    }
+
+
+def ruled(*words, text=None):
+    command = [sys.executable, "-m", "ruff", "check", "--select", "S", "--output-format", "concise", *words]
+    done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
+    return done.returncode, done.stdout
+
+
+def test_the_security_rules_hold_and_each_exception_has_its_reason():
+    assert ruled("grailbench", "locks") == (0, "All checks passed!\n")
+    assert ruled("--stdin-filename", "grailbench/a.py", "-", text="import os\nos.system(input())\n")[0] == 1
+    for path in SOURCES:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for at, line in enumerate(lines):
+            if re.search(r"# noqa: S\d", line):
+                above = lines[at - 1].strip() if at else ""
+                said = re.search(r"# noqa: S\d+ - \w", line) or above.startswith("#")
+                assert said, f"{path.relative_to(ROOT)}, line {at + 1}: no reason"
+    assert not re.search(r"S\d", re.search(r"^ignore = .*$|$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[0])
