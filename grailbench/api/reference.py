@@ -48,7 +48,8 @@ def page() -> str:
         shown = getattr(grailbench, name)
         lines += [f"## gb.{name}", "", *_paragraphs(inspect.getdoc(shown) or "")]
         for method, member in vars(shown).items():
-            if not method.startswith("_") and inspect.getdoc(member):
+            # None has a docstring of its own from Python 3.13 on: that of a field is none
+            if not method.startswith("_") and member is not None and inspect.getdoc(member):
                 lines += [f"### {name}.{method}", "", *_described(f"{name}.{method}", member)]
     return "\n".join(lines)
 

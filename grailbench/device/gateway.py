@@ -43,7 +43,12 @@ try:
         if front_end.named() and not simulator.asked_for():
             import numba_cuda  # noqa: F401 (without it numba's own target would take its place)
         from numba import cuda, types  # noqa: F401 (used by device.launch)
-except (ImportError, AttributeError, OSError) as error:  # AttributeError: numba-cuda beside a numpy it does not know
+# AttributeError: numba-cuda beside a numpy it does not know; RuntimeError: it finds no CUDA runtime, which even its
+# simulator asks for its version
+except (ImportError, AttributeError, OSError, RuntimeError) as error:
+    if simulator.asked_for() and isinstance(error, RuntimeError):
+        remedy = "pip install nvidia-cuda-runtime"
+        raise MachineLacks(f"numba's simulator needs CUDA's runtime: {_first_line(error)} ({remedy})") from error
     if simulator.asked_for():
         raise MachineLacks(f"numba's simulator is not here: {_first_line(error)} (pip install numba-cuda)") from error
     raise _lacks(_first_line(error)) from error

@@ -1,7 +1,8 @@
 """Tries what is promised of locks, packages and types, and the tests with other Pythons.
 
 Without options the tests of locks, packages, security and types run with this Python. With --python, another gets an
-environment of its own, from locks/dev.txt with all hashes, and the quick tests run there, those of `make check`. A Python that is not there is said so and is no failure.
+environment of its own, from locks/dev.txt with all hashes, and the quick tests run there, those of `make check`. A
+Python that is not there is said to be so, and is no failure.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TESTS = {
     "types": ("test_types.py",),
 }
 PROMISES = {
-    "supply": "What CI and the two commands install is locked to files of known hashes; the packages are the same bytes "
+    "supply": "What CI and the two commands install is locked to files of known hashes; packages are the same bytes "
     "twice, hold what they read and nothing else; each promise of SECURITY.md names its test.",
     "types": "mypy --strict finds nothing in what users import, and every wrong line in programs of users.",
     "pythons": "The quick tests pass with every Python that is promised.",
@@ -81,8 +82,8 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
     else:
         part = only or "supply"
         files = TESTS[only] if only else tuple(file for several in TESTS.values() for file in several)
-        good, counts = tried([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--strict-markers",
-                              "--tb", "short", *(f"tests/{file}" for file in files)])  # fmt: skip
+        own = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--strict-markers", "--tb", "short"]
+        good, counts = tried([*own, *(f"tests/{file}" for file in files)])
         details = {"tests": counts}
     if not details:
         raise click.UsageError("nothing was tried")
@@ -94,7 +95,8 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
         words = [f"--only {only}"] if only else [f"--python {each}" for each in pythons]
         record.write(
             name, area="Supply and types", promise=PROMISES[part], test="tests/faults/supply.py", figure=figure,
-            command=" ".join(["python tests/faults/supply.py", *words]), seconds=perf_counter() - began, details=details,
+            command=" ".join(["python tests/faults/supply.py", *words]),
+            seconds=perf_counter() - began, details=details,
         )  # fmt: skip
     sys.exit(0 if good else 1)
 
