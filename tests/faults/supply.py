@@ -82,7 +82,7 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
     else:
         part = only or "supply"
         files = TESTS[only] if only else tuple(file for several in TESTS.values() for file in several)
-        own = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--strict-markers", "--tb", "short"]
+        own = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--strict-markers", "--tb=short"]
         good, counts = tried([*own, *(f"tests/{file}" for file in files)])
         details = {"tests": counts}
     if not details:
