@@ -94,5 +94,5 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis *.egg-info build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info build dist
 	find grailbench tests -name __pycache__ -type d -prune -exec rm -rf {} +
