@@ -261,6 +261,8 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         raise _answered(url, error.response, hosts) from error
     except requests.TooManyRedirects as error:
         raise SourceFailed("it redirects in a circle") from error
+    except requests.exceptions.ChunkedEncodingError as error:
+        raise SourceFailed(f"the transfer was cut short: {_innermost(error)}") from error
     except (requests.ConnectionError, requests.Timeout) as error:
         raise hosts.mark_dead(url, _silence(error, hosts) or _innermost(error)) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:  # a size that is no number

@@ -151,7 +151,7 @@ FAULTS = {
     "sends nothing": Fault(lambda at: lambda handler: handler.server.stopped.wait(60) and None, "--timeout"),
     "stalls midway": Fault(_stall, "--timeout"),
     "drips": Fault(lambda at: _drip, "not whole after"),
-    "truncates": Fault(_cut),
+    "truncates": Fault(_cut, "cut short"),
     "resets midway": Fault(_reset),
     "closes at once": Fault(lambda at: lambda handler: handler.connection.close()),
     "sends without an end": Fault(lambda at: _endless, "more than"),
@@ -188,7 +188,8 @@ def flipped(at: float) -> bytes:
 def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str]:
     """Fetches from a server with that fault, then again with a mirror that is good; yields what is wrong."""
     fault = FAULTS[name]
-    environ = mock.patch.dict(os.environ, {"GRAILBENCH_CACHE": str(where / "cache"), "NO_PROXY": "*"})
+    own = {"GRAILBENCH_CACHE": str(where / "cache"), "GRAILBENCH_MIRROR": "", "NO_PROXY": "*"}
+    environ = mock.patch.dict(os.environ, own)
     with served() as server, environ, mock.patch("grailbench.datasets.fetch.UNREGISTERED", MOST):
         known = {"content": GRAPH, "packed": PACKED} if registered else {}
         first, wanted = (dataset(n, f"{n}.gra.gz", from_=[server.url + "/{file}"], **known) for n in ("done", "a"))
