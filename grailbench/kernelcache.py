@@ -18,8 +18,8 @@ import functools
 import logging
 import os
 import re
-import sys
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
