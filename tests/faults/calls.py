@@ -45,7 +45,9 @@ def system_calls(text: str, work: str) -> tuple[Counter, Counter]:
             continue
         if (found := re.match(r"^\d+ +<\.\.\. \w+ resumed>(.*)$", line)) and pid in begun:
             line = begun.pop(pid) + found[1]
-        if (found := _LINE.match(line)) is None or not (work in found[2] or re.search(r'(?:^| )"[^/"]', found[2])):
+        if (found := _LINE.match(line)) is None or not (
+            work in found[2] or "<" not in found[2] and re.search(r'(?:^| )"[^/"]', found[2])
+        ):
             continue
         call, given, returned = found.groups()
         kind = CALLS.get(call)
