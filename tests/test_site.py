@@ -12,7 +12,7 @@ from commands import call
 from sites import MARKS, Page, built
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, MachineLacks
 from grailbench.report.site import build, folder, sources
 from grailbench.report.site.entries import anchor, slug
 from grailbench.report.site.frame import NAV
@@ -248,7 +248,7 @@ def test_a_site_that_cannot_take_its_place_leaves_the_old_one(own, tmp_path, mon
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", renamed)
-    with pytest.raises(InputError, match="cannot be replaced: No space left"):
+    with pytest.raises(MachineLacks, match="No space left.*make room"):
         made(own / "other", out=out)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
