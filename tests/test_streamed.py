@@ -339,7 +339,7 @@ def test_another_build_or_other_files_in_the_folder_are_refused(tmp_path, undist
     with pytest.raises(InputError, match="a build of another seed"):
         built(path, params(seed=2), tmp_path / "build", resume=True)
     other = shutil.copy(path, tmp_path / "other.edges")
-    with pytest.raises(InputError, match="a build of another of"):
+    with pytest.raises(InputError, match="a build of another source"):
         built(other, params(), tmp_path / "build", resume=True)
     with pytest.raises(InputError, match=r"holds other files, as 'build'"):
         built(path, params(), tmp_path)
