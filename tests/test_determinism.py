@@ -73,7 +73,7 @@ SHORT = """
 name = runs[1].rpartition("/")[2]
 call("files.txt", "report", runs[1], "--format", "csv", "--out", out / "files")
 call("figure.txt", "plot", runs[1], "--figure", "speedup", "--format", "svg", "--out", out / "figures")
-call("list.txt", "list", "graphs")
+call("list.txt", "list", "datasets")
 """
 
 

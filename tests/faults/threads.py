@@ -282,8 +282,8 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--nightly", is_flag=True, help="Every number of threads from 1 to 64, on larger graphs.")
-@click.option("--vertices", type=click.IntRange(64), help="Of each graph. [default: 300, nightly 600]")
+@click.option("--nightly", is_flag=True, help="Every number of threads from 1 to 64.")
+@click.option("--vertices", type=click.IntRange(64), help="Of each graph. [default: 300]")
 @click.option("--repeats", type=click.IntRange(1), help="Of each number of threads. [default: 1]")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION, or condense, rows, ...; may repeat.")
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long.")
@@ -291,7 +291,7 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
 def main(nightly, vertices, repeats, only, seconds, name):
     began = monotonic()
     threads = EVERY if nightly else FEW
-    vertices, repeats = vertices or (600 if nightly else 300), repeats or 1
+    vertices, repeats = vertices or 300, repeats or 1
     found = sweep(threads, repeats, vertices, only, began + seconds)
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
