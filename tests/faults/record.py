@@ -26,12 +26,12 @@ def write(
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 
-    `area` is the section it stands in, as "Faults of disks and processes"; `promise` one plain sentence of what users
-    can rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was found,
-    as "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up, with
-    seeds. The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had or
-    the checkout is changed. `kept` is whether the promise held; raises ValueError where it is said to have held and a
-    detail of `NONE_OF` is not 0.
+    `area` is the section it stands in, as "Kills, power loss and full disks"; `promise` one plain sentence of what
+    users can rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was
+    found, as "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up,
+    with seeds. The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had
+    or the checkout is changed. `kept` is whether the promise held; raises ValueError where it is said to have held and
+    a detail of `NONE_OF` is not 0.
     """
     if kept and (counts := broken(details or {})):
         raise ValueError(f"{name}: the promise was broken ({', '.join(counts)}), so it is not recorded as kept")
