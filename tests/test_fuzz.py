@@ -1,5 +1,6 @@
 """Every reader is fed anything: the kept corpus, and mutations of it; and readers that are broken are found."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -215,7 +216,7 @@ fuzz.main()
 def test_a_reader_that_dies_or_hangs_is_found_and_a_later_call_goes_on(tmp_path):
     words = [sys.executable, "-c", BROKEN.format(faults=str(engines.KEPT.parent)), "--engine", "own", "--seconds", "60"]
     words += ["--out", str(tmp_path)]
-    first = subprocess.run([*words, "--executions", "30"], capture_output=True, text=True)
+    first = subprocess.run([*words, "--executions", "12"], capture_output=True, text=True)
     assert first.returncode == 1, first.stdout + first.stderr
     assert "FINDING broken: crash -6" in first.stdout
     assert "FINDING broken: hang" in first.stdout
@@ -252,9 +253,25 @@ def test_kernels_inside_others_count_with_these(tmp_path):
     (tmp_path / "a.py").write_text(
         "@njit(inline='always')\ndef f(x):\n    return g(x)\n@njit(inline='always')\ndef g(x):\n    return x\n"
         "@njit(cache=True)\ndef h(x):\n    return f(x)\n"
-        "@njit\ndef alone(x):\n    return x\n@cuda.jit\ndef k():\n    pass\n"
+        "@njit()\ndef alone(x):\n    return x\n@cuda.jit\ndef k():\n    pass\n"
     )
     kernels = bounds.written(tmp_path)
     assert kernels.keys() == {"a.py:f", "a.py:g", "a.py:h", "a.py:alone"}
     assert bounds.inlined(kernels, {"a.py:h"}) == {"a.py:f", "a.py:g"}
     assert bounds.inlined(kernels, {"a.py:alone"}) == set()
+    for name in ("a.h-7.py311.nbi", "a.alone-9.py311.nbi", "a.alone-99.py311.nbi"):
+        (tmp_path / name).touch()
+    assert bounds.cached(kernels, tmp_path) == {"a.py:h"}
+
+
+def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bounds, "parts", lambda: ["corpus", "tests x"])
+    folder = tmp_path / "boundscheck-5"
+    folder.mkdir()
+    one = {"part": "corpus", "inputs": 3, "faults": ["index 9 is out of bounds"], "compiled": []}
+    (folder / "corpus.json").write_text(json.dumps(one))
+    assert bounds.run(5, 1, 0, tmp_path, None) == 1
+    said = capsys.readouterr().out
+    assert "FAULT: corpus: index 9 is out of bounds" in said
+    assert "NOT DONE: tests x" in said
+    assert "NOT REACHED: graph/readers/gra.py:_parse" in said

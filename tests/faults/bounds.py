@@ -14,16 +14,19 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
 HERE = Path(__file__).resolve().parent
 #: kernels that are not reached on purpose, with the reason
 NEVER: dict[str, str] = {}
+_ENTRY = re.compile(r"(\w+)\.([\w.]+)-(\d+)\.")  # of the names of numba's files: module, function, line
 
 
 def written(root: Path) -> dict[str, ast.FunctionDef]:
@@ -79,33 +82,57 @@ def watch(root: Path) -> Callable[[], set[str]]:
     return lambda: {named(each.py_func) for each in made if each.overloads} - {""}
 
 
-def exercised() -> Iterator[tuple[str, Callable[[], int]]]:
-    """What reaches the kernels that neither corpus nor digraphs do, by name."""
+def cached(kernels: dict[str, ast.FunctionDef], folder: Path) -> set[str]:
+    """The kernels that have an entry in a folder of numba's cache: those that earlier calls compiled."""
+    places = {(Path(name.partition(":")[0]).stem, node.name, node.decorator_list[0].lineno): name
+              for name, node in kernels.items()}  # fmt: skip
+    entries = (_ENTRY.match(path.name) for path in folder.rglob("*.nbi"))
+    found = {places.get((entry[1], entry[2].rpartition(".")[2], int(entry[3]))) for entry in entries if entry}
+    return {name for name in found if name is not None}
+
+
+# ------------------------------------------------------------------ parts, each a process
+
+
+def parts() -> list[str]:
+    """What is run, each in a process of its own: implementations on digraphs, files of tests, the corpus."""
+    import asked
     import exercises
 
-    yield from exercises.every()
+    names = [f"{problem.name}/{name}" for problem, name, _ in asked.implementations(False)]
+    return [f"digraphs {name}" for name in names] + [f"tests {name}" for name in exercises.FILES] + ["corpus"]
 
 
-def inside(digraphs_count: int, corpora: list[Path], told=print) -> dict:
-    """Run everything in this process. Returns kernels, those reached and faults."""
+def part(name: str, count: int, corpora: list[Path]) -> dict:
+    """Run one part in this process. Returns what was asked, the kernels that were compiled, and faults."""
     import grailbench
 
-    root = Path(grailbench.__file__).parent
-    told_reached = watch(root)
-    sys.path[:0] = [str(HERE), str(HERE.parent)]
-    faults, counts = [], {}
-    began = monotonic()
+    compiled = watch(Path(grailbench.__file__).parent)
+    kind, _, which = name.partition(" ")
+    if kind == "digraphs":
+        import digraphs
 
-    def say(what: str) -> None:
-        told(f"{what}: {len(told_reached())} kernels so far, {monotonic() - began:.0f} s", flush=True)
+        (tally,) = digraphs.sweep(range(count), False, (which,), float("inf")).values()
+        found = {"answers": tally.answers, "faults": [*tally.faults]}
+    elif kind == "tests":
+        import exercises
 
-    import digraphs
+        passed, faults = exercises.run(which)
+        found = {"tests": passed, "faults": faults}
+    else:
+        inputs, faults = _corpus(corpora)
+        found = {"inputs": inputs, "faults": faults}
+    return {"part": name, **found, "compiled": sorted(compiled())}
+
+
+def _corpus(corpora: list[Path]) -> tuple[int, list[str]]:
+    """The number of inputs, of the kept corpus and others, and the findings at them."""
     import engines
     import fuzz
     from judge import Place, judge
 
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        inputs = 0
+    inputs, faults = 0, []
+    with tempfile.TemporaryDirectory() as folder:
         for target in fuzz.every_target().values():
             place = Place(Path(folder, target.name))
             if target.prepare is not None:
@@ -113,77 +140,88 @@ def inside(digraphs_count: int, corpora: list[Path], told=print) -> dict:
             found = [path.read_bytes() for each in corpora for path in sorted((each / target.name).glob("*"))]
             for data in [*engines.kept_inputs(target), *found]:
                 inputs += 1
-                outcome = judge(target, data, place)
-                if outcome.finding is not None:
-                    faults.append(
-                        f"{target.name}, {data[:80]!r}: {outcome.finding.sign}: {outcome.finding.text[-400:]}"
-                    )
-        counts["inputs"] = inputs
-    say(f"{inputs:,} inputs of the corpus")
-    for name, work in exercised():
-        try:
-            done = work()
-            counts["tests"] = counts.get("tests", 0) + done
-        except (Exception, SystemExit) as error:
-            faults.append(f"{name}: {type(error).__name__}: {error}")
-        say(name)
-    answers = 0
-    for first in range(0, digraphs_count, 20):
-        tallies = digraphs.sweep(range(first, min(first + 20, digraphs_count)), False, (), float("inf"))
-        answers += sum(tally.answers for tally in tallies.values())
-        faults += [f"{name}: {fault}" for name, tally in tallies.items() for fault in tally.faults]
-        say(f"digraphs 0 to {min(first + 20, digraphs_count) - 1} through {len(tallies)} implementations")
-    kernels = written(root)
-    compiled = told_reached() & kernels.keys()
+                if (finding := judge(target, data, place).finding) is not None:
+                    faults.append(f"{target.name}, {data[:80]!r}: {finding.sign}: {finding.text[-400:]}")
+    return inputs, faults
+
+
+def run(count: int, processes: int, seconds: float, out: Path | None, name: str | None) -> int:
+    """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done.
+    Returns the exit code."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (out or Path(temporary)) / f"boundscheck-{count}"
+        folder.mkdir(parents=True, exist_ok=True)
+        began = monotonic()
+        done = _done(folder, processes, count, began + seconds, out)
+        return _told(done, count, folder / "kernels", monotonic() - began, name)
+
+
+def _done(folder: Path, processes: int, count: int, until: float, out: Path | None) -> dict[str, dict | None]:
+    """What each part found; None of those that are not done."""
+    wanted = {each: folder / f"{each.replace(' ', '-').replace('/', '-')}.json" for each in parts()}
+    env = os.environ | {
+        "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder / "kernels"),
+        "GRAILBENCH_CACHE": str(folder / "cache"),
+    }  # fmt: skip
+    env.pop("GRAILBENCH_MIRROR", None)
+    left = [each for each, path in wanted.items() if not path.exists()]
+    running: dict[str, subprocess.Popen] = {}
+    while (left and monotonic() < until) or running:
+        while left and len(running) < processes and monotonic() < until:
+            each = left.pop(0)
+            words = [sys.executable, str(HERE / "bounds.py"), each, str(count), str(wanted[each])]
+            words += [str(out / "corpus")] if out is not None else []
+            with open(wanted[each].with_suffix(".log"), "wb") as log:
+                running[each] = subprocess.Popen(words, env=env, stdout=log, stderr=log)
+        for each, process in list(running.items()):
+            if process.poll() is not None or monotonic() > until:
+                process.kill()
+                process.wait()
+                del running[each]
+                print(f"{each}: {'done' if wanted[each].exists() else f'ended with {process.returncode}'}", flush=True)
+        time.sleep(0.2)
+    return {each: json.loads(path.read_text()) if path.exists() else None for each, path in wanted.items()}
+
+
+def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float, name: str | None) -> int:
+    """Show, and perhaps record, what all parts found; returns the exit code."""
+    import grailbench
+
+    kernels, whole = written(Path(grailbench.__file__).parent), [each for each in done.values() if each is not None]
+    compiled = {kernel for each in whole for kernel in each["compiled"]} & kernels.keys() | cached(kernels, cache)
     within = inlined(kernels, compiled) - compiled
     missing = sorted(kernels.keys() - compiled - within - NEVER.keys())
-    return counts | {
-        "kernels": len(kernels), "compiled": len(compiled), "inlined": len(within), "never": NEVER, "missing": missing,
-        "digraphs": digraphs_count, "answers": answers, "implementations": len(tallies) if digraphs_count else 0,
-        "faults": faults,
-    }  # fmt: skip
-
-
-def run(digraphs_count: int, out: Path | None, name: str | None) -> int:
-    """Run everything in a process of its own, with checked indices; returns the exit code."""
-    began = monotonic()
-    with tempfile.TemporaryDirectory() as kernels:
-        env = os.environ | {
-            "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(Path(kernels, "kernels")),
-            "GRAILBENCH_CACHE": str(Path(kernels, "cache")), "TMPDIR": kernels,
-        }  # fmt: skip
-        words = [sys.executable, str(HERE / "bounds.py"), str(digraphs_count), str(Path(kernels, "found.json"))]
-        words += [str(out / "corpus")] if out is not None else []
-        code = subprocess.run(words, env=env).returncode
-        path = Path(kernels, "found.json")
-        if not path.exists():
-            print(f"FAULT: the process ended with {code}", flush=True)
-            return 1
-        found = json.loads(path.read_text())
-    for fault in found["faults"]:
-        print(f"FAULT: {fault}", flush=True)
-    for kernel in found["missing"]:
-        print(f"NOT REACHED: {kernel}", flush=True)
+    faults = [f"{each['part']}: {fault}" for each in whole for fault in each["faults"]]
+    undone = [each for each, found in done.items() if found is None]
+    sums = {key: sum(each.get(key, 0) for each in whole) for key in ("inputs", "tests", "answers")}
+    for line in faults:
+        print(f"FAULT: {line}", flush=True)
+    for line in missing:
+        print(f"NOT REACHED: {line}", flush=True)
+    for line in undone:
+        print(f"NOT DONE: {line}", flush=True)
+    ran = sum(each["part"].startswith("digraphs") for each in whole)
     figure = (
-        f"{found['kernels']} kernels ({found['compiled']} compiled, {found['inlined']} inside of these, "
-        f"{len(found['never'])} left out), {len(found['missing'])} not reached; {found['inputs']:,} inputs, "
-        f"{found.get('tests', 0):,} tests, {found['digraphs']} digraphs through "
-        f"{found['implementations']} implementations, "
-        f"{len(found['faults'])} faults"
+        f"{len(kernels)} kernels ({len(compiled)} compiled, {len(within)} inside of these, {len(NEVER)} left out), "
+        f"{len(missing)} not reached; {sums['inputs']:,} inputs, {sums['tests']:,} tests, {count} digraphs through "
+        f"{ran} implementations, {len(faults)} faults"
     )
     print(figure, flush=True)
     if name:
         import record
 
         record.write(
-            name, area="Inputs", test="tests/faults/bounds.py", figure=figure, seconds=monotonic() - began,
-            promise="No kernel of the CPU reads or writes outside of an array.", details=found,
-            command=f"python tests/faults/fuzz.py --boundscheck --digraphs {digraphs_count}",
+            name, area="Inputs", test="tests/faults/bounds.py", figure=figure, seconds=seconds,
+            promise="No kernel of the CPU reads or writes outside of an array.",
+            details={**sums, "never": NEVER, "missing": missing, "faults": faults, "not done": undone},
+            command=f"python tests/faults/fuzz.py --boundscheck --digraphs {count}",
         )  # fmt: skip
-    return int(bool(found["faults"] or found["missing"]))
+    return int(bool(faults or missing or undone))
 
 
 if __name__ == "__main__":
-    count, into, *others = sys.argv[1:]
-    result = inside(int(count), list(map(Path, others)))
-    Path(into).write_text(json.dumps(result, indent=1))
+    sys.path[:0] = [str(HERE), str(HERE.parent)]
+    which, many, into, *others = sys.argv[1:]
+    result = part(which, int(many), list(map(Path, others)))
+    Path(f"{into}.partial").write_text(json.dumps(result, indent=1))
+    os.replace(f"{into}.partial", into)

@@ -57,7 +57,7 @@ def main(names, but, listed, executions, processes, seconds, seed, out, engine, 
     if boundscheck:
         import bounds
 
-        sys.exit(bounds.run(digraphs, out, name))
+        sys.exit(bounds.run(digraphs, processes, seconds, out, name))
     known = every_target()
     if unknown := [each for each in (*names, *but) if each not in known]:
         raise click.UsageError(f"no reader {unknown[0]!r}: one of {', '.join(known)}")
