@@ -98,6 +98,7 @@ class Campaign:
     def run(self, processes: int, seconds: float) -> None:
         """Work with so many processes until all goals are reached, or for so long."""
         until = time.monotonic() + seconds
+        self._chunk_seconds = min(CHUNK_SECONDS, max(5.0, 0.8 * seconds * processes / len(self.targets)))
         if self.engine == "atheris":
             for target in self.targets:
                 if target.prepare is not None and target.name not in ("parquet",):
@@ -117,14 +118,17 @@ class Campaign:
         self._save()
 
     def _next(self) -> Target | None:
-        """The target with the most work left for each process at it."""
+        """The target with work left that had the least time, so that a short campaign tries all of them."""
 
-        def wait(target: Target) -> float:
+        def left(target: Target) -> int:
             at_it = [chunk for chunk in self._chunks if chunk.target is target]
-            left = self._left(target) - sum(max(0, chunk.executions - chunk.slot.count) for chunk in at_it)
-            return left / self._rate(target) / (1 + len(at_it))
+            return self._left(target) - sum(max(0, chunk.executions - chunk.slot.count) for chunk in at_it)
 
-        return max((target for target in self.targets if wait(target) > 0), key=wait, default=None)
+        def had(target: Target) -> float:
+            at_it = sum(chunk.target is target for chunk in self._chunks)
+            return self._of(target)["seconds"] + at_it * self._chunk_seconds
+
+        return min((target for target in self.targets if left(target) > 0), key=had, default=None)
 
     def _left(self, target: Target) -> int:
         """Executions to do, but for those that processes at work have done."""
@@ -146,12 +150,12 @@ class Campaign:
         own = self._of(target)
         at_it = [chunk for chunk in self._chunks if chunk.target is target]
         left = self._left(target) - sum(max(0, chunk.executions - chunk.slot.count) for chunk in at_it)
-        executions = min(left, max(1_000, int(self._rate(target) * CHUNK_SECONDS)))
+        executions = min(left, max(1_000, int(self._rate(target) * self._chunk_seconds)))
         seed = zlib.crc32(f"{self.seed}/{target.name}/{own['chunks']}".encode())
         own["chunks"] += 1
         for key, value in (("seeds", self.seed), ("commits", record_commit()), ("engines", self.engine)):
             own[key] = list(dict.fromkeys([*own[key], value]))
-        seconds = min(until - time.monotonic(), 4 * CHUNK_SECONDS)
+        seconds = min(until - time.monotonic(), 2 * self._chunk_seconds)
         log = self.out / "log" / f"{target.name}-{own['chunks']}.log"
         slot.reset()
         pid = self._forked(log, lambda: self._work(target, slot, seed, executions, seconds))

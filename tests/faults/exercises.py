@@ -34,7 +34,7 @@ class _Failures:
 def run(name: str) -> tuple[int, list[str]]:
     """Run a file of tests; returns how many passed, and what those say that failed."""
     found = _Failures()
-    words = [str(TESTS / name), "-q", "-p", "no:cacheprovider", "-p", "no:warnings", "--no-header", "--tb=short"]
+    words = [str(TESTS / name), "-q", "-p", "no:cacheprovider", "--disable-warnings", "--no-header", "--tb=short"]
     words += ["-m", "not processes and not mirror", "-k", BUT]
     code = pytest.main(words, plugins=[found])
     return found.passed, found.said or ([] if code in (0, 5) else [f"pytest ended with {code}"])
