@@ -29,6 +29,9 @@ from chores import CHORES, RARE, Place, prepare, round_
 
 NIGHTLY = 10.0  #: minutes
 MIB = 1 << 20
+#: dask keeps the last thousands of what its scheduler did: so few that they are full before anything is judged
+LOGS = {"distributed.admin.low-level-log-length": 20, "distributed.admin.log-length": 20,
+        "distributed.diagnostics.computations.max-history": 2}  # fmt: skip
 
 
 def soak(
@@ -103,9 +106,11 @@ def main(minutes, nightly, workers, only, out, judged, name):
 
 
 def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
+    import dask
+
     from grailbench.cluster import connection
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, dask.config.set(LOGS):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         own_place(stack, folder)
         client = stack.enter_context(connection.started(workers)) if workers else None
