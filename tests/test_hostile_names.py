@@ -221,6 +221,7 @@ CALLS = {
     "advise": ["N", "ids --impl N"],
     "record": ["R N", "N/x y", "other ../N"],
     "pack": ["+ N-run --out out/N.grailbench.tar.gz", "--check N.bad", "R --out out/y", "N-run --out N.edges/x"],
+    "cache": ["+ --list", "+ --json", "+ --prune --dry-run", "--list N"],
     "cite": ["+ R", "+ R --format text", "+ R --format json", "N/x", "+ N-run --format text"],
     "completion": ["+ bash", "N"],
 }  # fmt: skip

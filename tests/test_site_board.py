@@ -15,6 +15,7 @@ from grailbench.report.site import board
 from grailbench.report.site.encoded import NUMBERS, encoded, natural, numbers
 from grailbench.report.site.entries import SUBMITTED
 from grailbench.runs.rows import SOUND
+from grailbench.visible import visible
 
 NAMES = st.one_of(
     st.text(min_size=1, max_size=12),
@@ -74,9 +75,10 @@ def test_what_is_encoded_is_decoded_again(found):
     assert len(rows) == len(entries)
     for entry, row in zip(entries, rows, strict=True):
         cell = entry.cell
-        assert (row["problem"], row["graph"], row["impl"]) == (cell.problem, cell.dataset, cell.impl)
-        assert (row["queries"], row["status"], row["run"]) == (cell.query_set, cell.status, entry.source.name)
-        assert row["config"] in cell.label
+        assert (row["problem"], row["status"], row["queries"]) == (cell.problem, cell.status, visible(cell.query_set))
+        names = cell.dataset, cell.impl, entry.source.name
+        assert (row["graph"], row["impl"], row["run"]) == tuple(map(visible, names))
+        assert row["config"] in visible(cell.label)
         assert row["address"] == entry.address
         assert (row["graph_address"], row["impl_address"]) == (entry.graph_address, entry.implementation_address)
         for name, value in zip(NUMBERS, numbers(cell), strict=True):

@@ -1,5 +1,6 @@
 """`tests/faults/soak.py` and the verdict of `levels.py`: what grows is a leak, what goes up and down is none."""
 
+import mmap
 import os
 import sys
 import tempfile
@@ -76,7 +77,8 @@ def test_leaks_in_real_work_are_caught(tmp_path, diamond):
             for _ in range(12):
                 assert chores.round_(place, ("threads",)) == []
                 handles.append(tempfile.mkstemp()[0])
-                kept.append(bytearray(os.urandom(1 << 20)) * 4)
+                kept.append(mmap.mmap(-1, 8 << 20))  # which takes no memory that was freed before
+                kept[-1].write(os.urandom(8 << 20))
                 kept.extend([] for _ in range(5_000))
                 threading.Thread(target=end.wait, daemon=True).start()
                 found.append(levels.sample(tmp_path / "tmp", tmp_path / "cache"))

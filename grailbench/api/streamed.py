@@ -43,8 +43,12 @@ def built(
     """
     Streamed.require()
     stream = streams.opened(source, vertices)
-    made = None if folder is not None else temporary.Folder("streamed")
-    kept = Path(folder) if made is None else made.path / "build"
+    made = None
+    if folder is None:
+        made = temporary.Folder("streamed")
+        kept = made.path / "build"
+    else:
+        kept = Path(folder)
     try:
         given = {"of": stream.origin, "vertices": vertices, "dim": params.dim, "seed": params.seed}
         held = Folder(kept, given, resume, note)

@@ -6,6 +6,7 @@ There are four forms: marks on axes, strips of trials, stacked bars, and a grid 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.report.captions import CAPTIONS, OTHERS
@@ -180,16 +181,24 @@ class Grid:
         return not self.lines
 
 
+_ADDRESS = "link"  #: the field of an address
+
+
 def seen(part: Any) -> Any:
-    """A form, or a part of one, with its texts as `visible` shows them; those of tiles have lines."""
+    """A form, or a part of one, with its texts as `visible` shows them; those of tiles have lines. Addresses of links
+    stay."""
     if isinstance(part, str):
         return visible(part)
     if isinstance(part, Tile):
         return part._replace(text=visible(part.text, "\n"))
     if isinstance(part, tuple):
-        return type(part)._make(map(seen, part)) if hasattr(part, "_make") else tuple(map(seen, part))
+        texts = [
+            each if name == _ADDRESS else seen(each) for name, each in zip_longest(getattr(part, "_fields", ()), part)
+        ]
+        return type(part)._make(texts) if hasattr(part, "_make") else tuple(texts)
     if is_dataclass(part):
-        return replace(part, **{each.name: seen(getattr(part, each.name)) for each in fields(part)})
+        texts = [each.name for each in fields(part) if each.name != _ADDRESS]
+        return replace(part, **{name: seen(getattr(part, name)) for name in texts})
     return part
 
 

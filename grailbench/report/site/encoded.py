@@ -92,12 +92,12 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     sources = {entry.source: None for entry in entries}
     hosts, measured = _machines(entries), [numbers(cell) for cell in cells]
     problems = _dictionary((cell.problem for cell in cells), lambda name: [*contract.PROBLEMS].index(name))
-    graphs = _dictionary(((cell.dataset, _set(cell)) for cell in cells), lambda key: (natural(key[0]), key[1]))
-    impls = _dictionary(((cell.impl, cell.problem) for cell in cells), lambda key: (natural(key[0]), key[1]))
+    graphs = _dictionary(((cell.dataset, _set(cell)) for cell in cells), lambda key: (_shown(key[0]), key[1]))
+    impls = _dictionary(((cell.impl, cell.problem) for cell in cells), lambda key: (_shown(key[0]), key[1]))
     sets = _dictionary((name for _, name in graphs), [*_sets()].index)
-    asked = _dictionary((cell.query_set for cell in cells), natural)
-    runs = dict(zip(sorted(sources, key=lambda source: natural(source.name)), range(len(sources)), strict=True))
-    known, said = _dictionary(configs, natural), _dictionary(notes, natural)
+    asked = _dictionary((cell.query_set for cell in cells), _shown)
+    runs = dict(zip(sorted(sources, key=lambda source: _shown(source.name)), range(len(sources)), strict=True))
+    known, said = _dictionary(configs, _shown), _dictionary(notes, _shown)
     statuses = _dictionary(cell.status for cell in cells)
     one = {(entry.cell.dataset, _set(entry.cell)): entry for entry in entries}
     page = {(entry.cell.impl, entry.cell.problem): entry.implementation_address for entry in entries}
@@ -163,6 +163,11 @@ def _indexed(problem: str) -> bool:
 def _dictionary(values: Iterable[Hashable], key: Callable[[Any], Any] | None = None) -> dict[Any, int]:
     """The index of each value, the values sorted."""
     return {value: at for at, value in enumerate(sorted(set(values), key=key))}
+
+
+def _shown(name: str) -> Any:
+    """Sorts names as they are shown."""
+    return natural(visible(name))
 
 
 def _stem(address: str) -> str:
