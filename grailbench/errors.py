@@ -65,7 +65,7 @@ class ClusterLost(MachineLacks):
     """The scheduler or all workers of a cluster are gone midway; what was answered before was given out."""
 
 
-def of_system(error: OSError, path=None) -> GrailbenchError:
+def of_system(error: OSError, path: object = None) -> GrailbenchError:
     """The error to show for a file that the system did not read or write: MachineLacks if the disk is full, else
     InputError. `path` is what the user named, if that is not what the error names."""
     named = error.filename if path is None else path

@@ -214,9 +214,8 @@ def test_as_many_vertices_as_64_an_edge_are_taken(tmp_path):
 def test_a_header_that_lies_is_refused_before_anything_is_as_long_as_it_says(tmp_path, monkeypatch, name, text):
     monkeypatch.setattr(memory, "available", lambda: 4 << 30)
     (tmp_path / name).write_text(text)
-    with pytest.raises(
-        (InputError, TooLittleMemory), match=r"line \d: (a graph of 2,000,000,000|2000000000 vertices, but|the file ends)"
-    ):
+    refused = r"line \d: (a graph of 2,000,000,000|2000000000 vertices, but|the file ends)"
+    with pytest.raises((InputError, TooLittleMemory), match=refused):
         read_graph(tmp_path / name)
 
 
