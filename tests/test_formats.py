@@ -472,3 +472,12 @@ def test_a_name_that_an_edge_list_cannot_hold_is_refused_and_a_table_holds_it(tm
 def test_a_table_of_a_weighted_graph_of_numbers(tmp_path):
     write_csv(tmp_path / "g.csv", Graph.from_edges(3, [0, 0], [1, 1], np.array([5, 4])), Counted(3, 1))
     assert (tmp_path / "g.csv").read_text() == "source,target,weight\n1,2,4\n"
+
+
+def test_names_with_blanks_at_their_ends_come_back_from_a_table(tmp_path):
+    (tmp_path / "given.csv").write_text('source,target\n" a", b \n"a ",c\n" a","a "\n')
+    found = read(tmp_path / "given.csv", "csv")
+    write_csv(tmp_path / "out.csv", found.graph, found.ids)
+    for each in (found, read(tmp_path / "out.csv", "csv")):
+        names = [each.ids.labels_of(ends).tolist() for ends in (each.graph.sources, each.graph.targets)]
+        assert set(zip(*names, strict=True)) == {(" a", "b"), ("a ", "c"), (" a", "a ")}

@@ -32,6 +32,9 @@ MENDED = (
         "no column 'ID'"),
     ("stream", "cut", "cannot be read"), ("index-file", "number", "no header of an index"),
     ("index-file", "deep", "no header of an index"), ("stages", "list_", "damaged"), ("stages", "deep", "damaged"),
+    ("config", "unnamed", "input: no implementation is named"), ("dag-file", "endless", r"^.{40,400}$"),
+    ("git", "feeds", "line 1: full hashes"), ("index-file", "no_type", "damaged"),
+    ("index-file", "shape", "damaged"), ("index-file", "at", "damaged"),
 )  # fmt: skip
 
 

@@ -431,7 +431,12 @@ def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | 
         raise InputError(f"{label}: {' and '.join(problems)} takes the whole graph", path=path, remedy=remedy)
     if name not in AXES:
         return
-    chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
+    try:
+        chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
+    except InputError as error:
+        if error.path is not None or path is None:
+            raise
+        raise InputError(str(error), path=path) from None
     if any(name in found.axes or found.fixed.get(name) in getattr(block, name) for block, found in chosen):
         return
     obeying = dict.fromkeys(

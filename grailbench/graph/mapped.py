@@ -31,7 +31,7 @@ MAGIC = b"grailbench index"
 VERSION = 1  #: of the layout of files and of the arrays of every implementation; another one is refused
 AGAIN = "build it again and save it"
 _LENGTHS = struct.Struct("<II")
-_PAGE, _BLOCK = 4096, 4 << 20
+_PAGE, _BLOCK, _SAID = 4096, 4 << 20, 200
 _LONGEST = 64 << 20  #: bytes of the longest header that is accepted
 
 
@@ -165,7 +165,12 @@ def _checks(content: np.ndarray) -> list[int]:
 
 
 def _array(content, start: int, said: dict) -> np.ndarray:
-    dtype, count = np.dtype(said["dtype"]), int(np.prod(said["shape"], dtype=np.int64))
+    try:
+        dtype, count = np.dtype(said["dtype"]), int(np.prod(said["shape"], dtype=np.int64))
+    except (SyntaxError, OverflowError) as error:
+        raise ValueError(f"no type or shape: {error}"[:_SAID]) from None
     if dtype != dtype.newbyteorder("="):
         raise ValueError("it was written on a machine of another byte order")
+    if not 0 <= said["at"] <= len(content):
+        raise ValueError("an array begins where the file does not go on")
     return np.frombuffer(content, dtype, count, start + said["at"]).reshape(said["shape"])

@@ -34,6 +34,7 @@ from grailbench.visible import quoted
 
 FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
 
+_SAID = 200  #: letters of what a library says, which may be as long as the file
 _META = "meta.json"
 _FROM_0 = {"kind": "counted", "first": 0}  # for graphs that were stored by versions that did not store the ids
 _LABELS = {"labels": np.int64, "name_bytes": np.uint8, "name_ends": np.int64}  # see `Ids.stored`
@@ -387,4 +388,4 @@ def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray
 
 
 def _damaged(path: Path, why: str) -> Damaged:
-    return Damaged(f"the stored graph is damaged: {why}", path=path, remedy="import or generate it again")
+    return Damaged(f"the stored graph is damaged: {why[:_SAID]}", path=path, remedy="import or generate it again")

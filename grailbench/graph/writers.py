@@ -130,8 +130,9 @@ def write_csv(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, int
 
 def write_table(stream: IO[bytes], headers: Sequence[str], columns: Sequence[np.ndarray], ids: Ids) -> None:
     """Writes columns as CSV, with a line of headers; `ids` tell whether a name of theirs needs quotes."""
-    returns = not ids.numeric and any("\r" in name for name in ids.labels_of(np.arange(ids.vertices)))
-    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a CR without quotes
+    names = [] if ids.numeric else ids.labels_of(np.arange(ids.vertices))
+    bare = any("\r" in name or name != name.strip() for name in names)
+    quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL  # which leaves a CR and outer blanks without quotes
     stream.write(",".join(headers).encode() + b"\n")
     for rows in _rows(tuple(columns)):
         text = io.StringIO(newline="")

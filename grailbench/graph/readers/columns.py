@@ -13,6 +13,7 @@ the ids that occur.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +47,8 @@ def read_tsv(path: Path, text: np.ndarray, **asked) -> Found:
 def _read(
     path: Path, text: str, delimiter: str, source: str | None, target: str | None, weight: str | None, header: bool
 ) -> Found:
-    found = ((line, [cell.strip() for cell in cells]) for line, cells in rows(path, text, delimiter))
+    padded = {said for said in _QUOTED.findall(text) if said != said.strip()}
+    found = ((line, [_cell(cell, padded) for cell in cells]) for line, cells in rows(path, text, delimiter))
     line, first = _first(path, found)
     usual = usual_columns(first)
     notes = []
@@ -60,6 +62,15 @@ def _read(
     if not sources:
         raise InputError("the file holds no edge", path=path, line=line)
     return _with_weights(found_of(path, sources, targets), weights, names, places, (*notes, said))
+
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+
+
+def _cell(cell: str, padded: set[str]) -> str:
+    """A cell without the blanks at its ends, unless they stand in quotes."""
+    bare = cell.strip()
+    return bare if bare == cell or cell.replace('"', '""') not in padded else cell
 
 
 def _first(path: Path, found: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:

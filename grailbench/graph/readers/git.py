@@ -30,7 +30,7 @@ def read_git(path: Path, text: np.ndarray) -> Found:
     """Reads lines with the hash of a commit and those of its parents (uint8[size]), of the repository `path` if that is
     a folder. Raises InputError if one is malformed."""
     sources, targets, known = [], [], []
-    for line, said in enumerate(decoded(path, text).splitlines(), 1):
+    for line, said in enumerate(decoded(path, text).split("\n"), 1):
         hashes = said.split()
         if not all(map(_HASH.fullmatch, hashes)):
             message = f"full hashes of commits expected: {said[:60]!r}"

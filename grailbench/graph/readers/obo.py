@@ -47,14 +47,14 @@ def read_obo(path: Path, text: np.ndarray, relations: tuple[str, ...]) -> Found:
         raise InputError(f"'tag: value' expected: {error}" if untagged else str(error), path=path, line=line) from None
     kept = [term for term in terms if term.get("is_obsolete", "false") != "true"]
     _check_ids(path, whole, terms)
-    edges = [(term["id"], *edge) for term in kept for edge in _related(path, term)]
+    edges = [(term["id"].strip(), *edge) for term in kept for edge in _related(path, term)]
     occurring = dict.fromkeys(relation for _, relation, _ in edges)
     for relation in relations:
         if relation not in occurring:
             raise InputError(f"no relation {relation!r}", path=path, remedy=did_you_mean(relation, occurring))
     wanted = relations or ("is_a",)
     edges = [(u, v) for u, relation, v in edges if relation in wanted]
-    ids = [term["id"] for term in kept]
+    ids = [term["id"].strip() for term in kept]
     if not ids:
         raise InputError("the file holds no term", path=path, remedy="[Term] and its id: in OBO format")
     found = found_of(path, [u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(ids)))
@@ -81,7 +81,7 @@ def _check_ids(path: Path, text: str, terms: list[dict]) -> None:
 
 def _related(path: Path, term: dict) -> Iterator[tuple[str, str]]:
     """The relation and the other term of each edge of a term."""
-    yield from (("is_a", parent) for parent in term.get("is_a", ()) if parent)
+    yield from (("is_a", parent.strip()) for parent in term.get("is_a", ()) if parent.strip())
     for said in term.get("relationship", ()):
         words = said.split()
         if len(words) != 2:
