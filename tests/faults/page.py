@@ -29,8 +29,9 @@ from grailbench.words import BLANK, clock, grouped
 
 #: the sections, in their order
 AREAS = (
-    "Faults of disks and processes", "Sources, caches and temporary files", "Anything as input", "Threads and repeats",
-    "Numbers", "Names", "GPU", "Long runs", "Supply and types",
+    "Kills, power loss and full disks", "Many processes, clocks and folders", "Sources of downloads",
+    "Caches and temporary files", "Inputs", "Determinism and threads", "Numbers", "Names in outputs", "GPU",
+    "Long runs", "Supply and types",
 )  # fmt: skip
 FIRST = date(2026, 1, 1)  #: no record is older
 START = """\
