@@ -293,3 +293,11 @@ def test_the_workflow_of_the_ci_page_is_yaml_that_runs_the_gate():
     (text,) = blocks("docs/ci.md", "yaml")
     steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
     assert "bash benchmarks/gate.sh" in [step.get("run") for step in steps]
+
+
+def test_no_page_has_marks_of_a_merge():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "Makefile"]
+    assert len(pages) > 20
+    marked = [(page.name, line) for page in pages for line in page.read_text("utf-8").splitlines()
+              if line.startswith(("<<<<<<< ", ">>>>>>> "))]  # fmt: skip
+    assert marked == []
