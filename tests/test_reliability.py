@@ -86,13 +86,13 @@ def test_a_broken_promise_is_not_recorded_as_kept_and_stands_on_the_page(tmp_pat
     monkeypatch.setattr(record, "_machine", lambda: "a machine")
     words = {key: GOOD[key] for key in ("area", "promise", "test", "figure", "command", "seconds")}
     with pytest.raises(ValueError, match="faults: 2"):
-        record.write("it", **words, details={"faults": 2})
+        record.write("it", **words, kept=True, details={"faults": 2})
     assert list(tmp_path.iterdir()) == []
     record.write("it", **words, details={"faults": 2}, kept=False)
     ((name, found),) = page.records()
     assert (name, found["kept"]) == ("it", False)
     assert "**broken**: 3 of 3" in page.page([(name, found)])
-    record.write("it", **words, details={"faults": 0})
+    record.write("it", **words, kept=True, details={"faults": 0})
     assert "broken**" not in page.page(page.records())
 
 
@@ -121,7 +121,8 @@ def test_a_code_cell_holds_any_command():
 
 def test_records_are_what_programs_write(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "FOLDER", tmp_path)
-    path = record.write("it", **{key: GOOD[key] for key in ("area", "promise", "test", "figure", "command", "seconds")})
+    words = {key: GOOD[key] for key in ("area", "promise", "test", "figure", "command", "seconds")}
+    path = record.write("it", **words, kept=True)
     found = json.loads(path.read_text())
     assert set(found) == {*record.KEYS, "kept"}
     assert list(page.faults("it", found)) == []

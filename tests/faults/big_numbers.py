@@ -270,7 +270,7 @@ def main(nightly, only, name):
     print(f"{said}, {monotonic() - began:.0f} s")
     if name:
         record.write(
-            name, area="Numbers",
+            name, kept=not faults, area="Numbers",
             promise="Places of edges beyond 2^32 are right; impossible ids, weights, limits and clocks are "
             "refused in one line, or do what is expected.",
             test="tests/faults/big_numbers.py", figure=said, seconds=monotonic() - began,

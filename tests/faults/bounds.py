@@ -211,7 +211,8 @@ def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float,
         import record
 
         record.write(
-            name, area="Inputs", test="tests/faults/bounds.py", figure=figure, seconds=seconds,
+            name, kept=not (faults or missing or undone),
+            area="Inputs", test="tests/faults/bounds.py", figure=figure, seconds=seconds,
             promise="No kernel of the CPU reads or writes outside of an array.",
             details={**sums, "never": NEVER, "missing": missing, "faults": faults, "not done": undone},
             command=f"python tests/faults/fuzz.py --boundscheck --digraphs {count}",

@@ -408,7 +408,7 @@ def main(nightly, only, name):
     print(f"{said}, {monotonic() - began:.0f} s")
     if name:
         record.write(
-            name, area="Determinism and threads",
+            name, kept=not faults, area="Determinism and threads",
             promise="The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned "
             "processes, from coroutines and after an interrupt.",
             test="tests/faults/callers.py", figure=said, seconds=monotonic() - began,

@@ -86,7 +86,8 @@ def main(recorded: str | None) -> None:
     click.echo(figure)
     if recorded:
         record.write(
-            recorded, area="Many processes, clocks and folders", figure=figure, test="tests/faults/clocks.py",
+            recorded, kept=not wrong,
+            area="Many processes, clocks and folders", figure=figure, test="tests/faults/clocks.py",
             promise="A wall clock that is set back or forth, by an hour or by decades, loses no row, makes no time "
             "negative, and has nothing in use removed.",
             command=f"python tests/faults/clocks.py --record {recorded}", seconds=time.monotonic() - began,

@@ -329,7 +329,8 @@ def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded:
     click.echo(figure)
     if recorded:
         record.write(
-            recorded, area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
+            recorded, kept=not wrong,
+            area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
             promise="Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is "
             "lost or there twice, and who is refused says so in one line.",
             command=f"python tests/faults/crowds.py{' --nightly' * nightly} --record {recorded}",

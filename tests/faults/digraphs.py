@@ -287,7 +287,7 @@ def _write(name: str, gpu: bool, count: int, first: int, only: tuple[str, ...], 
     where = "--gpu" if gpu else "--cpu"
     words = ["python", "tests/faults/digraphs.py", where, "--first", str(first), "--count", str(count)]
     record.write(
-        name,
+        name, kept=not faults,
         area="GPU" if gpu else "Answers",
         promise="Every implementation " + ("on a GPU" if gpu else "on the CPU")
         + " answers as plain Python does, on any digraph.",

@@ -180,11 +180,11 @@ def main(only, every, tmpfs, nightly, name):
     if name:
         total = sum(tally.tries for tally in tallies)
         record.write(
-            name, area="Kills, power loss and full disks",
+            name, kept=not faults, area="Kills, power loss and full disks",
             promise="On a full or failing disk a command ends with one line that names the file and the remedy; "
                     "nothing finished is lost, nothing partial passes for whole, and with room again it ends well.",
             test="tests/faults/disks.py", figure=f"{total:,} full disks, {len(faults)} faults",
-            command=f"python tests/faults/disks.py --record {name}", seconds=monotonic() - began,
+            command=tasks.repeated("disks", every, only, name) + " --tmpfs" * tmpfs, seconds=monotonic() - began,
             details={f"{task}, {error}": {"tries": tally.tries, "faults": len(tally.faults)}
                      for (task, error), tally in found.items()}
             | real,

@@ -366,7 +366,7 @@ def main(only, number, every, seconds, out, recorded):
     )
     if recorded:
         record.write(
-            recorded,
+            recorded, kept=not (faults or missing),
             area="GPU",
             promise="Device memory that runs out, at any allocation, ends in one line, is all given back, and the "
             "process goes on.",

@@ -90,7 +90,7 @@ def main(names, but, listed, executions, processes, seconds, seed, out, engine, 
         readers = f"{len(done)} readers" if len(done) > 1 else f"the reader of {chosen[0].about}"
         figure = f"{total:,} executions of {readers}, {len(findings)} findings"
         record.write(
-            name, area="Inputs", test="tests/faults/fuzz.py",
+            name, kept=not findings, area="Inputs", test="tests/faults/fuzz.py",
             promise="Whatever stands in a file, it is read right or refused with one clear error: no crash, no hang, "
                     "no traceback, no unbounded memory.",
             figure=figure, seconds=campaign.processor_seconds(),

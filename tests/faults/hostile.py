@@ -188,7 +188,7 @@ def main(seconds: float, nightly: bool, seed: int, name: str | None) -> None:
     click.echo(f"{figure}; {counts['refused']:,} runs refused in one line")
     if name:
         record.write(
-            name, area="Names in outputs", figure=figure, test="tests/faults/hostile.py", seconds=took,
+            name, kept=not faults, area="Names in outputs", figure=figure, test="tests/faults/hostile.py", seconds=took,
             promise="No name of a graph, run or machine moves a cursor, hides, or becomes code, markup or a formula.",
             command=f"python tests/faults/hostile.py --seconds {seconds:g} --seed {seed} --record {name}",
             details={**counts, "seeds": [seed, at - 1], "fields": [".".join(each) for each in SOURCES],

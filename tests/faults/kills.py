@@ -202,11 +202,11 @@ def main(only, every, nightly, name):
     if name:
         total = sum(tally.tries for tally in found.values())
         record.write(
-            name, area="Kills, power loss and full disks",
+            name, kept=not faults, area="Kills, power loss and full disks",
             promise="A command that is killed at any moment and called again ends as if it had not been; nothing "
                     "finished is lost, and nothing partial passes for whole.",
             test="tests/faults/kills.py", figure=f"{total:,} kills of {len(found)} commands, {len(faults)} differences",
-            command=f"python tests/faults/kills.py --record {name}", seconds=monotonic() - began,
+            command=tasks.repeated("kills", every, only, name), seconds=monotonic() - began,
             details={task: {"operations": tally.operations, "kills": tally.tries, "faults": len(tally.faults)}
                      for task, tally in found.items()},
         )  # fmt: skip

@@ -113,7 +113,8 @@ def main(count: int, seed: int, recorded: str | None) -> None:
     click.echo(figure)
     if recorded:
         record.write(
-            recorded, area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
+            recorded, kept=not wrong,
+            area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
             promise="What a killed process leaves is removed by the next that writes there; what a living one has, "
             "never.",
             command=f"python tests/faults/leftovers.py --count {count} --seed {seed} --record {recorded}",

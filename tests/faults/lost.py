@@ -229,6 +229,7 @@ def main(steps, seconds, out, recorded):
     if recorded:
         record.write(
             recorded,
+            kept=not wrong,
             area="GPU",
             promise="A GPU that is lost in the middle of a cell ends that cell with one line; the run measures all "
             "others, those on the GPU in fresh processes.",

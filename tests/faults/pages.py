@@ -156,7 +156,7 @@ def main(nightly, name):
     print(f"{said}, {monotonic() - began:.0f} s")
     if name:
         record.write(
-            name, area="Determinism and threads",
+            name, kept=not faults, area="Determinism and threads",
             promise="Reports, figures (SVG), CSV, HTML and sites of the same runs are the same bytes, whatever the "
             "hash seed, time zone, locale, current folder, threads and order of files in folders.",
             test="tests/faults/pages.py", figure=said, seconds=monotonic() - began,

@@ -300,11 +300,11 @@ def main(only, every, nightly, name):
     if name:
         total = sum(tally.tries for tally in found.values())
         record.write(
-            name, area="Kills, power loss and full disks",
+            name, kept=not faults, area="Kills, power loss and full disks",
             promise="After a loss of power at any moment, what a command had reported as finished is there and whole, "
                     "and of the rest nothing passes for whole that is not.",
             test="tests/faults/powerloss.py", figure=f"{total:,} states of the disk, {len(faults)} faults",
-            command=f"python tests/faults/powerloss.py --record {name}", seconds=monotonic() - began,
+            command=tasks.repeated("powerloss", every, only, name), seconds=monotonic() - began,
             details={task: {"operations": tally.operations, "states": tally.tries, "faults": len(tally.faults)}
                      for task, tally in found.items()},
         )  # fmt: skip

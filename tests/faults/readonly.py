@@ -125,7 +125,8 @@ def main(recorded: str | None) -> None:
     click.echo(figure)
     if recorded:
         record.write(
-            recorded, area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
+            recorded, kept=not wrong,
+            area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
             promise="Where a folder cannot be written, a command works without it or ends with one line that names it.",
             command=f"python tests/faults/readonly.py --record {recorded}", seconds=time.monotonic() - began,
             details={"commands": dict(done), "wrong": wrong},

@@ -21,8 +21,8 @@ NONE_OF = ("broken", "crashes", "differences", "failures", "faults", "hangs", "l
 
 
 def write(
-    name: str, *, area: str, promise: str, test: str, figure: str, command: str, seconds: float,
-    details: Mapping[str, object] | None = None, machine: str | None = None, kept: bool = True,
+    name: str, *, area: str, promise: str, test: str, figure: str, command: str, seconds: float, kept: bool,
+    details: Mapping[str, object] | None = None, machine: str | None = None,
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 

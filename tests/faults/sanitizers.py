@@ -90,6 +90,7 @@ def main(most, seconds, at_once, tools, out, recorded):
                            for tool, each in found.items())  # fmt: skip
         record.write(
             recorded,
+            kept=not bad,
             area="GPU",
             promise="No kernel reads or writes where it must not, reads what nobody wrote, races or misses a barrier.",
             test="tests/faults/sanitizers.py",

@@ -251,7 +251,7 @@ def main(seed: int, nightly: bool, recorded: str | None) -> None:
     click.echo(figure)
     if recorded:
         record.write(
-            recorded, area="Sources of downloads", figure=figure, test="tests/faults/sources.py",
+            recorded, kept=not wrong, area="Sources of downloads", figure=figure, test="tests/faults/sources.py",
             promise="A server that stalls, truncates, redirects or lies costs bounded time, leaves nothing partial, "
             "and is named; what was finished stays, and other sources are tried.",
             command=f"python tests/faults/sources.py --seed {seed}{' --nightly' * nightly} --record {recorded}",

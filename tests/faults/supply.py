@@ -94,7 +94,8 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
     if name:
         words = [f"--only {only}"] if only else [f"--python {each}" for each in pythons]
         record.write(
-            name, area="Supply and types", promise=PROMISES[part], test="tests/faults/supply.py", figure=figure,
+            name, kept=good,
+            area="Supply and types", promise=PROMISES[part], test="tests/faults/supply.py", figure=figure,
             command=" ".join(["python tests/faults/supply.py", *words]),
             seconds=perf_counter() - began, details=details,
         )  # fmt: skip

@@ -11,11 +11,11 @@ import atexit
 import contextlib
 import gzip
 import hashlib
-import importlib.util
 import io
 import json
 import os
 import select
+import shlex
 import shutil
 import signal
 import sys
@@ -33,8 +33,6 @@ LASTING = (
     "dataset", "kind", "impl", "dim", "search", "filters", "order", "seed", "query_set", "phase", "under", "trial",
     "status", "verified", "positives", "queries", "vertices", "edges", "counters", "answers_sha256", "graph_sha256",
 )  # fmt: skip
-#: whether temporary files that a killed process left are removed by the next one that writes there
-SWEEPS = importlib.util.find_spec("grailbench.temporary") is not None
 SECONDS = 120.0  #: a command that takes longer hangs
 
 
@@ -277,11 +275,14 @@ def tree(folder: Path, task: Task) -> dict[str, object]:
     return found
 
 
+def repeated(program: str, every: int, only: Sequence[str], name: str) -> str:
+    """The words that repeat a record of a program of tasks."""
+    words = ["python", f"tests/faults/{program}.py", *(["--every", str(every)] if every > 1 else [])]
+    return shlex.join([*words, *(word for each in only for word in ("--only", each)), "--record", name])
+
+
 def difference(found: dict[str, object], wanted: dict[str, object]) -> str | None:
     """The first differences of two trees, in words."""
-    if not SWEEPS:
-        found = {name: value for name, value in found.items() if not os.path.basename(name).startswith(".")}
-        wanted = {name: value for name, value in wanted.items() if not os.path.basename(name).startswith(".")}
     said = [f"{name} is missing" for name in sorted(wanted.keys() - found.keys())]
     said += [f"{name} is left over" for name in sorted(found.keys() - wanted.keys())]
     said += [f"{name} differs" for name in sorted(found.keys() & wanted.keys()) if found[name] != wanted[name]]

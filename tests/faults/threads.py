@@ -303,7 +303,7 @@ def main(nightly, vertices, repeats, only, seconds, name):
     print(f"{said}, {spent:.0f} s")
     if name:
         record.write(
-            name, area="Determinism and threads",
+            name, kept=not faults, area="Determinism and threads",
             promise="Labels, answers, counts, closures, saved files and the work that is counted do not depend on the "
             "number of threads, nor on their timing.",
             test="tests/faults/threads.py", figure=said, seconds=spent,

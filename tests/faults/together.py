@@ -139,6 +139,7 @@ def main(runs, programs, trials, seconds, recorded, numbered):
     if recorded:
         record.write(
             recorded,
+            kept=not wrong,
             area="GPU",
             promise="Several runs and programs on one GPU at once do not disturb each other's answers.",
             test="tests/faults/together.py",
