@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -87,6 +88,7 @@ def own_place(stack: ExitStack, folder: Path) -> None:
 @click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
 def main(minutes, nightly, workers, only, out, judged, name):
     minutes, began = NIGHTLY if nightly else minutes, monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # one chore interrupts; a shell's background ignores that
     if judged is not None:
         samples = [json.loads(line) for line in judged.read_text().splitlines()]
     else:
