@@ -117,6 +117,22 @@ def test_a_chain_takes_barriers_by_the_logarithm_of_its_length(downward, monkeyp
     assert counts[1] - counts[0] <= 3 * 4 * 6 + 256, "three loops of up to four barriers, six more rounds, and levels"
 
 
+@pytest.mark.parametrize("name", ["core", "core-gpu"])
+def test_where_no_core_is_left_between_the_forests_no_budget_is_too_small(name):
+    graph = 5, [(0, 2), (1, 2), (2, 3), (2, 4)]
+    index = built(name, dag_of(*graph), memory=1)
+    us, vs = pairs_of(5)
+    assert ask(index, us, vs) == [v in reach for u, v in zip(us, vs, strict=True) for reach in [closure(*graph)[u]]]
+    assert "bits" in index.stored()
+
+
+def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
+    from grailbench.reachability.gpu.fused import index
+
+    monkeypatch.setattr(index, "FEWEST", 0)
+    assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
+
+
 def test_a_batch_of_any_size_and_one_on_the_device_are_answered_alike():
     dag = dag_of(*DIAMOND)
     index = built("core-gpu", dag)

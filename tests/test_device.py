@@ -2,7 +2,9 @@
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
+from threading import Barrier
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +14,7 @@ from clock import Clock
 from commands import ROOT, in_python
 
 from grailbench import faults
-from grailbench.device import describe, launch, timers
+from grailbench.device import describe, launch, loading, timers
 from grailbench.device.gateway import cuda, require, simulated
 from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
 
@@ -307,3 +309,33 @@ def test_phases_are_handed_over_in_order_and_only_once(sleep):
     assert [name for name, _ in seen] == ["transfer", "kernel", "transfer"]
     assert all(ms >= 1 for _, ms in seen)
     phases.hand_over(lambda name, ms: pytest.fail(f"{name} again"))
+
+
+class _Code:
+    """As the code of a kernel in numba-cuda: loaded at the first launch, with nothing that keeps two threads apart."""
+
+    def __init__(self):
+        self.loads, self.loaded = 0, None
+
+    def get_cufunc(self):
+        if self.loaded is None:
+            time.sleep(0.05)
+            self.loads += 1
+            self.loaded = object()
+        return self.loaded
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_threads_that_need_a_kernel_at_once_load_it_once(mended):
+    kind = type("Code", (_Code,), {})
+    if mended:
+        loading.one_at_a_time(kind)
+    code, ready = kind(), Barrier(4)
+
+    def ask(_):
+        ready.wait()
+        return code.get_cufunc()
+
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(ask, range(4)))
+    assert (code.loads == len(found) == 1) == mended

@@ -11,7 +11,7 @@ import functools
 import warnings
 
 from grailbench import faults, kernelcache
-from grailbench.device import allocator, front_end, simulator, successor
+from grailbench.device import allocator, front_end, loading, simulator, successor
 from grailbench.errors import MachineLacks
 
 #: whether numba-cuda-mlir compiles kernels, not numba-cuda
@@ -61,6 +61,7 @@ elif mlir:
     successor.repair()
 else:
     kernelcache.adopt(cuda.dispatcher.CUDACacheImpl)
+    loading.one_at_a_time(cuda.codegen.CUDACodeLibrary)
 
 #: options of a device function in which static shared memory is declared, or of one that calls such: numba-cuda-mlir
 #: 0.6.0 compiles them only where they are inlined

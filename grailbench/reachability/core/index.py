@@ -185,7 +185,7 @@ def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] |
             arrays = packing.contracted(dag, peeled, lambda least: fits(min(size, least), params), most)
             if arrays is not None:
                 return arrays
-        if not fits(size, params):
+        if peeled.core.shape[0] and not fits(size, params):
             return None
         bits = packing.empty_bits(size // 8, np.uint64)
     except MemoryError:

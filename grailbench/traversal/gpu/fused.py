@@ -124,6 +124,7 @@ def _go_on_alone(turn, level, count, edges, search):
     queue, at = of.queues[1 - (turn & 1)], worklist.slot(turn + 1)
     for i in range(thread, count, threads):
         worklist.push(vertices[side, i], begins[side, i], ends[side, i], rule.chunk, queue, of.counters, at)
+    cuda.syncthreads()  # the next call writes `sizes`, and race checkers do not see the barrier of the grid between
     return level, explored
 
 

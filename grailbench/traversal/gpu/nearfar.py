@@ -261,6 +261,7 @@ def _go_on(turn, count, below, search):
     cuda.syncthreads()
     for i in range(thread, new, threads):
         of.far[band & 1, sizes[_PLACE] + i] = vertices[0, i]
+    cuda.syncthreads()  # the next call writes `sizes`, and race checkers do not see the barrier of the grid between
 
 
 @cuda.jit(device=True)

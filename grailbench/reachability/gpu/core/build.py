@@ -57,7 +57,7 @@ class Builder:
         size = words(core)
         with timer.phase("allocate", apart=True):
             short = n + above + core + 2 < of_cpu.SHORT
-            closer = Closer(self._graph, parts, size) if self._fits(8 * size) else None
+            closer = Closer(self._graph, parts, size) if not core or self._fits(8 * size) else None
             sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
             targets = cuda.device_array(n + 1, np.uint32 if short else np.int64)
             fill = Prepared(fill_records, (parts, short, sources, targets), self._shape())

@@ -166,7 +166,8 @@ class Fused(Implementation):
 
 def _on_the_device(graph: Graph | Dag, params: Params) -> bool:
     """Whether the device renumbers a graph, and condenses it if it is not."""
-    return graph.edges >= FEWEST and 0 < graph.vertices < MOST and params.devices == 1
+    least = 2 if isinstance(graph, Dag) else 1  # the walk adds the super-root itself, and begins with another vertex
+    return graph.edges >= FEWEST and least <= graph.vertices < MOST and params.devices == 1
 
 
 def _require_one_root(dag: Dag) -> None:
