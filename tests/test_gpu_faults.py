@@ -2,6 +2,7 @@
 branches of kernels."""
 
 import ast
+import json
 import sys
 from pathlib import Path
 
@@ -171,6 +172,53 @@ def test_each_condition_of_a_kernel_tells_both_outcomes_and_host_code_none(monke
     assert seen.take() == {f"file.py:step: {each}" for each in told}
     assert names["step"](5, 1) == 1
     assert "file.py:step: x > 4 is True" in seen.take()
+
+
+RACE = "reachability/gpu/trees.py:_offer: found == seen is False"
+TAKEN, NEVER = "file.py:step: x > 4 is True", "file.py:step: x > 4 is False"
+
+
+def test_a_branch_without_a_reason_is_told_and_so_is_a_reason_of_no_branch(monkeypatch):
+    monkeypatch.setattr(branches, "REASONS", {r".*found == seen is False": "a race", r".*x > 4 is False": "never"})
+    assert branches.unexplained([RACE, NEVER]) == []
+    assert branches.unexplained([RACE, NEVER, TAKEN]) == [f"NEVER: {TAKEN}"]
+    assert branches.unexplained([NEVER]) == ["NOT NEEDED: the reason of .*found == seen is False"]
+
+
+def test_the_list_of_kernels_and_graphs_says_what_is_new_and_what_no_graph_reaches(monkeypatch):
+    monkeypatch.setattr(branches, "REASONS", {r".*x > 4 is False": "never"})
+    every = [TAKEN, NEVER, "file.py:other: y is True"]
+    known = branches.listed(every, {TAKEN: ["star", "chain"], every[2]: ["star"]})
+    assert known["graphs"] == ["chain", "star"]
+    found = {name: (of["branches"], of["taken"], of["graphs"]) for name, of in known["functions"].items()}
+    assert found == {"file.py:step": (2, 1, [0, 1]), "file.py:other": (1, 1, [1])}
+    assert branches.stale(every, known) == []
+    assert branches.stale([*every, "file.py:other: y is False"], known) == ["CHANGED: file.py:other"]
+    assert branches.stale(every[:2], known) == ["CHANGED: file.py:other"]
+    assert branches.stale(every, branches.listed(every, {TAKEN: ["star"]})) == [
+        "NO GRAPH: file.py:other", "NEVER: file.py:other: y is True"
+    ]  # fmt: skip
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_every_branch_of_every_kernel_is_listed_with_graphs_that_reach_it_or_a_reason():
+    code, out, err = python_program(branches.__file__, "--check", **SIMULATED)
+    assert (code, "branches, as listed" in out) == (0, True), (
+        f"{out}{err}\nKernels changed: NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py --record gpu-branches"
+    )
+
+
+@pytest.mark.simulator
+@pytest.mark.processes
+def test_corners_take_the_branches_that_no_small_graph_does(tmp_path):
+    words = ("--graphs", "trees", "--graphs", "equal hubs", "--graphs", "full table", "--out", tmp_path / "found.json")
+    code, out, err = python_program(branches.__file__, *words, **SIMULATED)
+    assert (code, "WRONG" in out) == (1, False), (out, err)  # most branches are those of other graphs
+    found = json.loads((tmp_path / "found.json").read_text())["branches"]
+    assert found["reachability/gpu/core/records.py:answer_tree: not upward is False"] == ["trees"]
+    assert "equal hubs" in found["reachability/gpu/fused/hubs.py:choose: bits > 0 is True"]
+    assert "full table" in found["reachability/gpu/fused/search.py:_holds: table[slot] == key is True"]
 
 
 def test_reports_of_a_sanitizer_are_counted_over_its_calls():

@@ -1,12 +1,16 @@
 """The branches of the kernels that the graphs of `kernels.py` take, found in numba's simulator.
 
-    NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py --out branches.json
+    NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py --out branches.json --record gpu-branches
 
 Kernels and device functions are read anew, with each condition (of if, while, a conditional expression, and each part
 of 'and' and 'or') and each loop told when it is true and when false: a branch is a condition and one of both. Exit code
 1 if a branch is taken by no graph and has no reason in `REASONS`. What a GPU has in place of the simulator's functions,
 behind 'if simulated: ... else:', is not seen here. The file --out has each branch with the graphs that take it; --add
 takes the files of calls with other --graphs into account.
+
+--record also writes `REACHED`: each kernel and device function with the graphs that reach it, and the branches that
+none takes. --check runs nothing: it says in seconds whether that list is still of the branches that are there, and all
+that is not taken has a reason.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import hashlib
 import importlib.abc
 import importlib.machinery
 import inspect
@@ -22,7 +27,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import monotonic
 
@@ -30,7 +35,11 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import record
+
 ROOT = Path(importlib.machinery.PathFinder.find_spec("grailbench").origin).parent
+#: the graphs by number; of each 'file:function' its branches, their digest and the graphs; and the branches not taken
+REACHED = Path(__file__).with_name("branches.json")
 #: of kernels that measure a machine, and no graph
 SKIPPED = ("limits/",)
 #: by patterns of 'file:function: condition is outcome' why no graph takes a branch
@@ -39,13 +48,22 @@ REASONS: dict[str, str] = {
     r"device/scan.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
     r"reachability/gpu/fused/segments.py:reduce: .*": "a simulated warp has one lane",
     r"reachability/gpu/core/trees.py:add_at: all_lanes.*": "a simulated warp has one lane",
+    r"reachability/gpu/core/trees.py:sum_subtrees: k < links": "a simulated warp has one lane, the first of its edges",
     r".*: (cuda\.blockIdx\.x|block) == .* is False": "a simulated grid with barriers has one block",
     r".*: block == blocks - 1 is True|.*range\(thread, block, threads\) is True": "a simulated grid has one block here",
     r".*range\(cuda.threadIdx.x, cuda.blockIdx.x, cuda.blockDim.x\) is True": "a simulated grid has one block here",
+    r"closure/gpu/warshall.py:close_bits: first_unit < last_unit is False": "the one simulated block has a share",
+    r"traversal/gpu/nearfar.py:_go_on: first >= last is True": "the one simulated block has a share",
+    r"traversal/gpu/many.py:_sum_up: (mark is False|far)": "the one simulated block meets a vertex of every source",
     r"traversal/gpu/shortest.py:_lower_racily: .*": "of implementations that are known to be wrong",
     r"device/schedule.py:.*": "replays stored frontiers, which no implementation does",
-    r".*cuda.atomic.cas\(distances, v, _FAR, .*": "another thread was first, between a read and the atomic after it",
-}
+    "|".join((
+        r".*cuda.atomic.cas\(distances, v, _FAR, .* == _FAR is False",
+        r"reachability/gpu/trees.py:_offer: found == seen is False",
+        r"traversal/gpu/levels.py:_queue: cuda.atomic.min.* is False",
+        r"traversal/gpu/nearfar.py:_visit: cuda.atomic.min\(of.distances, v, reached\) <= reached is True",
+    )): "another thread was first, between a read and the atomic after it",
+}  # fmt: skip
 
 
 class Seen:
@@ -224,6 +242,76 @@ def reason_of(branch: str) -> str | None:
     return next((reason for each, reason in REASONS.items() if re.match(each, branch)), None)
 
 
+def unexplained(missing: Iterable[str]) -> list[str]:
+    """The branches among those not taken that have no reason, and the reasons of no branch, each as a line."""
+    missing = list(missing)
+    idle = [each for each in REASONS if not any(re.match(each, branch) for branch in missing)]
+    return [f"NEVER: {branch}" for branch in missing if reason_of(branch) is None] + [
+        f"NOT NEEDED: the reason of {each}" for each in idle
+    ]
+
+
+def _by_function(branches: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for branch in sorted(branches):
+        found.setdefault(branch.partition(": ")[0], []).append(branch)
+    return found
+
+
+def _digest(branches: list[str]) -> str:
+    return hashlib.sha256("\n".join(branches).encode()).hexdigest()[:12]
+
+
+def listed(every: Iterable[str], taken: dict[str, list[str]]) -> dict:
+    """What `REACHED` has."""
+    graphs = sorted({graph for branch in every for graph in taken.get(branch, ())})
+    functions = {}
+    for name, branches in _by_function(every).items():
+        reach = {graph for branch in branches for graph in taken.get(branch, ())}
+        functions[name] = {"branches": len(branches), "taken": sum(bool(taken.get(branch)) for branch in branches),
+                           "digest": _digest(branches), "graphs": sorted(map(graphs.index, reach))}  # fmt: skip
+    return {"graphs": graphs, "functions": functions, "not taken": [each for each in every if not taken.get(each)]}
+
+
+def stale(every: Iterable[str], known: dict) -> list[str]:
+    """What is wrong with a `REACHED` for the branches that are there, as lines."""
+    found, past = _by_function(every), known["functions"]
+    changed = [name for name in sorted(found.keys() | past.keys())
+               if name not in past or name not in found or _digest(found[name]) != past[name]["digest"]]  # fmt: skip
+    alone = [f"NO GRAPH: {name}" for name, of in past.items() if not of["graphs"] and
+             any(reason_of(branch) is None for branch in found.get(name, ()))]  # fmt: skip
+    return [f"CHANGED: {name}" for name in changed] + alone + unexplained(known["not taken"])
+
+
+def write_record(name: str, result: dict, faults: list[str], wrong: list[str], seconds: float, command: str) -> None:
+    """Writes the record, and `REACHED` unless something is wrong."""
+    missing = result["not taken"]
+    branches = sum(each["branches"] for each in result["functions"].values())
+    why: dict[str, int] = {}
+    for branch in missing:
+        reason = reason_of(branch) or "no reason"
+        why[reason] = why.get(reason, 0) + 1
+    if not wrong and not faults:
+        lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in result["functions"].items()]
+        functions, rest = ",\n".join(lines), json.dumps(missing, indent=2)
+        text = f' "graphs": {json.dumps(result["graphs"])},\n "functions": {{\n{functions}\n }},\n "not taken": {rest}'
+        REACHED.write_text(f"{{\n{text}\n}}\n")
+    without = why.get("no reason", 0)
+    record.write(
+        name, kept=not (wrong or faults),
+        area="GPU",
+        promise="The graphs that kernels are checked on take every branch of every kernel, but for those that none can "
+        "take in a simulator, each with its reason.",
+        test="tests/faults/branches.py",
+        figure=f"{branches:,} branches of {len(result['functions'])} kernels and device functions on "
+        f"{len(result['graphs'])} graphs: {branches - len(missing):,} taken, {len(missing) - without} with a reason, "
+        f"{without} without",
+        command=command,
+        seconds=seconds,
+        details={"branches": branches, "taken": branches - len(missing), "not taken": why, "faults": len(faults)},
+    )  # fmt: skip
+
+
 @click.command(help=__doc__.partition("\n")[0])
 @click.option("--most", default=24, show_default=True, help="Vertices of the largest graph.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
@@ -231,7 +319,9 @@ def reason_of(branch: str) -> str | None:
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the branches to this file.")
 @click.option("--add", multiple=True, type=click.Path(path_type=Path, exists=True), help="The file of another call.")
-def main(most, only, chosen, seconds, out, add):
+@click.option("--record", "recorded", help="Write results/reliability/NAME.json, and the list of kernels and graphs.")
+@click.option("--check", is_flag=True, help="Run nothing; compare the list with the branches that are there.")
+def main(most, only, chosen, seconds, out, add, recorded, check):
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):
         raise click.UsageError("branches are seen in numba's simulator: set NUMBA_ENABLE_CUDASIM=1")
     began, seen = monotonic(), watch()
@@ -239,36 +329,47 @@ def main(most, only, chosen, seconds, out, add):
 
     for name in modules():
         importlib.import_module(name)
+    if check:
+        wrong = stale(seen.all(), json.loads(REACHED.read_text()))
+        print("\n".join(wrong or [f"{len(seen.all())} branches, as listed"]))
+        sys.exit(int(bool(wrong)))
     taken: dict[str, list[str]] = {}
+    spent = 0.0
     for path in add:
-        for branch, names in json.loads(path.read_text())["branches"].items():
+        past = json.loads(path.read_text())
+        spent += past.get("seconds", 0)
+        for branch, names in past["branches"].items():
             taken.setdefault(branch, []).extend(names)
     known = {name for names in taken.values() for name in names}
 
     def keep(results: dict) -> None:
         name = list(results)[-1]
         for branch in sorted(seen.take()):
-            taken.setdefault(branch, []).append(name)
+            if name not in taken.setdefault(branch, []):
+                taken[branch].append(name)
         if out is not None:
             every = {branch: taken.get(branch, []) for branch in seen.all()}
-            out.write_text(json.dumps({"graphs": sorted(known | results.keys()), "branches": every}, indent=1) + "\n")
+            took = round(spent + monotonic() - began, 1)
+            both = {"graphs": sorted(known | results.keys()), "seconds": took, "branches": every}
+            out.write_text(json.dumps(both, indent=1) + "\n")
 
     seen.take()
     results = kernels.run(most, only, chosen, began + seconds, keep)
-    missing = [branch for branch in seen.all() if not taken.get(branch)]
+    every = seen.all()
+    missing = [branch for branch in every if not taken.get(branch)]
     for branch in missing:
-        print(f"never: {branch} ({reason})" if (reason := reason_of(branch)) else f"NEVER: {branch}")
-    idle = [each for each in REASONS if not any(re.match(each, branch) for branch in missing)]
-    for each in idle:
-        print(f"NOT NEEDED: the reason of {each}")
-    faults = [fault for each in results.values() for fault in each["faults"]]
-    for fault in faults:
-        print(f"WRONG: {fault}")
-    unexplained = sum(reason_of(branch) is None for branch in missing)
-    every = len(seen.all())
-    print(f"{every} branches, {every - len(missing)} taken, {len(missing) - unexplained} with a reason why not, "
-          f"{unexplained} without")  # fmt: skip
-    sys.exit(int(bool(unexplained or faults or idle)))
+        if (reason := reason_of(branch)) is not None:
+            print(f"never: {branch} ({reason})")
+    wrong, faults = unexplained(missing), [fault for each in results.values() for fault in each["faults"]]
+    for line in [*wrong, *(f"WRONG: {fault}" for fault in faults)]:
+        print(line)
+    without = sum(reason_of(branch) is None for branch in missing)
+    print(f"{len(every)} branches, {len(every) - len(missing)} taken, {len(missing) - without} with a reason why not, "
+          f"{without} without")  # fmt: skip
+    if recorded:
+        command = "NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
+        write_record(recorded, listed(every, taken), faults, wrong, spent + monotonic() - began, command)
+    sys.exit(int(bool(wrong or faults)))
 
 
 if __name__ == "__main__":

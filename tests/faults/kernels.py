@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
@@ -25,6 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 import asked
+import corners
 import digraphs
 import ways
 
@@ -106,10 +107,12 @@ def _named(function) -> str:
 
 
 def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
-    """Name, vertices, edges and number of graphs that together reach every kernel; none has more than `most` vertices.
+    """Name, vertices, edges and number of graphs that together reach every kernel; those of digraphs have
+    no more than `most` vertices.
 
     The number chooses parameters (`asked.params_of`); on graphs of odd ones the device condenses, however small they
-    are, and queues and tables are so small that these graphs overflow them.
+    are, and queues and tables are so small that these graphs overflow them. On those of `corners` only what is named
+    there is launched.
     """
     random = np.random.default_rng(23)
     for number in (1, 3, 4, 5, 6, 7):
@@ -119,6 +122,8 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
     yield "star", wide, np.stack([np.zeros(wide - 1, np.int64), np.arange(1, wide)], axis=1), 5
     yield "chain", long, np.stack([np.arange(long - 1), np.arange(1, long)], axis=1), 5
     yield "one component", wide, random.integers(0, wide, (8 * wide, 2)), 5
+    for name, (drawn, _) in corners.ALL.items():
+        yield name, *drawn(), 5
 
 
 @contextmanager
@@ -156,6 +161,19 @@ def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tu
     from grailbench.device.gateway import simulated
 
     found, seconds, faults = asked.Digraph(name, number, vertices, ends), {}, []
+
+    def go(steps: Iterable[Callable[[asked.Digraph], None]]) -> None:
+        for step in steps:
+            began = monotonic()
+            try:
+                step(found)
+            except Exception as error:
+                faults.append(f"{name}, {step.__name__}: {type(error).__name__}: {error}")
+            seconds[step.__name__] = round(monotonic() - began, 2)
+
+    if name in corners.ALL:
+        go(corners.ALL[name][1] if not only else ())
+        return seconds, faults
     most_cubic = MOST_SIMULATED if simulated else MOST_CUBIC
     with asked.condensing(number % 2 == 1), tight(number % 2 == 1), mock.patch.object(asked, "FEW_PAIRS", FEW_PAIRS):
         for problem, label, implementation in asked.implementations(True, only):
@@ -168,13 +186,7 @@ def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tu
             except Exception as error:
                 faults.append(f"{name}, {problem.name}/{label}: {type(error).__name__}: {error}")
             seconds[f"{problem.name}/{label}"] = round(monotonic() - began, 2)
-        for way in ways.ALL if not only and vertices and number % 2 == 1 else ():
-            began = monotonic()
-            try:
-                way(found)
-            except Exception as error:
-                faults.append(f"{name}, {way.__name__}: {type(error).__name__}: {error}")
-            seconds[way.__name__] = round(monotonic() - began, 2)
+        go(ways.ALL if not only and vertices and number % 2 == 1 else ())
     return seconds, faults
 
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a GPU and in the simulator
 
 
-def _few(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def some_pairs(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Some pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
     from grailbench.device.gateway import simulated
 
@@ -29,7 +29,8 @@ def _few(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return *places, found.answers(sources, targets)
 
 
-def _fused(found: asked.Digraph, **params) -> None:
+def one_index(found: asked.Digraph, **params) -> None:
+    """An index of `gpu-fused`, from the condensed graph and from edges."""
     from grailbench.reachability.gpu.fused.index import Fused
     from grailbench.reachability.index import Params
 
@@ -37,15 +38,17 @@ def _fused(found: asked.Digraph, **params) -> None:
 
 
 def on_the_grid(found: asked.Digraph) -> None:
-    """As graphs that do not fit the shared memory of a block, with and without what is counted."""
-    from grailbench.reachability.gpu.fused import at_once, small
+    """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
+    the whole grid takes them, and in others."""
+    from grailbench.reachability.gpu.fused import at_once, grid, small
 
     with (
         mock.patch.object(small, "fits", return_value=False),
         mock.patch.object(at_once, "_most_in_shared_memory", return_value=0),
     ):
-        _fused(found)
-        _fused(found, count=True, dim=1)
+        one_index(found)
+        with mock.patch.object(grid.wide_levels, "__defaults__", (2,)):
+            one_index(found, count=True, dim=1)
 
 
 def of_deep_graphs(found: asked.Digraph) -> None:
@@ -54,7 +57,7 @@ def of_deep_graphs(found: asked.Digraph) -> None:
     from grailbench.device.edges import on_host, rows, staging
 
     with asked.condensing(True), mock.patch.object(leveled, "LEVELS", 0), mock.patch.object(leveled, "EDGES", 10**6):
-        _fused(found)
+        one_index(found)
     ends = found.graph.sources, found.graph.targets
     if found.graph.edges and found.dag.vertices == found.vertices + 1:  # without cycles
         on_host.walk_levels(
@@ -67,7 +70,7 @@ def of_wide_rows(found: asked.Digraph) -> None:
     from grailbench.device.edges import rows
 
     with asked.condensing(True), mock.patch.object(rows, "WIDE", 0):
-        _fused(found)
+        one_index(found)
 
 
 def of_two_gpus(found: asked.Digraph) -> None:
@@ -83,7 +86,7 @@ def of_two_gpus(found: asked.Digraph) -> None:
             stack.enter_context(mock.patch.object(several, "cuda", first))
             stack.enter_context(mock.patch.object(several, "count", return_value=2))
             stack.enter_context(mock.patch.object(several, "_keep_code"))
-        _fused(found, devices=2, dim=3)
+        one_index(found, devices=2, dim=3)
 
 
 def in_small_tables(found: asked.Digraph) -> None:
@@ -94,7 +97,7 @@ def in_small_tables(found: asked.Digraph) -> None:
     from grailbench.reachability.gpu.fused.batch import SearchSizes
     from grailbench.reachability.index import FILTERS, NoTimer, Params
 
-    us, vs, right = _few(found)
+    us, vs, right = some_pairs(found)
     room = (16, 32) if simulated else (64, 512)
     for budget, counting, filters in ((2, False, ()), (60, True, FILTERS), (10**6, False, ())):
         sizes = SearchSizes(warps=1 if simulated else 4, blocks=1 if simulated else 8, size=room[0], budget=budget,
@@ -118,34 +121,44 @@ def of_the_oracle(found: asked.Digraph) -> None:
     """The oracle on the device."""
     from grailbench.device import oracle
 
-    us, vs, right = _few(found)
+    us, vs, right = some_pairs(found)
     answers, known = oracle.swept_answers(found.dag, us, vs)
     assert known.all()
     assert np.array_equal(answers, right)
 
 
 def of_few_candidates(found: asked.Digraph) -> None:
-    """Hubs of graphs with more candidates than are ranked at once."""
+    """Hubs of graphs with more candidates than are ranked at once, and by a block that has no power of two threads."""
     from grailbench.device import leveled
+    from grailbench.device.gateway import simulated
+    from grailbench.device.launch import Shape
     from grailbench.graph.leveled import by_level
     from grailbench.reachability.gpu.fused.hubs import Chooser
 
     graph, chosen = by_level(found.dag), []
     there = leveled.upload(graph, graph.parents())
-    for few in ({}, {"few": 4}):
-        chooser = Chooser(there, most=3, **few)
+    odd = Shape(1, 12 if simulated else 96)
+    for how in ({}, {"few": 4}, {"few": 16}, {"few": 3, "shape": odd}):
+        chooser = Chooser(there, most=3, **how)
         chooser.launch()
         chosen.append(chooser.chosen.copy_to_host().reshape(-1)[:3])
-    assert np.array_equal(*chosen), f"other hubs of few candidates: {chosen}"
+    assert all(np.array_equal(chosen[0], each) for each in chosen), f"other hubs of few candidates: {chosen}"
 
 
 def of_large_weights(found: asked.Digraph) -> None:
-    """The thesis's labels where sizes reach the largest number, so that paths are compared."""
+    """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
+    fewer, lanes than vertices have parents."""
+    from grailbench.device.frontier import Enterprise
+    from grailbench.device.gateway import simulated
     from grailbench.reachability.gpu import pipeline
     from grailbench.reachability.gpu.thesis import Thesis
     from grailbench.reachability.index import Params
 
-    with mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))):
+    queues = Enterprise(blocks=2, threads=4 if simulated else 64, lanes=4, small=3, large=6)
+    with (
+        mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))),
+        mock.patch.object(pipeline, "usual", return_value=queues),
+    ):
         asked.check_index(found, Thesis, Params(dim=1, seed=found.number))
 
 

@@ -33,7 +33,8 @@ def _sweep(order, long, levels, targets, count, ascend, strip, top, reach):
     """Fills the rows of the places before `top` of reach, uint64[>= top, strips * strip], a block a strip.
 
     Bit b of the row of a component is set if it reaches targets[b], int32[>= count]; bits from `count` on are clear.
-    Rows from `top` on would be empty. ascend: 1 if the places of the targets ascend; long, levels: of `Ordered`.
+    Every strip has a target. Rows from `top` on would be empty. ascend: 1 if the places of the targets ascend; long,
+    levels: of `Ordered`.
     """
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     lane, group, groups = thread % strip, thread // strip, threads // strip
@@ -47,8 +48,6 @@ def _sweep(order, long, levels, targets, count, ascend, strip, top, reach):
     for b in range(first + thread, end, threads):
         cuda.atomic.or_(reach, (order.numbers[targets[b]], b >> 6), uint64(1) << uint64(b & 63))
     cuda.syncthreads()
-    if first >= end:
-        return
     last = order.numbers[targets[end - 1]] if ascend else top - 1
     level = place_of(order.level_starts, 0, levels, last)
     at = long - 1

@@ -25,13 +25,13 @@ _SALT = np.uint64(0x5C3)
 
 
 @cuda.jit(cache=True)
-def _list_edges(offsets, children, missing, vertices, sources, kept):
-    """Lists the sources of all edges, and marks those between two vertices that a walk did not reach."""
+def _list_edges(offsets, missing, vertices, sources, kept):
+    """Lists the sources of all edges, and marks those from vertices that a walk did not reach, to others of them."""
     for u in range(cuda.grid(1), vertices, cuda.gridsize(1)):
         open_ = missing[u] > 0
         for k in range(offsets[u], offsets[u + 1]):
             sources[k] = u
-            kept[k] = 1 if open_ and missing[children[k]] > 0 else 0
+            kept[k] = 1 if open_ else 0
 
 
 @cuda.jit(cache=True)
@@ -100,12 +100,12 @@ def _number(component, least, upto, vertices, number):
 def strong_components(vertices: int, rows: SimpleRows, missing) -> tuple[int, object]:
     """Returns the number of strong components, and the component of each vertex, int32[n] on the device.
 
-    Components are numbered in the order of their least vertices. missing int32[n]: above 0 for vertices that may be in
-    a component of several; edges of others are not looked at. Waits for the device in every round.
+    Components are numbered in the order of their least vertices. missing int32[n]: the parents of each vertex that a
+    walk did not reach; edges of vertices without such are not looked at. Waits for the device in every round.
     """
     n = vertices
     sources, kept = library.empty(rows.edges, np.int32), library.full(rows.edges, 0, np.int8)
-    library.launch(_list_edges, n, rows.starts, rows.children, missing, n, sources, kept)
+    library.launch(_list_edges, n, rows.starts, missing, n, sources, kept)
     targets = rows.children
     above, below = library.empty(n, np.int32), library.empty(n, np.int32)
     library.launch(_begin_again, n, above, below, n, 0)

@@ -29,7 +29,6 @@ from grailbench.reachability.gpu.fused.filter import (
     TAKEN,
     contains,
     in_subtree,
-    joined,
     level_excludes,
     list_open,
     parted,
@@ -85,7 +84,10 @@ def _holds(table, key):
 
 @cuda.jit(device=True)
 def _judge(c, u, v, backward, records):
-    """Returns the verdict on vertex c, which was reached down from u or, if `backward`, up from v."""
+    """Returns the verdict on vertex c, which was reached down from u or, if `backward`, up from v.
+
+    Hubs prove nothing here: one between c and the other end is between u and v too, which the filter has seen.
+    """
     lanes, width, pairs, hubs = records
     if c == (u if backward else v):
         return _PROOF
@@ -97,8 +99,6 @@ def _judge(c, u, v, backward, records):
         return _PROOF
     if hubs.shape[0] > 1:
         s, t = _2 * np.uint64(ancestor), _2 * np.uint64(descendant)
-        if joined(hubs[s], hubs[t + _1]):
-            return _PROOF
         if parted(hubs[s], hubs[s + _1], hubs[t], hubs[t + _1]):
             return _DROP
     return _KEEP
