@@ -1,5 +1,6 @@
 """Every reader is fed anything: the kept corpus, and mutations of it; and readers that are broken are found."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -15,9 +16,11 @@ import engines
 import fuzz
 import judge as judging
 import slow_readers
+from commands import in_python
 from judge import Place, Target, judge, patched
 
 import grailbench
+from grailbench import kernelcache
 from grailbench.errors import InputError
 from grailbench.graph import readers
 
@@ -250,6 +253,8 @@ def test_the_kernels_of_the_cpu_are_found_in_the_source():
     assert len(kernels) > 200
     assert not any(name.startswith("device/scan") for name in kernels), "a kernel of a GPU"
     assert bounds.NEVER.keys() <= kernels.keys()
+    indexed = [name for name in bounds.NEVER for each in ast.walk(kernels[name]) if isinstance(each, ast.Subscript)]
+    assert not indexed, "a kernel that has an index is checked"
 
 
 def test_kernels_inside_others_count_with_these(tmp_path):
@@ -257,20 +262,51 @@ def test_kernels_inside_others_count_with_these(tmp_path):
         "@njit(inline='always')\ndef f(x):\n    return g(x)\n@njit(inline='always')\ndef g(x):\n    return x\n"
         "@njit(cache=True)\ndef h(x):\n    return f(x)\n"
         "@njit()\ndef alone(x):\n    return x\n@cuda.jit\ndef k():\n    pass\n"
+        "@njit(inline='always')\ndef m(x):\n    return x\n"
+        "@overload(g, inline='always')\ndef _g(x):\n    def g_of(x):\n        return m(x)\n    return g_of\n"
+        "@overload(f)\ndef _f(x):\n    return alone(x)\n"
     )
     kernels = bounds.written(tmp_path)
-    assert kernels.keys() == {"a.py:f", "a.py:g", "a.py:h", "a.py:alone"}
-    assert bounds.inlined(kernels, {"a.py:h"}) == {"a.py:f", "a.py:g"}
-    assert bounds.inlined(kernels, {"a.py:alone"}) == set()
+    assert kernels.keys() == {"a.py:f", "a.py:g", "a.py:h", "a.py:m", "a.py:alone"}
+    assert bounds.inlined(kernels, {"a.py:h"}, {}) == {"a.py:f", "a.py:g"}
+    standing = bounds.stand_ins(tmp_path)
+    assert standing.keys() == {"g"}
+    assert bounds.inlined(kernels, {"a.py:h"}, standing) == {"a.py:f", "a.py:g", "a.py:m"}
+    assert bounds.inlined(kernels, {"a.py:alone"}, standing) == set()
     for name in ("a.h-7.py311.nbi", "a.alone-9.py311.nbi", "a.alone-99.py311.nbi"):
         (tmp_path / name).touch()
     assert bounds.cached(kernels, tmp_path) == {"a.py:h"}
 
 
+def test_a_process_whose_indices_are_not_checked_ends(monkeypatch):
+    monkeypatch.setattr("numba.core.config.BOUNDSCHECK", 1)
+    bounds.require_checks()
+    monkeypatch.setattr("numba.core.config.BOUNDSCHECK", None)
+    with pytest.raises(RuntimeError, match="NUMBA_BOUNDSCHECK=1"):
+        bounds.part("corpus", 1, [])
+
+
+def test_an_index_out_of_an_array_in_a_test_is_a_fault(tmp_path):
+    (tmp_path / "test_outside.py").write_text(
+        "import numpy as np\nfrom grailbench.closure import bits\ndef test_inside():\n    pass\n"
+        "def test_outside():\n    bits.clear_diagonal(np.zeros((65, 1), np.uint64))\n"
+    )
+    code = f"import sys\nsys.path[:0] = {[str(Path(bounds.__file__).parent)]!r}\nimport exercises\n"
+    code += f"from pathlib import Path\nexercises.TESTS = Path({str(tmp_path)!r})\n"
+    code += "import bounds\nprint(bounds.part('tests test_outside.py', 1, []))"
+    cache = str(tmp_path / "kernels")
+    status, said = in_python(code, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=cache)
+    assert status == 0, said
+    found = ast.literal_eval(said.splitlines()[-1])
+    assert found["tests"] == 1
+    assert [fault for fault in found["faults"] if "test_outside" in fault and "is out of bounds" in fault], said
+    assert found["compiled"] == ["closure/bits.py:clear_diagonal"]
+
+
 def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bounds, "parts", lambda: ["corpus", "tests x"])
-    folder = tmp_path / "boundscheck-5"
-    folder.mkdir()
+    folder = tmp_path / f"boundscheck-{kernelcache.digest()}" / "5"
+    folder.mkdir(parents=True)
     one = {"part": "corpus", "inputs": 3, "faults": ["index 9 is out of bounds"], "compiled": []}
     (folder / "corpus.json").write_text(json.dumps(one))
     assert bounds.run(5, 1, 0, tmp_path, None) == 1

@@ -4,14 +4,18 @@
 
 Kernels are found in the source: functions that numba compiles for a processor. They are compiled anew, in a folder
 of their own, with NUMBA_BOUNDSCHECK=1, so that an index out of an array is an error in place of memory that is read or
-written wrongly. None of ours is compiled for threads of numba (`parallel=True`): threads call kernels without a lock.
-Which were compiled is asked of numba's own objects; those that are put into the code of others as they are compiled
-count with these. Exit code 1 if there is a fault, or a kernel was not reached and `NEVER` has no reason.
+written wrongly; each process first sees that it is one. None of ours is compiled for threads of numba
+(`parallel=True`): threads call kernels without a lock. Which were compiled is asked of numba's own objects; those that
+are put into the code of others as they are compiled count with these. Kernels and what was found are kept in the folder
+--out, by the state of the code: the same call goes on where the last one ended. GPUs stay out of sight.
+
+Exit code 1 if there is a fault, or a part is not done, or a kernel was not reached and `NEVER` has no reason.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -25,18 +29,24 @@ from time import monotonic
 
 HERE = Path(__file__).resolve().parent
 #: kernels that are not reached on purpose, with the reason
-NEVER: dict[str, str] = {}
+NEVER: dict[str, str] = {"graph/hashing.py:unmixed": "it has no index, and only kernels of a GPU call it"}
 _ENTRY = re.compile(r"(\w+)\.([\w.]+)-(\d+)\.")  # of the names of numba's files: module, function, line
+
+
+@functools.cache
+def _decorated(root: Path) -> list[tuple[str, ast.FunctionDef]]:
+    """The functions with decorators in the source of a package, and the paths of their files in it."""
+    return [
+        (path.relative_to(root).as_posix(), node) for path in sorted(root.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    ]  # fmt: skip
 
 
 def written(root: Path) -> dict[str, ast.FunctionDef]:
     """'path:function' of each kernel in the source, and its code."""
-    found = {}
-    for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and any(map(_compiles, node.decorator_list)):
-                found[f"{path.relative_to(root).as_posix()}:{node.name}"] = node
-    return found
+    kernels = ((path, node) for path, node in _decorated(root) if any(map(_compiles, node.decorator_list)))
+    return {f"{path}:{node.name}": node for path, node in kernels}
 
 
 def _compiles(decorator: ast.expr) -> bool:
@@ -45,8 +55,20 @@ def _compiles(decorator: ast.expr) -> bool:
     return ast.unparse(called) in ("njit", "numba.njit", "jit", "numba.jit")
 
 
-def inlined(kernels: dict[str, ast.FunctionDef], reached: set[str]) -> set[str]:
-    """The kernels that are put into the code of reached ones, which call them by name."""
+def stand_ins(root: Path) -> dict[str, list[ast.FunctionDef]]:
+    """The code that numba puts in the place of a function, by the function's name (`@overload(NAME, inline=...)`)."""
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for _, node in _decorated(root):
+        for each in node.decorator_list:
+            if isinstance(each, ast.Call) and ast.unparse(each.func) == "overload" and "inline" in ast.unparse(each):
+                found.setdefault(ast.unparse(each.args[0]), []).append(node)
+    return found
+
+
+def inlined(
+    kernels: dict[str, ast.FunctionDef], reached: set[str], standing: dict[str, list[ast.FunctionDef]]
+) -> set[str]:
+    """The kernels that are put into the code of reached ones, which call them by name, or what stands for them."""
     by_name: dict[str, list[str]] = {}
     for name, node in kernels.items():
         if any("inline" in ast.unparse(each) for each in node.decorator_list):
@@ -54,13 +76,30 @@ def inlined(kernels: dict[str, ast.FunctionDef], reached: set[str]) -> set[str]:
     found: set[str] = set()
     grown = set(reached)
     while grown:
-        called = {
-            each.func.id for name in grown if name in kernels
-            for each in ast.walk(kernels[name]) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
-        }  # fmt: skip
+        called = set().union(*(_called(kernels[name]) for name in grown if name in kernels))
+        called = called.union(*(_called(node) for each in called for node in standing.get(each, [])))
         grown = {name for each in called for name in by_name.get(each, [])} - found - reached
         found |= grown
     return found
+
+
+def _called(node: ast.FunctionDef) -> set[str]:
+    """The names of the functions that code calls."""
+    every = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return {each.id for each in every if isinstance(each, ast.Name)}
+
+
+def require_checks() -> None:
+    """Raises RuntimeError unless an index out of an array is an error in what this process compiles."""
+    import numpy as np
+    from numba import njit
+
+    at = njit(lambda array, index: array[index])
+    try:
+        at(np.zeros(2, np.int8)[:1], 1)
+    except IndexError:
+        return
+    raise RuntimeError("indices are not checked here: NUMBA_BOUNDSCHECK=1 has numba do so")
 
 
 def watch(root: Path) -> Callable[[], set[str]]:
@@ -107,7 +146,8 @@ def part(name: str, count: int, corpora: list[Path]) -> dict:
     """Run one part in this process. Returns what was asked, the kernels that were compiled, and faults."""
     import grailbench
 
-    compiled = watch(Path(grailbench.__file__).parent)
+    require_checks()
+    compiled, began = watch(Path(grailbench.__file__).parent), monotonic()
     kind, _, which = name.partition(" ")
     if kind == "digraphs":
         import digraphs
@@ -122,7 +162,7 @@ def part(name: str, count: int, corpora: list[Path]) -> dict:
     else:
         inputs, faults = _corpus(corpora)
         found = {"inputs": inputs, "faults": faults}
-    return {"part": name, **found, "compiled": sorted(compiled())}
+    return {"part": name, **found, "compiled": sorted(compiled()), "seconds": round(monotonic() - began, 1)}
 
 
 def _corpus(corpora: list[Path]) -> tuple[int, list[str]]:
@@ -148,9 +188,11 @@ def _corpus(corpora: list[Path]) -> tuple[int, list[str]]:
 def run(count: int, processes: int, seconds: float, out: Path | None, name: str | None) -> int:
     """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done.
     Returns the exit code."""
+    from grailbench import kernelcache
+
     with tempfile.TemporaryDirectory() as temporary:
-        folder = (out or Path(temporary)) / f"boundscheck-{count}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = (out or Path(temporary)) / f"boundscheck-{kernelcache.digest()}"
+        (folder / str(count)).mkdir(parents=True, exist_ok=True)
         began = monotonic()
         done = _done(folder, processes, count, began + seconds, out)
         return _told(done, count, folder / "kernels", monotonic() - began, name)
@@ -158,10 +200,10 @@ def run(count: int, processes: int, seconds: float, out: Path | None, name: str 
 
 def _done(folder: Path, processes: int, count: int, until: float, out: Path | None) -> dict[str, dict | None]:
     """What each part found; None of those that are not done."""
-    wanted = {each: folder / f"{each.replace(' ', '-').replace('/', '-')}.json" for each in parts()}
+    wanted = {each: folder / str(count) / f"{each.replace(' ', '-').replace('/', '-')}.json" for each in parts()}
     env = os.environ | {
         "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder / "kernels"),
-        "GRAILBENCH_CACHE": str(folder / "cache"),
+        "GRAILBENCH_CACHE": str(folder / "cache"), "CUDA_VISIBLE_DEVICES": "",
     }  # fmt: skip
     env.pop("GRAILBENCH_MIRROR", None)
     left = [each for each, path in wanted.items() if not path.exists()]
@@ -178,9 +220,17 @@ def _done(folder: Path, processes: int, count: int, until: float, out: Path | No
                 process.kill()
                 process.wait()
                 del running[each]
-                print(f"{each}: {'done' if wanted[each].exists() else f'ended with {process.returncode}'}", flush=True)
+                print(f"{each}: {_ended(wanted[each], process.returncode)}", flush=True)
         time.sleep(0.2)
     return {each: json.loads(path.read_text()) if path.exists() else None for each, path in wanted.items()}
+
+
+def _ended(path: Path, code: int) -> str:
+    """What became of the part that writes a file."""
+    if path.exists():
+        return "done"
+    said = path.with_suffix(".log").read_text(errors="replace").strip().splitlines()
+    return f"ended with {code}{''.join(f', {line}' for line in said[-1:])}"
 
 
 def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float, name: str | None) -> int:
@@ -189,7 +239,7 @@ def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float,
 
     kernels, whole = written(Path(grailbench.__file__).parent), [each for each in done.values() if each is not None]
     compiled = {kernel for each in whole for kernel in each["compiled"]} & kernels.keys() | cached(kernels, cache)
-    within = inlined(kernels, compiled) - compiled
+    within = inlined(kernels, compiled, stand_ins(Path(grailbench.__file__).parent)) - compiled
     missing = sorted(kernels.keys() - compiled - within - NEVER.keys())
     faults = [f"{each['part']}: {fault}" for each in whole for fault in each["faults"]]
     undone = [each for each, found in done.items() if found is None]
