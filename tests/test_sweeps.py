@@ -60,6 +60,23 @@ def test_calls_with_a_folder_add_up_and_a_torn_row_is_asked_again(tmp_path):
 
 
 @pytest.mark.processes
+def test_a_digraph_at_which_the_gpu_was_lost_is_asked_again_once_and_nothing_after_it(tmp_path, monkeypatch):
+    found, kept = digraphs.Sweep(False, FEW), digraphs.Kept(digraphs.Sweep(False, FEW), tmp_path)
+
+    def loses(*_):
+        raise digraphs.lost.failed(719, "could not wait")
+
+    monkeypatch.setattr(digraphs.asked, "check", loses)
+    monkeypatch.setattr(digraphs.lost, "lost", None)
+    row = found.row(3)
+    assert row["lost"]
+    assert len(row["faults"]) == 1 < len(found.found)
+    kept.add(row)
+    assert kept.rows() == {}
+    kept.add(row)
+    assert kept.rows() == {3: row}
+
+
 def test_processes_share_the_digraphs(tmp_path):
     words = "--only", FEW[0], "--first", "3", "--count", "5", "--processes", "2", "--out", tmp_path
     code, out, err = python_program(digraphs.__file__, *words)

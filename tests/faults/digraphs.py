@@ -34,11 +34,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import asked
 import record
 
+from grailbench import faults as lost
+
 KINDS = ("any", "dense", "dag", "chain", "cycle", "hub", "layers", "tree", "islands", "loops")
 LARGE, MOST_LARGE, MOST_SMALL = 64, 200, 16  #: one in so many digraphs has up to so many vertices, others few
 LOST = 75  #: exit code of a process that lost its GPU: another one goes on
 STUCK = 180  #: seconds after which a process says where it is
-RESTARTS = 20
+RESTARTS = 40
 
 
 def drawn(number: int) -> tuple[int, np.ndarray]:
@@ -127,10 +129,13 @@ class Sweep:
                 with asked.condensing(self.gpu and number % 2 == 1):
                     answers[at] = asked.check(digraph, problem, implementation, params)
             except Exception as error:
+                error = lost.explained(error) or error
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 what = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
                 faults[str(at)] = f"digraph {number}, {params}: {what}"
             ms[at] = round(1e3 * (monotonic() - start))
+            if lost.lost is not None:  # what followed in this process could only fail
+                return {"n": number, "answers": answers, "ms": ms, "faults": faults, "lost": True}
         return {"n": number, "answers": answers, "ms": ms, "faults": faults}
 
     def rows(self, numbers: Iterable[int], until: float, turn: float = 0.0) -> Iterator[dict]:
@@ -176,13 +181,17 @@ class Kept:
             os.close(place)
 
     def rows(self) -> dict[int, dict]:
-        """Whole rows by number."""
-        found = {}
+        """Whole rows by number. One that lost the GPU counts from the second time on: processes that share a GPU by
+        MPS all lose it, whichever of them it was."""
+        found, lost_once = {}, set()
         for path in (*self._earlier, self._file):
             for line in path.read_bytes().split(b"\n") if path.exists() else ():
                 try:
                     row = json.loads(line)
                 except ValueError:
+                    continue
+                if row.get("lost") and row["n"] not in lost_once:
+                    lost_once.add(row["n"])
                     continue
                 found[row["n"]] = row
         return found
@@ -246,11 +255,9 @@ def main(gpu, count, first, processes, part, only, seconds, out, done, recorded)
 
 
 def _work(found: Sweep, kept: Kept, numbers: Iterable[int], until: float, turn: float) -> None:
-    from grailbench import faults
-
     for row in found.rows(numbers, until, turn):
         kept.add(row)
-        if faults.lost is not None:  # what followed in this process was not tried
+        if row.get("lost"):
             sys.exit(LOST)
 
 
