@@ -1,6 +1,6 @@
 """The branches of the kernels that the graphs of `kernels.py` take, found in numba's simulator.
 
-    NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py --out branches.json --record gpu-branches
+    python tests/faults/branches.py --out branches.json --record gpu-branches
 
 Kernels and device functions are read anew, with each condition (of if, while, a conditional expression, and each part
 of 'and' and 'or') and each loop told when it is true and when false: a branch is a condition and one of both. Exit code
@@ -9,8 +9,8 @@ behind 'if simulated: ... else:', is not seen here. The file --out has each bran
 takes the files of calls with other --graphs into account.
 
 --record also writes `REACHED`: each kernel and device function with the graphs that reach it, and the branches that
-none takes. --check runs nothing: it says in seconds whether that list is still of the branches that are there, and all
-that is not taken has a reason.
+none takes. --check runs nothing: it says in seconds whether that list is still of the kernels and branches that are
+there, and all that is not taken has a reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import json
-import os
 import re
 import sys
 import textwrap
@@ -38,7 +37,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 ROOT = Path(importlib.machinery.PathFinder.find_spec("grailbench").origin).parent
-#: the graphs by number; of each 'file:function' its branches, their digest and the graphs; and the branches not taken
+#: the graphs by number; of each kernel and each function with branches how many, their digest and the graphs; and the
+#: branches not taken
 REACHED = Path(__file__).with_name("branches.json")
 #: of kernels that measure a machine, and no graph
 SKIPPED = ("limits/",)
@@ -46,17 +46,17 @@ SKIPPED = ("limits/",)
 REASONS: dict[str, str] = {
     r".*STEPS\) is True|.*WARP - 1 is False|.*% (shuffle\.)?WARP == 0 is False": "a simulated warp has one lane",
     r"device/scan.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
-    r"reachability/gpu/fused/segments.py:reduce: .*": "a simulated warp has one lane",
-    r"reachability/gpu/core/trees.py:add_at: all_lanes.*": "a simulated warp has one lane",
+    r"reachability/gpu/fused/segments.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
+    "a simulated warp has one lane",
+    r"reachability/gpu/core/trees.py:add_at: all_lanes.* is False": "a simulated warp has one lane",
     r"reachability/gpu/core/trees.py:sum_subtrees: k < links": "a simulated warp has one lane, the first of its edges",
     r".*: (cuda\.blockIdx\.x|block) == .* is False": "a simulated grid with barriers has one block",
-    r".*: block == blocks - 1 is True|.*range\(thread, block, threads\) is True": "a simulated grid has one block here",
+    r".*range\(thread, block, threads\) is True": "a simulated grid has one block here",
     r".*range\(cuda.threadIdx.x, cuda.blockIdx.x, cuda.blockDim.x\) is True": "a simulated grid has one block here",
     r"closure/gpu/warshall.py:close_bits: first_unit < last_unit is False": "the one simulated block has a share",
     r"traversal/gpu/nearfar.py:_go_on: first >= last is True": "the one simulated block has a share",
     r"traversal/gpu/many.py:_sum_up: (mark is False|far)": "the one simulated block meets a vertex of every source",
-    r"traversal/gpu/shortest.py:_lower_racily: .*": "of implementations that are known to be wrong",
-    r"device/schedule.py:.*": "replays stored frontiers, which no implementation does",
+    r"traversal/gpu/shortest.py:_lower_racily: .*": "of `harish-racy`, which shows what a race does",
     "|".join((
         r".*cuda.atomic.cas\(distances, v, _FAR, .* == _FAR is False",
         r"reachability/gpu/trees.py:_offer: found == seen is False",
@@ -262,25 +262,28 @@ def _digest(branches: list[str]) -> str:
     return hashlib.sha256("\n".join(branches).encode()).hexdigest()[:12]
 
 
-def listed(every: Iterable[str], taken: dict[str, list[str]]) -> dict:
-    """What `REACHED` has."""
-    graphs = sorted({graph for branch in every for graph in taken.get(branch, ())})
-    functions = {}
-    for name, branches in _by_function(every).items():
-        reach = {graph for branch in branches for graph in taken.get(branch, ())}
+def listed(every: Iterable[str], taken: dict[str, list[str]], launched: dict[str, list[str]]) -> dict:
+    """What `REACHED` has. launched: the graphs of each kernel that is to be launched."""
+    graphs = sorted({graph for reach in (taken, launched) for names in reach.values() for graph in names})
+    functions, found = {}, _by_function(every)
+    for name in sorted(found.keys() | launched.keys()):
+        branches = found.get(name, [])
+        reach = {graph for branch in branches for graph in taken.get(branch, ())} | set(launched.get(name, ()))
         functions[name] = {"branches": len(branches), "taken": sum(bool(taken.get(branch)) for branch in branches),
                            "digest": _digest(branches), "graphs": sorted(map(graphs.index, reach))}  # fmt: skip
     return {"graphs": graphs, "functions": functions, "not taken": [each for each in every if not taken.get(each)]}
 
 
-def stale(every: Iterable[str], known: dict) -> list[str]:
-    """What is wrong with a `REACHED` for the branches that are there, as lines."""
+def stale(every: Iterable[str], kernels: set[str], known: dict) -> list[str]:
+    """What is wrong with a `REACHED` for the branches and the kernels that are there, as lines."""
     found, past = _by_function(every), known["functions"]
-    changed = [name for name in sorted(found.keys() | past.keys())
-               if name not in past or name not in found or _digest(found[name]) != past[name]["digest"]]  # fmt: skip
-    alone = [f"NO GRAPH: {name}" for name, of in past.items() if not of["graphs"] and
-             any(reason_of(branch) is None for branch in found.get(name, ()))]  # fmt: skip
-    return [f"CHANGED: {name}" for name in changed] + alone + unexplained(known["not taken"])
+    names = found.keys() | kernels
+    now = {name: _digest(found.get(name, [])) for name in sorted(names)}
+    changed = [name for name in sorted(names | past.keys()) if now.get(name) != past.get(name, {}).get("digest")]
+    wanted = {name for name in found if any(reason_of(branch) is None for branch in found[name])} | kernels
+    alone = [name for name in sorted(past.keys() & wanted) if not past[name]["graphs"]]
+    said = [f"CHANGED: {name}" for name in changed] + [f"NO GRAPH: {name}" for name in alone]
+    return said + unexplained(known["not taken"])
 
 
 def write_record(name: str, result: dict, faults: list[str], wrong: list[str], seconds: float, command: str) -> None:
@@ -291,11 +294,6 @@ def write_record(name: str, result: dict, faults: list[str], wrong: list[str], s
     for branch in missing:
         reason = reason_of(branch) or "no reason"
         why[reason] = why.get(reason, 0) + 1
-    if not wrong and not faults:
-        lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in result["functions"].items()]
-        functions, rest = ",\n".join(lines), json.dumps(missing, indent=2)
-        text = f' "graphs": {json.dumps(result["graphs"])},\n "functions": {{\n{functions}\n }},\n "not taken": {rest}'
-        REACHED.write_text(f"{{\n{text}\n}}\n")
     without = why.get("no reason", 0)
     record.write(
         name, kept=not (wrong or faults),
@@ -303,13 +301,18 @@ def write_record(name: str, result: dict, faults: list[str], wrong: list[str], s
         promise="The graphs that kernels are checked on take every branch of every kernel, but for those that none can "
         "take in a simulator, each with its reason.",
         test="tests/faults/branches.py",
-        figure=f"{branches:,} branches of {len(result['functions'])} kernels and device functions on "
+        figure=f"{branches:,} branches in {len(result['functions'])} kernels and device functions, on "
         f"{len(result['graphs'])} graphs: {branches - len(missing):,} taken, {len(missing) - without} with a reason, "
         f"{without} without",
         command=command,
         seconds=seconds,
         details={"branches": branches, "taken": branches - len(missing), "not taken": why, "faults": len(faults)},
     )  # fmt: skip
+    if not wrong and not faults:
+        lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in result["functions"].items()]
+        functions, rest = ",\n".join(lines), json.dumps(missing, indent=2)
+        text = f' "graphs": {json.dumps(result["graphs"])},\n "functions": {{\n{functions}\n }},\n "not taken": {rest}'
+        REACHED.write_text(f"{{\n{text}\n}}\n")
 
 
 @click.command(help=__doc__.partition("\n")[0])
@@ -320,55 +323,64 @@ def write_record(name: str, result: dict, faults: list[str], wrong: list[str], s
 @click.option("--out", type=click.Path(path_type=Path), help="Write the branches to this file.")
 @click.option("--add", multiple=True, type=click.Path(path_type=Path, exists=True), help="The file of another call.")
 @click.option("--record", "recorded", help="Write results/reliability/NAME.json, and the list of kernels and graphs.")
+@click.option("--nightly", is_flag=True, help="The same: all of it takes some minutes.")
 @click.option("--check", is_flag=True, help="Run nothing; compare the list with the branches that are there.")
-def main(most, only, chosen, seconds, out, add, recorded, check):
-    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):
-        raise click.UsageError("branches are seen in numba's simulator: set NUMBA_ENABLE_CUDASIM=1")
+def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
+    from grailbench import device
+
+    device.simulate()
     began, seen = monotonic(), watch()
     import kernels
 
     for name in modules():
         importlib.import_module(name)
     if check:
-        wrong = stale(seen.all(), json.loads(REACHED.read_text()))
+        wrong = stale(seen.all(), kernels.wanted(), json.loads(REACHED.read_text()))
         print("\n".join(wrong or [f"{len(seen.all())} branches, as listed"]))
         sys.exit(int(bool(wrong)))
     taken: dict[str, list[str]] = {}
+    launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(kernels.wanted())}
     spent = 0.0
+
+    def reach(by: dict[str, list[str]], what: Iterable[str], names: Iterable[str]) -> None:
+        for each in what:
+            by.setdefault(each, []).extend(name for name in names if name not in by[each])
+
     for path in add:
         past = json.loads(path.read_text())
-        spent += past.get("seconds", 0)
-        for branch, names in past["branches"].items():
-            taken.setdefault(branch, []).extend(names)
-    known = {name for names in taken.values() for name in names}
+        spent += past["seconds"]
+        for by, kind in ((taken, "branches"), (launched, "kernels")):
+            for each, names in past[kind].items():
+                reach(by, [each], names)
 
     def keep(results: dict) -> None:
         name = list(results)[-1]
-        for branch in sorted(seen.take()):
-            if name not in taken.setdefault(branch, []):
-                taken[branch].append(name)
+        reach(taken, sorted(seen.take()), [name])
+        reach(launched, results[name]["kernels"], [name])
         if out is not None:
             every = {branch: taken.get(branch, []) for branch in seen.all()}
             took = round(spent + monotonic() - began, 1)
-            both = {"graphs": sorted(known | results.keys()), "seconds": took, "branches": every}
-            out.write_text(json.dumps(both, indent=1) + "\n")
+            out.write_text(json.dumps({"seconds": took, "kernels": launched, "branches": every}, indent=1) + "\n")
 
     seen.take()
     results = kernels.run(most, only, chosen, began + seconds, keep)
     every = seen.all()
     missing = [branch for branch in every if not taken.get(branch)]
-    for branch in missing:
-        if (reason := reason_of(branch)) is not None:
-            print(f"never: {branch} ({reason})")
+    for branch in filter(reason_of, missing):
+        print(f"never: {branch} ({reason_of(branch)})")
     wrong, faults = unexplained(missing), [fault for each in results.values() for fault in each["faults"]]
+    wrong += [f"NOT LAUNCHED: {kernel}" for kernel, names in launched.items() if not names]
     for line in [*wrong, *(f"WRONG: {fault}" for fault in faults)]:
         print(line)
     without = sum(reason_of(branch) is None for branch in missing)
     print(f"{len(every)} branches, {len(every) - len(missing)} taken, {len(missing) - without} with a reason why not, "
-          f"{without} without")  # fmt: skip
+          f"{without} without; {len(launched)} kernels")  # fmt: skip
     if recorded:
-        command = "NUMBA_ENABLE_CUDASIM=1 python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
-        write_record(recorded, listed(every, taken), faults, wrong, spent + monotonic() - began, command)
+        command = "python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
+        result = listed(
+            every, taken, {kernel: names for kernel, names in launched.items() if kernel in kernels.wanted()}
+        )
+        write_record(recorded, result, faults, wrong, spent + monotonic() - began, command)
     sys.exit(int(bool(wrong or faults)))
 
 

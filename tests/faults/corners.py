@@ -153,6 +153,15 @@ def of_wide_levels(found: asked.Digraph) -> None:
     ways.on_the_grid(_asking(found, *(ends[:64] for ends in found.pairs)))
 
 
+def of_stored_levels(found: asked.Digraph) -> None:
+    """Several pairs of labels by paths, which store the levels that the first pair finds."""
+    from grailbench.reachability.gpu import path_pipeline
+    from grailbench.reachability.index import Params, implementation
+
+    with mock.patch.object(path_pipeline, "usual", ways.narrow_queues):
+        asked.check_index(found, implementation("gpu-path"), Params(dim=2, seed=found.number))
+
+
 def of_long_rows(found: asked.Digraph) -> None:
     """The order of siblings of rows that are longer than two tiles, in shared memory and on the grid."""
     from grailbench.reachability.gpu.fused.siblings import TILE
@@ -405,7 +414,7 @@ ALL: dict[str, tuple[Callable[[], tuple[int, np.ndarray]], tuple[Callable[[asked
     ),
     "many columns": (_columns, (of_columns,)),
     "long row": (_star, (of_long_rows,)),
-    "equal hubs": (_hubs, (ways.of_few_candidates, ways.of_large_weights)),
+    "equal hubs": (_hubs, (ways.of_few_candidates, ways.of_large_weights, of_stored_levels)),
     "trees": (_trees, (of_the_core,)),
     "trees and a core": (_trees_alone, (of_the_core,)),
     "cycles": (_cycles, (of_walks,)),

@@ -37,6 +37,14 @@ def one_index(found: asked.Digraph, **params) -> None:
     asked.check_index(found, Fused, Params(**{"dim": 2, "seed": found.number, **params}))
 
 
+def narrow_queues():
+    """Queues for one thread, a team and a block of which graphs of few edges use each."""
+    from grailbench.device.frontier import Enterprise
+    from grailbench.device.gateway import simulated
+
+    return Enterprise(blocks=2, threads=4 if simulated else 64, lanes=4, small=3, large=6)
+
+
 def on_the_grid(found: asked.Digraph) -> None:
     """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
     the whole grid takes them, and in others."""
@@ -148,16 +156,13 @@ def of_few_candidates(found: asked.Digraph) -> None:
 def of_large_weights(found: asked.Digraph) -> None:
     """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
     fewer, lanes than vertices have parents."""
-    from grailbench.device.frontier import Enterprise
-    from grailbench.device.gateway import simulated
     from grailbench.reachability.gpu import pipeline
     from grailbench.reachability.gpu.thesis import Thesis
     from grailbench.reachability.index import Params
 
-    queues = Enterprise(blocks=2, threads=4 if simulated else 64, lanes=4, small=3, large=6)
     with (
         mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))),
-        mock.patch.object(pipeline, "usual", return_value=queues),
+        mock.patch.object(pipeline, "usual", narrow_queues),
     ):
         asked.check_index(found, Thesis, Params(dim=1, seed=found.number))
 
