@@ -339,7 +339,8 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
         print("\n".join(wrong or [f"{len(seen.all())} branches, as listed"]))
         sys.exit(int(bool(wrong)))
     taken: dict[str, list[str]] = {}
-    launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(kernels.wanted())}
+    wanted = kernels.wanted()
+    launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(wanted)}
     spent = 0.0
 
     def reach(by: dict[str, list[str]], what: Iterable[str], names: Iterable[str]) -> None:
@@ -371,15 +372,13 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
     wrong, faults = unexplained(missing), [fault for each in results.values() for fault in each["faults"]]
     wrong += [f"NOT LAUNCHED: {kernel}" for kernel, names in launched.items() if not names]
     for line in [*wrong, *(f"WRONG: {fault}" for fault in faults)]:
-        print(line)
+        print(line, flush=True)
     without = sum(reason_of(branch) is None for branch in missing)
     print(f"{len(every)} branches, {len(every) - len(missing)} taken, {len(missing) - without} with a reason why not, "
           f"{without} without; {len(launched)} kernels")  # fmt: skip
     if recorded:
         command = "python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
-        result = listed(
-            every, taken, {kernel: names for kernel, names in launched.items() if kernel in kernels.wanted()}
-        )
+        result = listed(every, taken, {kernel: names for kernel, names in launched.items() if kernel in wanted})
         write_record(recorded, result, faults, wrong, spent + monotonic() - began, command)
     sys.exit(int(bool(wrong or faults)))
 
