@@ -26,7 +26,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from time import monotonic
 
@@ -274,7 +274,7 @@ def listed(every: Iterable[str], taken: dict[str, list[str]], launched: dict[str
     return {"graphs": graphs, "functions": functions, "not taken": [each for each in every if not taken.get(each)]}
 
 
-def stale(every: Iterable[str], kernels: set[str], known: dict) -> list[str]:
+def stale(every: Iterable[str], kernels: Set[str], known: dict) -> list[str]:
     """What is wrong with a `REACHED` for the branches and the kernels that are there, as lines."""
     found, past = _by_function(every), known["functions"]
     names = found.keys() | kernels
@@ -339,8 +339,7 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
         print("\n".join(wrong or [f"{len(seen.all())} branches, as listed"]))
         sys.exit(int(bool(wrong)))
     taken: dict[str, list[str]] = {}
-    wanted = kernels.wanted()
-    launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(wanted)}
+    launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(kernels.wanted())}
     spent = 0.0
 
     def reach(by: dict[str, list[str]], what: Iterable[str], names: Iterable[str]) -> None:
@@ -378,7 +377,9 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
           f"{without} without; {len(launched)} kernels")  # fmt: skip
     if recorded:
         command = "python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
-        result = listed(every, taken, {kernel: names for kernel, names in launched.items() if kernel in wanted})
+        result = listed(
+            every, taken, {kernel: names for kernel, names in launched.items() if kernel in kernels.wanted()}
+        )
         write_record(recorded, result, faults, wrong, spent + monotonic() - began, command)
     sys.exit(int(bool(wrong or faults)))
 

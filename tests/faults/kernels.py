@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from unittest import mock
@@ -197,7 +198,8 @@ def run(
     its vertices, edges, seconds, kernels and faults; `keep` gets that after each."""
     launched, results = watch(), {}
     for name, vertices, ends, number in graphs(most):
-        if (chosen and name not in chosen) or monotonic() > until:
+        skipped = name not in chosen if chosen else bool(only) and name in corners.ALL
+        if skipped or monotonic() > until:
             continue
         began = monotonic()
         launched()
@@ -218,13 +220,14 @@ def reached(results: dict[str, dict]) -> dict[str, list[str]]:
     return {kernel: [name for name, each in results.items() if kernel in each["kernels"]] for kernel in kernels}
 
 
-def wanted() -> set[str]:
+@cache
+def wanted() -> frozenset[str]:
     """The kernels that graphs are to launch."""
-    return {kernel for kernel in written() if kernel not in NEVER and not kernel.startswith(OF_LIMITS)}
+    return frozenset(kernel for kernel in written() if kernel not in NEVER and not kernel.startswith(OF_LIMITS))
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph.")
+@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph but those of corners.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
 @click.option("--graphs", "chosen", multiple=True, help="The name of a graph; may repeat. [default: all]")
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")
