@@ -15,8 +15,10 @@ import fcntl
 import json
 import logging
 import os
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +33,11 @@ SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
 _UNBOUND = "none"
 _USING, _LOCK = "using", "lock"
+_MOST_META = 1 << 20  # bytes of what a stored graph says of itself
+_DAMAGED = (
+    OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
+    zipfile.BadZipFile,
+)  # fmt: skip
 _LOOK_S = 60.0  # what other processes added is counted again after so many seconds
 
 _log = logging.getLogger(__name__)
@@ -118,9 +125,9 @@ def _made_by_name(kind: Kind, path: Path) -> bool:
     if kind.name != "generated":
         return True
     try:
-        with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.read("meta.json")).get("by_name") is True
-    except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile):
+        with zipfile.ZipFile(path) as archive, archive.open("meta.json") as member:
+            return json.loads(member.read(_MOST_META)).get("by_name") is True  # a damaged directory may say any size
+    except _DAMAGED:
         return False
 
 

@@ -38,6 +38,9 @@ MENDED = (
     ("config", "unnamed", "input: no implementation is named"), ("dag-file", "endless", r"^.{40,400}$"),
     ("git", "feeds", "line 1: full hashes"), ("index-file", "no_type", "damaged"),
     ("index-file", "shape", "damaged"), ("index-file", "at", "damaged"),
+    ("config", "number", r"input, line 2: experiment 1, key 'problem'"), ("dag-file", "size", "damaged"),
+    ("index-file", "unknown", "input: no implementation is named"), ("lock", "dot", "input, line 1: key 'n'"),
+    ("sets", "dot", "input, line 1: key '0'"),
 )  # fmt: skip
 
 
@@ -75,7 +78,7 @@ def test_what_broke_a_reader_once_is_refused_in_words(name, kept, said, place, m
     target = TARGETS[name]
     if target.prepare is not None:
         target.prepare()
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=said), engines.limited_memory():
         target.read((engines.KEPT / name / kept).read_bytes(), place)
 
 

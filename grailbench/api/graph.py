@@ -113,10 +113,10 @@ class Graph:
     @classmethod
     def _named(cls, sources: np.ndarray, targets: np.ndarray) -> Graph:
         """The graph of two columns of text, object[m]; vertices in the order in which their names occur."""
-        import pandas
+        from grailbench.graph.readers.labelled import factorized
 
         both = np.stack((sources, targets), axis=1).reshape(-1)  # so that the first edge has the first two vertices
-        places, known = pandas.factorize(both)
+        places, known = factorized(both)
         sources, targets = places.reshape(-1, 2).T
         return cls(csr.Graph.from_edges(len(known), sources, targets), Named(known.tolist()))
 

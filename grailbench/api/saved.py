@@ -121,7 +121,7 @@ def _opened(content: Any, path: Path | None, graph: Graph | None) -> Opened:
             )  # fmt: skip
         arrays = mapped.arrays_of(content, header, start)
         check = mapped.Check(arrays, header, path)
-        found, params, dag, own = kept.parts(header, arrays)
+        found, params, dag, own = kept.parts(header, arrays, path)
         rows = mapped.named(arrays, "rows/")
         if graph is None:
             # the ids of a damaged file are not made before the check

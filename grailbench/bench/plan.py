@@ -141,8 +141,8 @@ class Experiment(_WithAxes):
             return given
         named = given.get("problem", USUAL)
         try:
-            known = problem(named)
-        except (InputError, TypeError):
+            known = problem(named if isinstance(named, str) else USUAL)
+        except InputError:
             known = problem(USUAL)  # `_known` reports the error
         return {"implementations": list(known.usual), "count": known.count} | given
 

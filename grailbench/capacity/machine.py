@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grailbench import paths
 from grailbench.errors import InputError
-from grailbench.limits.ceilings import Ceilings, rows
+from grailbench.limits.ceilings import Ceilings, is_row, rows
 from grailbench.limits.ceilings import load as measured_here
 from grailbench.runs.folder import read_json
 from grailbench.words import did_you_mean
@@ -139,7 +139,7 @@ def _read(file: Path) -> dict:
         whole = document["machine"]["cores"] and document["machine"]["memory_bytes"]
         for threads in (1, 2):
             Ceilings.of(document, threads)
-        if not whole or any(row["median"] is None for row in rows(document)):
+        if not whole or any(row["median"] is None or not is_row(row) for row in rows(document)):
             raise KeyError
     except (KeyError, TypeError, IndexError, StopIteration, AttributeError):
         raise InputError(

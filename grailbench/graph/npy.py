@@ -18,6 +18,7 @@ FAULTS = (
     OverflowError, OSError,
 )  # fmt: skip
 _CHUNK = 1 << 20  # bytes that are read at a time, so that they are still in the cache when the CRC is computed
+_MOST_OF_A_BYTE = 1032  # bytes that deflate makes of one at most
 _LONGEST = 1 << 14  # bytes of the longest header that is accepted
 _HEADER = re.compile(  # the header as numpy and others write it, parsed without evaluating Python code
     rb"\s*\{\s*'descr':\s*'([<>|=]?[biufcSU]\d+)',\s*'fortran_order':\s*(True|False),"
@@ -56,6 +57,15 @@ def content(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype, columns_
     return array.T if columns_first else array
 
 
+def size_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """The bytes of a member. Raises ValueError if its archive is too small for so many, whatever its directory says:
+    zipfile allocates what that says."""
+    times = 1 if entry.compress_type == zipfile.ZIP_STORED else _MOST_OF_A_BYTE
+    if entry.file_size > times * archive.start_dir:
+        raise ValueError(f"{entry.filename} of {entry.file_size:,} bytes is larger than the archive")
+    return entry.file_size
+
+
 class Archive:
     """The arrays of an open `.npz` by name. `archive[name]` raises one of `FAULTS` if the array is damaged."""
 
@@ -70,7 +80,7 @@ class Archive:
             with self._archive.open(entry) as member:
                 shape, dtype, columns_first = header(member)
                 size = dtype.itemsize * math.prod(shape)
-                if size > entry.file_size:
+                if size > size_of(self._archive, entry):
                     raise ValueError(f"its shape {shape} does not fit its {entry.file_size:,} bytes")
                 if self._check is not None:
                     self._check(name, entry, size)

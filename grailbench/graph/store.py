@@ -12,6 +12,7 @@ import errno
 import hashlib
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -358,7 +359,10 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _meta(archive: zipfile.ZipFile, path: Path, kind: str) -> dict:
-    meta = json.loads(archive.read(_META))
+    entry = archive.getinfo(_META)
+    size = npy.size_of(archive, entry)
+    with archive.open(entry) as member:
+        meta = json.loads(member.read(size))
     if not isinstance(meta, dict) or meta.get("kind") != kind or not isinstance(meta.get("arrays"), dict):
         raise _damaged(path, f"it holds no {kind}")
     return meta
@@ -371,17 +375,20 @@ def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> 
         arrays = {}
         present = {name: dtype for name, dtype in (optional or {}).items() if name in meta["arrays"]}
         for name, dtype in (fields | present).items():
-            wanted = meta["arrays"][name]
-            if (wanted["dtype"], wanted["crc"]) != (np.dtype(dtype).str, archive.getinfo(f"{name}.npy").CRC):
+            wanted, entry = meta["arrays"][name], archive.getinfo(f"{name}.npy")
+            if (wanted["dtype"], wanted["crc"]) != (np.dtype(dtype).str, entry.CRC):
                 raise _damaged(path, f"array {name} is not the one that was written")
-            with archive.open(f"{name}.npy") as member:
-                arrays[name] = _array(member, path, name, wanted)
+            with archive.open(entry) as member:
+                arrays[name] = _array(member, path, name, wanted, npy.size_of(archive, entry))
         return meta, arrays
 
 
-def _array(member: IO[bytes], path: Path, name: str, wanted: dict) -> np.ndarray:
-    """Reads one array. The meta states its size, so a damaged header cannot cause a huge allocation."""
+def _array(member: IO[bytes], path: Path, name: str, wanted: dict, most: int) -> np.ndarray:
+    """Reads one array of at most `most` bytes, so that neither a damaged header nor a damaged meta causes a huge
+    allocation."""
     shape, dtype, columns_first = npy.header(member)
+    if dtype.itemsize * math.prod(shape) > most:
+        raise _damaged(path, f"array {name} is larger than what holds it")
     if columns_first or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
         raise _damaged(path, f"array {name} has another type or shape than was written")
     return npy.content(member, shape, dtype)

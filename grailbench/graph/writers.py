@@ -87,9 +87,9 @@ def write_edges(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, i
     else:
         if not (isinstance(ids, Counted) and ids.first == 0):
             lost = _without_edge(n, sources, targets)
-        head = f"# Nodes: {n} Edges: {m}\n"
+        head = f"# Nodes: {n - lost} Edges: {m}\n" if ids.numeric and lost < max(n, 1) else ""
         if lost or not ids.numeric:
-            head = f"# {lost} of {n} vertices have no edge, and no line\n"
+            head = f"# {lost} of {n} vertices have no edge, and no line\n{head}"
     ends = (ids.labels_of(sources), ids.labels_of(targets))
     between = " " if ids.numeric else _separator(path, *ends)
     write_lines(path, head, *ends, *([] if weights is None else [weights]), between=between)

@@ -31,6 +31,13 @@ PARTS = ("cpu", "gpu")
 
 _MACHINE = ("cpu", "cores", "cores_physical", "caches", "memory_bytes", "os", "gpus")
 _DEFAULT_CACHE = 64 << 20  # bytes of the last-level cache if the system does not report them
+_NONE = type(None)
+#: the types of the fields of a row; there are no times if nothing was timed
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("where", "what", "unit"), (str,)), "variant": (str, _NONE),
+    **dict.fromkeys(("bytes", "blocks", "threads", "repeats"), (int, _NONE)),
+    **dict.fromkeys(("least", "median", "most"), (int, float, _NONE)),
+}  # fmt: skip
 _log = logging.getLogger(__name__)
 
 # ---------------------------------------------------------------------------------------- rows
@@ -274,14 +281,14 @@ def _read(path: Path) -> dict | None:
         if not path.exists():
             return None
         found = read_json(path)
-        if found["format"] == FORMAT and all(map(_is_row, rows(found))):
+        parts = [found["machine"], *(found.get(part, {}).get("device", {}) for part in PARTS)]
+        if found["format"] == FORMAT and all(map(is_row, rows(found))) and all(type(part) is dict for part in parts):
             return found if "fingerprint" in found else None
     except (InputError, OSError, KeyError, TypeError, AttributeError) as error:
         _log.warning("%s is damaged and is not used: %s", path, error)
     return None
 
 
-def _is_row(each: dict) -> bool:
-    """True for a row with all fields whose times are numbers, or None if nothing was timed."""
-    times = [each.get(name) for name in ("least", "median", "most")]
-    return set(FIELDS) <= set(each) and all(time is None or type(time) in (int, float) for time in times)
+def is_row(each: dict) -> bool:
+    """True for a row with all fields, each of its type."""
+    return set(FIELDS) <= set(each) and all(type(each[name]) in kinds for name, kinds in _KINDS.items())

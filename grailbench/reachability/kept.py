@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grailbench import contract, faults
+from grailbench.errors import InputError
 from grailbench.graph.csr import OFFSET, VERTEX, Dag
 from grailbench.graph.mapped import named
 from grailbench.reachability.index import Implementation, Params
@@ -29,15 +31,21 @@ def described(
     return said, arrays | {f"index/{name}": array for name, array in stored.items()}
 
 
-def parts(said: dict, arrays: dict[str, np.ndarray]) -> tuple[type[Implementation], Params, Dag, dict]:
-    """The implementation, its parameters, the condensed graph, and the arrays of `Index.stored`.
+def parts(
+    said: dict, arrays: dict[str, np.ndarray], path: Path | None = None
+) -> tuple[type[Implementation], Params, Dag, dict]:
+    """The implementation, its parameters, the condensed graph, and the arrays of `Index.stored`; errors name `path`.
 
     Raises KeyError, TypeError, ValueError or AttributeError if the header does not hold together, and InputError for an
     implementation that is not known here.
     """
     dag = Dag(*(arrays[f"dag/{name}"] for name in _DAG), *said["dropped"])
     params = Params(**said["params"] | {"filters": tuple(said["params"]["filters"])})
-    return contract.implementation(said["implementation"]), params, dag, named(arrays, "index/")
+    try:
+        found = contract.implementation(said["implementation"])
+    except InputError as error:
+        raise InputError(str(error), path=path) from None
+    return found, params, dag, named(arrays, "index/")
 
 
 def where(implementation: type[Implementation], device: int | None) -> Callable[..., Any]:

@@ -157,7 +157,7 @@ def opened(path: Path, threads: int, device: int | None = None) -> Kept:
     said, start = mapped.header(content, path)
     arrays = mapped.arrays_of(content, said, start)
     mapped.Check(arrays, said, path)()
-    implementation, params, dag, own = kept.parts(said, arrays)
+    implementation, params, dag, own = kept.parts(said, arrays, path)
     run = kept.where(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
     return Kept(index, dag, run)

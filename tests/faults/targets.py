@@ -13,6 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import slow_readers
@@ -108,21 +109,28 @@ def round_trip(found, place: Place) -> None:
     expected = set(labelled(found))
     weights = _least(labelled(found), graph.weights)
     writers.write_csv(path, graph, found.ids)
-    again = readers.read(path, "csv", **({"weight": "weight"} if weights else {}))
+    again = _reread(path, "csv", **({"weight": "weight"} if weights else {}))
     _same("csv", expected, weights, again, found.ids.numeric)
     try:
         writers.write_edges(path, graph, found.ids)
     except InputError:
         assert not found.ids.numeric  # a name that no edge list can hold
     else:
-        _same(
-            "edges", expected, weights, readers.read(path, "edges" if found.ids.numeric else "names"), found.ids.numeric
-        )
+        again = _reread(path, "edges" if found.ids.numeric else "names")
+        _same("edges", expected, weights, again, found.ids.numeric)
     if graph.vertices <= 1_000_000:
         write_tuwien(path, graph)
-        again = readers.read(path, "tuwien")
+        again = _reread(path, "tuwien")
         by_vertex = set(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
         assert (again.graph.vertices, set(labelled(again))) == (graph.vertices, by_vertex), "tuwien"
+
+
+def _reread(path: Path, format: str, **options) -> readers.Reading:
+    """A graph that was written. Raises AssertionError if it is refused, which is no fault of the input."""
+    try:
+        return readers.read(path, format, **options)
+    except InputError as error:
+        raise AssertionError(f"written as {format}: refused: {error}") from error
 
 
 def _least(edges: list[tuple], weights: np.ndarray | None) -> dict | None:

@@ -27,6 +27,18 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
+def factorized(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each label, int64[k], among the different ones, and these, in the order in which they first occur.
+
+    labels  int64[k], or object[k] of str
+    """
+    if labels.dtype == object and any("\0" in label for label in labels):
+        # pandas before 3 ends a text at its first NUL, unless not all are text; it leaves out None
+        codes, known = pd.factorize(np.append(labels, None))
+        return codes[:-1], known
+    return pd.factorize(labels)
+
+
 def found_of(
     path: Path,
     sources: Sequence | np.ndarray,
@@ -49,7 +61,7 @@ def found_of(
     if len(vertices):
         labels[: len(vertices)] = vertices
     ends[0::2], ends[1::2] = sources, targets
-    codes, known = pd.factorize(labels)
+    codes, known = factorized(labels)
     if not numeric and "" in known:
         raise InputError("an id is empty", path=path)
     check_vertices(known.size, path, None)
