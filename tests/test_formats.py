@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import edges_of
 
+import grailbench
 from grailbench.errors import GrailbenchError, InputError, MachineLacks
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted, Listed, Named
@@ -457,6 +458,21 @@ def test_an_edge_list_of_names_is_read_back(tmp_path, names, text):
     assert write_edges(tmp_path / "g", graph, Named(names)) == (2, 1)
     assert sorted((tmp_path / "g").read_text().splitlines()) == sorted(text.splitlines())
     assert set(named_edges(read(tmp_path / "g", "names"))) == {(names[0], names[1]), (names[1], names[0])}
+
+
+def test_names_that_are_alike_up_to_a_nul_are_two(tmp_path, monkeypatch):
+    """pandas 2 takes them as one, unless not all labels are text."""
+    of_pandas = pd.factorize
+
+    def as_pandas_2_does(labels):
+        texts = all(isinstance(label, str) for label in labels)
+        return of_pandas(np.array([label.partition("\0")[0] for label in labels], object) if texts else labels)
+
+    monkeypatch.setattr(pd, "factorize", as_pandas_2_does)
+    (tmp_path / "g.csv").write_bytes(b"source,target\na\0\0,b\na\0,b\na,b\n")
+    assert named_edges(read(tmp_path / "g.csv")) == [("a\0\0", "b"), ("a\0", "b"), ("a", "b")]
+    built = grailbench.Graph.from_edges(["a\0", "a"], ["a", "b"])
+    assert built.ids.names.tolist() == ["a\0", "a", "b"]
 
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", "a\r", "%a"])

@@ -16,6 +16,7 @@ import engines
 import fuzz
 import judge as judging
 import slow_readers
+import targets
 from commands import in_python
 from judge import Place, Target, judge, patched
 
@@ -169,6 +170,14 @@ def test_a_reader_that_refuses_a_right_file_is_found(place, monkeypatch):
 
     monkeypatch.setattr("grailbench.graph.readers.gra.read_gra", refuse)
     assert "although it is right" in judge(TARGETS["gra"], b"1\n0: #\n", place).finding.text
+
+
+def test_a_graph_that_is_refused_when_it_was_written_is_found(place, monkeypatch):
+    inputs = (b"%d 7\n" % number for number in range(1_000))
+    data = next(data for data in inputs if targets.mark(data) // 7 % 32 == 0 and targets.mark(data) // 64 % 64 > 3)
+    assert judge(TARGETS["edges"], data, place).finding is None
+    monkeypatch.setattr(targets.writers, "write_edges", lambda path, graph, ids: Path(path).write_text("0 1\nx\n"))
+    assert "written as edges: refused" in judge(TARGETS["edges"], data, place).finding.text
 
 
 def test_plain_python_reads_what_it_should():

@@ -385,7 +385,14 @@ def test_an_exported_edge_list_keeps_ids_with_gaps_and_says_what_it_cannot_hold(
     assert write_edges(tmp_path / "all.txt", graph_of(3, [(1, 0), (0, 2)]), ids) == (2, 0)
     assert read(tmp_path / "all.txt").ids.labels.tolist() == [20, 70, 90]
     assert write_edges(tmp_path / "some.txt", graph_of(3, [(1, 0)]), ids) == (1, 1)
-    assert (tmp_path / "some.txt").read_text() == "# 1 of 3 vertices have no edge, and no line\n70 20\n"
+    head = "# 1 of 3 vertices have no edge, and no line\n# Nodes: 2 Edges: 1\n"
+    assert (tmp_path / "some.txt").read_text() == f"{head}70 20\n"
+    assert read(tmp_path / "some.txt", "edges").ids.labels.tolist() == [20, 70]
+    far = Listed(np.array([1, 2, 30_000_000]))  # which would be too many vertices of an edge, if none were stated
+    assert write_edges(tmp_path / "far.txt", graph_of(3, [(1, 2)]), far) == (1, 1)
+    assert read(tmp_path / "far.txt", "edges").ids.labels.tolist() == [2, 30_000_000]
+    assert write_edges(tmp_path / "none.txt", graph_of(3, []), ids) == (0, 3)
+    assert (tmp_path / "none.txt").read_text() == "# 3 of 3 vertices have no edge, and no line\n"
 
 
 def test_export_keeps_the_ids_or_says_that_it_numbers_anew(capsys, tmp_path):

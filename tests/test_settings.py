@@ -47,6 +47,13 @@ def test_a_good_file_is_its_model(tmp_path):
         ("name = 'a'\n[parts.'a.b']\ninches = 'x'", 3, "key 'parts.a.b.inches': "),
         ("name = 3\nnam = 3\n", 2, "key 'nam': unknown key, did you mean 'name'? (and 1 more)"),
         ("name = = 3", 1, "not TOML: "),
+        ("name = '''\n[.]\nnam = 3\n'''\nnam = 3", 5, "key 'nam': unknown key"),
+        ('name = """\n[parts.spare]\ninches = 3\n\\""""\n[parts.spare]\ninches = \'x\'', 6, "key 'parts.spare.inches'"),
+        ("name = 'a' # it's \"\"\"\nnam = 3", 2, "key 'nam': unknown key"),
+        ("name = 'a\x0b'\nnam = 3".replace("\x0b", "\u2028"), 2, "key 'nam': unknown key"),
+        ("name = 'a'\n[parts.'a]b']\ninches = 'x'", 3, "key 'parts.a]b.inches': "),
+        ("nam.a = 3", 1, "key 'nam': unknown key"),
+        ("name = 'a'\n[[parts]]\n", 2, "key 'parts': "),
     ],
 )  # fmt: skip
 def test_a_fault_is_told_by_line_key_and_remedy(tmp_path, text, line, says):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import logging
 import multiprocessing
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
+import zlib
+from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import digraphs
 
+from grailbench import caches
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.condense import condense
@@ -143,6 +149,44 @@ def test_torn_header_chooses_no_allocation(tmp_path):
     assert huge != whole
     path.write_bytes(huge)
     with pytest.raises(store.Damaged, match="another type or shape"):
+        store.load_graph(path)
+
+
+def test_a_size_that_a_damaged_file_states_is_not_allocated(tmp_path):
+    path = tmp_path / "g.npz"
+    store.save_graph(path, some_graph(edges=5000))
+    whole = path.read_bytes()
+    entry = whole.rindex(b"PK\1\2")  # of meta.json in the directory; its sizes lie 20 and 24 bytes on
+    sizes = slice(entry + 20, entry + 28)
+    for stated in (
+        whole[sizes][:4] + b"\xff\xff\xff\x6f",
+        b"\xff\xff\xff\x6f" + whole[sizes][4:],
+        b"\xff\xff\xff\x6f" * 2,
+    ):
+        torn = bytearray(whole)
+        torn[sizes] = stated
+        path.write_bytes(torn)
+        tracemalloc.start()
+        try:
+            with suppress(store.Damaged):
+                store.read_meta(path)
+            caches._made_by_name(SimpleNamespace(name="generated"), path)
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_an_array_larger_than_the_file_is_damage_though_all_say_so(tmp_path):
+    path = tmp_path / "g.npz"
+    entry, size = zipfile.ZipInfo("sources.npy"), 1 << 50
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<i4", "fortran_order": False, "shape": (size,)})
+    content = header.getvalue() + bytes(8)
+    said = {"dtype": "<i4", "shape": [size], "crc": zlib.crc32(content)}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(entry, content)
+        archive.writestr("meta.json", json.dumps({"kind": "graph", "arrays": {"sources": said, "targets": said}}))
+    with pytest.raises(store.Damaged, match="larger than the file"):
         store.load_graph(path)
 
 

@@ -387,10 +387,10 @@ def _array(member: IO[bytes], path: Path, name: str, wanted: dict, most: int) ->
     """Reads one array of at most `most` bytes, so that neither a damaged header nor a damaged meta causes a huge
     allocation."""
     shape, dtype, columns_first = npy.header(member)
-    if dtype.itemsize * math.prod(shape) > most:
-        raise _damaged(path, f"array {name} is larger than what holds it")
     if columns_first or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
         raise _damaged(path, f"array {name} has another type or shape than was written")
+    if dtype.itemsize * math.prod(shape) > most:
+        raise _damaged(path, f"array {name} is larger than the file")
     return npy.content(member, shape, dtype)
 
 
