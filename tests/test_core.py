@@ -160,12 +160,12 @@ def test_damage_is_found_by_the_check(form, graph, data):
     name = data.draw(st.sampled_from(sorted(set(index.arrays) - {"shape"})))
     before = answers(index, dag, graph[0])
     array = index.arrays[name].reshape(-1).view(np.uint8)
-    if array.size == 0 or name == "table":  # kernels would read beyond the arrays
+    if array.size == 0:
         return
     at = data.draw(st.integers(0, array.size - 1))
     array[at] ^= np.uint8(1 << data.draw(st.integers(0, 7)))
-    if answers(index, dag, graph[0]) != before:
-        assert index.check_labels(dag) is not None
+    if index.check_labels(dag) is None:  # else kernels may read beyond the arrays
+        assert answers(index, dag, graph[0]) == before
 
 
 @pytest.mark.parametrize("graph", [LATTICE, IN_TREES, OUT_TREES, ONE_IN_CORE])

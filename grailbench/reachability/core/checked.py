@@ -11,6 +11,7 @@ from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
 from grailbench.reachability.core import checked_rows
 from grailbench.reachability.core.closure import row_start
+from grailbench.reachability.core.patterns import PAGE
 
 if TYPE_CHECKING:
     from grailbench.reachability.core.index import CoreIndex
@@ -21,10 +22,12 @@ _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 def fault(index: CoreIndex, dag: Dag) -> str | None:
     """Returns what is wrong with the index, or None. By induction along the order, nothing else could be wrong.
 
-    Every edge must be answered 'yes' and its reverse 'no', no two vertices may share a position, a subtree must be as
-    large as those of its children and itself, the records along a tree must name the same gate, and each row of the
-    closure must be the union of its children's.
+    No record may lead out of the closure, which kernels read without asking. Every edge must be answered 'yes' and its
+    reverse 'no', no two vertices may share a position, a subtree must be as large as those of its children and itself,
+    the records along a tree must name the same gate, and each row of the closure must be the union of its children's.
     """
+    if index.tree is None and not _inside(index):
+        return "a record or an entry of the closure leads out of it"
     edges = tuple(np.ascontiguousarray(ends) for ends in dag.edges_without_super_root())
     for (us, vs), wanted in ((edges, True), (edges[::-1], False)):
         wrong = np.flatnonzero(index.query_batch(us, vs, NoTimer()) != wanted)
@@ -43,6 +46,16 @@ def fault(index: CoreIndex, dag: Dag) -> str | None:
         None if index.bits is None else _row_fault(index, dag, position),
     )
     return next(filter(None, faults), None)
+
+
+def _inside(index: CoreIndex) -> bool:
+    """Whether the rows and columns of all records, and the patterns of all entries, are within their arrays."""
+    row, column = int(index.sources[:, 1].max()), max(0, int(index.targets[:, 1].max()) - index.above)
+    if "table" not in index.arrays:
+        return max(row, column) <= index.core
+    grid, table, owner, words, usual = index.closure
+    blocks, patterns = usual.shape[0], min(words.shape[0], PAGE * owner.shape[0])
+    return column >> 6 < blocks and (row << int(grid)) + blocks <= table.shape[0] and int(table.max()) < patterns
 
 
 def _intervals(index: CoreIndex) -> tuple[np.ndarray, np.ndarray]:
