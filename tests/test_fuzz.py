@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import bounds
 import engines
+import exercises
 import fuzz
 import judge as judging
 import slow_readers
@@ -22,7 +23,7 @@ from judge import Place, Target, judge, patched
 
 import grailbench
 from grailbench import kernelcache
-from grailbench.errors import InputError
+from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import readers
 
 TARGETS = fuzz.every_target()
@@ -302,6 +303,7 @@ def test_an_index_out_of_an_array_in_a_test_is_a_fault(tmp_path):
     (tmp_path / "test_outside.py").write_text(
         "import numpy as np\nfrom grailbench.closure import bits\ndef test_inside():\n    pass\n"
         "def test_outside():\n    bits.clear_diagonal(np.zeros((65, 1), np.uint64))\n"
+        "def test_lacking():\n    import there_is_no_such_package\n"
     )
     code = f"import sys\nsys.path[:0] = {[str(Path(bounds.__file__).parent)]!r}\nimport exercises\n"
     code += f"from pathlib import Path\nexercises.TESTS = Path({str(tmp_path)!r})\n"
@@ -310,9 +312,25 @@ def test_an_index_out_of_an_array_in_a_test_is_a_fault(tmp_path):
     status, said = in_python(code, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=cache)
     assert status == 0, said
     found = ast.literal_eval(said.splitlines()[-1])
-    assert found["tests"] == 1
+    assert (found["tests"], found["lacking"], len(found["faults"])) == (1, 1, 1)
     assert [fault for fault in found["faults"] if "test_outside" in fault and "is out of bounds" in fault], said
     assert found["compiled"] == ["closure/bits.py:clear_diagonal"]
+
+
+def test_edges_are_sorted_without_duckdb_too(monkeypatch, tmp_path):
+    from grailbench.reachability.streamed import edges
+
+    def lacking():
+        raise MachineLacks("no DuckDB")
+
+    keys = [np.array([5, 3], np.uint64), np.array([4], np.uint64)]
+    monkeypatch.setattr(edges, "_sorted", edges._sorted)
+    for given, wanted in ((keys, [3, 4, 5]), ([], [])):
+        monkeypatch.setattr(edges, "require", lacking)
+        exercises.without_duckdb()
+        edges.require()
+        (found,) = edges._sorted(given, 10**6, tmp_path)
+        assert (found.tolist(), found.dtype) == (wanted, np.uint64)
 
 
 def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, monkeypatch, capsys):
