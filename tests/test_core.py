@@ -168,6 +168,19 @@ def test_damage_is_found_by_the_check(form, graph, data):
         assert answers(index, dag, graph[0]) == before
 
 
+@pytest.mark.parametrize(
+    ("memory", "form", "name", "at"),
+    [(memory, form, name, (5, 1)) for memory, form in ((0, "bits"), (0, "rows"), (1, "rows"))
+     for name in ("sources", "targets")] + [(0, "rows", "table", 0)],
+)  # fmt: skip
+def test_the_check_asks_nothing_of_records_that_lead_out_of_the_closure(monkeypatch, memory, form, name, at):
+    index, dag = build(LATTICE, memory, form=form)
+    assert index.check_labels(dag) is None
+    index.arrays[name][at] = np.iinfo(index.arrays[name].dtype).max
+    monkeypatch.setattr(index, "query_batch", None)
+    assert index.check_labels(dag) == "a record or an entry of the closure leads out of it"
+
+
 @pytest.mark.parametrize("graph", [LATTICE, IN_TREES, OUT_TREES, ONE_IN_CORE])
 @pytest.mark.parametrize(("memory", "form"), [(0, "bits"), (0, "rows"), (1, "rows")])
 def test_decisions_agree_with_answers_and_name_vertices(graph, memory, form):
