@@ -5,7 +5,8 @@ ago is removed first, never what a running process uses. Graphs that were import
 their owner removes them. Compiled kernels have a bound of their own (`kernelcache.STATES`).
 
 A process that uses an entry says so in a file of its own, `using/<mark>.txt`, on which it holds a lock as long as it
-runs. Who removes entries holds `using/lock` meanwhile, and so does who begins to use one, with others.
+runs. Who removes entries holds `using/lock` meanwhile, and so does who begins to use one, with others. The file of a
+process that was killed is removed by the next that begins or ends.
 """
 
 from __future__ import annotations
@@ -260,11 +261,14 @@ class _Register:
         if self.handle >= 0 and self.owner == os.getpid():
             os.close(self.handle)  # of another cache
         self.handle = -1
-        for left in sorted((folder / _USING).glob("*.txt")):
-            _readers(left)
-        path = folder / _USING / f"{temporary.boot()}-{os.getpid()}-{os.urandom(4).hex()}.txt"
-        self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        temporary.lock(self.handle)
+        _forget_the_gone(folder)
+        while self.handle < 0:
+            path = folder / _USING / f"{temporary.boot()}-{os.getpid()}-{os.urandom(4).hex()}.txt"
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            if temporary.lock(handle) and os.fstat(handle).st_nlink:
+                self.handle = handle
+            else:
+                os.close(handle)  # another process took it for one of a process that is gone, before it was locked
         atexit.register(_withdraw, path, os.getpid())
         self.folder, self.owner, self.said = folder, os.getpid(), set()
 
@@ -273,6 +277,13 @@ def _withdraw(path: Path, owner: int) -> None:
     if os.getpid() == owner:
         with suppress(OSError):
             path.unlink(missing_ok=True)
+        _forget_the_gone(path.parent.parent)  # processes of cells are killed when they have nothing more to do
+
+
+def _forget_the_gone(folder: Path) -> None:
+    """Removes what processes said that are gone."""
+    for left in sorted((folder / _USING).glob("*.txt")):
+        _readers(left)
 
 
 _register = _Register()

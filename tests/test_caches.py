@@ -124,6 +124,34 @@ def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
     assert os.listdir(cache / "using") == ["lock"]
 
 
+def test_what_killed_processes_said_goes_when_another_ends(cache):
+    code = (
+        "import os, signal, sys; from pathlib import Path; from grailbench import caches\n"
+        "path = Path(sys.argv[1]); caches.use(path); child = os.fork()\n"
+        "if child == 0: caches.use(path); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "os.waitpid(child, 0); print(len(os.listdir(path.parents[1] / 'using')))"
+    )
+    path = stored(cache, "graphs", "used.gra", 10, 1)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 3  # the lock, and what both said
+    assert os.listdir(cache / "using") == ["lock"]
+
+
+def test_what_a_process_says_is_not_lost_to_one_that_sweeps_meanwhile(cache, monkeypatch):
+    path, true, taken = stored(cache, "graphs", "used.gra", 10, 1), temporary.lock, []
+
+    def late(handle):
+        if not taken:  # another process looks between the making of the file and its lock
+            taken.extend(left.name for left in (cache / "using").glob("*.txt"))
+            assert caches.in_use() == set()
+        return true(handle)
+
+    monkeypatch.setattr(temporary, "lock", late)
+    caches.use(path)
+    assert taken
+    assert caches.in_use() == {path}
+
+
 def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
     generate.made_random(20, 2.0, 3, "random-n20-k2-s3")
     generate.made_random(20, 2.0, 3, "mine")

@@ -83,6 +83,20 @@ def test_the_peak_of_a_trial_from_edges_has_what_it_takes_from_edges(apart):
     assert most - usual > 0.9 * GREED
 
 
+def test_the_processes_of_cells_are_gone_when_their_graph_is_done(apart, monkeypatch):
+    true, ended, there = processes.GraphProcess.close, [], []
+
+    def close(self):
+        ended.extend(cell._pid for cell in self.cells)
+        true(self)
+        there.extend(pid for pid in ended if os.path.exists(f"/proc/{pid}"))
+
+    monkeypatch.setattr(processes.GraphProcess, "close", close)
+    apart("right", "greedy", trials=1)
+    assert len(ended) == 2
+    assert there == []
+
+
 def test_a_cell_that_lacks_a_gpu_harms_no_other(diamond, tmp_path):
     words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--impl", "sequential", "--process", "own"]
     code, _, err = call_apart(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", tmp_path / "run")

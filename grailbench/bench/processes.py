@@ -34,6 +34,7 @@ from grailbench.words import gib
 
 LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
+ENDING_SECONDS = 10.0  #: the longest time that the processes of cells, which were killed, may take to be gone
 _WEEK = 604_800.0  #: seconds
 #: a program for `python -c` with a socket and the id of the parent, which does some `work`. Interrupts are ignored from
 #: the start of Python on: the run handles them and then ends this process.
@@ -110,6 +111,7 @@ class GraphProcess:
             )
         self._socket = mine
         self._turn = Lock()
+        self._serves = False  # whether the graph is open
         self._connection = Connection(os.dup(mine.fileno()))
         self.cells: list[CellProcess] = []
         named = tuple(map(Named.of, classes))
@@ -122,6 +124,7 @@ class GraphProcess:
             self.close()
             raise RuntimeError(f"a process of its own cannot open {graph}: {outcome.reason}")
         self.read_ms: float = outcome.value
+        self._serves = True
 
     def begin(self, cell: Cell) -> CellProcess:
         """Fork the process of a cell."""
@@ -135,11 +138,13 @@ class GraphProcess:
         return found
 
     def close(self) -> None:
-        """End the processes of the cells, then this one."""
+        """End the processes of the cells, then this one. They are gone when this returns."""
         for cell in self.cells:
             cell.close()
         self._connection.close()
-        self._socket.close()
+        self._socket.close()  # it ends when it sees this, after its cells
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING_SECONDS if self._serves else 0)
         self._process.kill()
         self._process.wait()
 
@@ -217,7 +222,7 @@ def _serve(handle: int) -> None:
     ours = socket.socket(fileno=handle)
     connection = Connection(os.dup(handle))
     children: set[int] = set()
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError, ValueError):  # also where the socket closes within a question
         opening: _Opening = connection.recv()
         outcome = guarded(lambda: _open(opening))
         graph, given, read_ms = outcome.value or (None, None, None)
@@ -241,6 +246,8 @@ def _serve(handle: int) -> None:
                 connection.send((status, usage.ru_maxrss * 1024))
     for pid in children:
         os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        os.waitpid(pid, 0)
     os._exit(0)
 
 

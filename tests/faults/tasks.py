@@ -275,9 +275,9 @@ def tree(folder: Path, task: Task) -> dict[str, object]:
     return found
 
 
-def repeated(program: str, every: int, only: Sequence[str], name: str) -> str:
+def repeated(program: str, every: int | None, only: Sequence[str], name: str) -> str:
     """The words that repeat a record of a program of tasks."""
-    words = ["python", f"tests/faults/{program}.py", *(["--every", str(every)] if every > 1 else [])]
+    words = ["python", f"tests/faults/{program}.py", *(["--every", str(every)] if every else [])]
     return shlex.join([*words, *(word for each in only for word in ("--only", each)), "--record", name])
 
 
