@@ -1,16 +1,20 @@
-"""Protects a run from implementations that crash or take too long, and from interrupts at a bad moment."""
+"""Protects runs from implementations that crash or take too long, and runs and users of the library from interrupts at
+a bad moment."""
 
 from __future__ import annotations
 
+import _signal  # what `signal` is made of: it names numbers by enumerations, which takes ten times as long
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any
+from functools import cached_property, wraps
+from types import FrameType, FunctionType
+from typing import Any, ParamSpec, TypeVar
 
 from grailbench import faults, kernelcache
 from grailbench.errors import GpuFailed, GrailbenchError, MachineLacks, TooLittleMemory
@@ -18,6 +22,11 @@ from grailbench.errors import GpuFailed, GrailbenchError, MachineLacks, TooLittl
 PATIENCE_SECONDS = 1.0
 MOST_SECONDS = 1e9  #: of a limit, 31 years: timers of the system and of Python take no such numbers as 1e300
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_C = TypeVar("_C", bound=type)
+#: signals whose handlers often raise
+_RAISING = tuple(int(number) for number in (*INTERRUPTS, getattr(signal, "SIGALRM", signal.SIGINT)))
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 _COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
@@ -30,6 +39,7 @@ class TimeLimit(Exception):
 _LATE = "the cell's time limit was reached"
 _heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
 _postponed: threading.Timer | None = None  # will send a postponed signal again
+_patient = False  # whether the main thread is in an `interruptible` function
 _taking = threading.Lock()  # guards `_postponed`, which its timer and the main thread may take
 
 
@@ -208,14 +218,19 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
 
 def _interrupt(number: int, frame: FrameType | None):
     """Signal handler: raises KeyboardInterrupt, or postpones the signal if an exception would do harm in this frame."""
-    global _postponed
     if _must_wait(frame):
-        _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
-        _postponed.daemon = True
-        _postponed.start()
+        _postpone(number)
         return
     _heard.set()
     raise KeyboardInterrupt
+
+
+def _postpone(number: int) -> None:
+    """Has a signal sent again soon."""
+    global _postponed
+    _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
+    _postponed.daemon = True
+    _postponed.start()
 
 
 def _send_again(number: int) -> None:
@@ -246,3 +261,76 @@ def _raise_pending_interrupt() -> None:
     if _take_postponed() or _heard.is_set():
         _heard.set()
         raise KeyboardInterrupt
+
+
+# ------------------------------------------------------------------ functions of the library
+
+
+def interruptible(work: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function for users, through which an exception of their signal handlers comes, such as KeyboardInterrupt.
+
+    In its place numba gives a SystemError, or a tuple with a hole, which crashes the process when it is read, if the
+    handler is called while a result of compiled code is made (`_must_wait`). So meanwhile handlers of `_RAISING` are
+    called a little later, at the latest when `work` ends.
+    """
+
+    @wraps(work)
+    def called(*given: _P.args, **named: _P.kwargs) -> _R:
+        global _patient
+        if _patient or threading.get_ident() != threading.main_thread().ident:
+            return work(*given, **named)
+        held = {number: handler for number in _RAISING if callable(handler := _signal.getsignal(number))}
+        late: list[int] = []
+
+        def wait(number: int, frame: FrameType | None) -> None:
+            if _must_wait(frame):
+                late.append(number)
+                _postpone(number)
+            else:
+                held[number](number, frame)
+
+        def restore() -> None:
+            global _patient
+            for number, handler in held.items():
+                if _signal.getsignal(number) is wait:
+                    _signal.signal(number, handler)
+            _patient = False
+
+        try:
+            _patient = True
+            for number in held:
+                _signal.signal(number, wait)
+            return work(*given, **named)
+        except SystemError as error:
+            if _caused_by(error, KeyboardInterrupt):  # of another signal
+                raise KeyboardInterrupt from error
+            raise
+        finally:
+            try:
+                restore()
+            except BaseException:  # of a handler that was called meanwhile
+                restore()
+                raise
+            if late and _take_postponed():
+                held[late[-1]](late[-1], sys._getframe())
+
+    return called
+
+
+def interruptible_but(*names: str) -> Callable[[_C], _C]:
+    """A decorator of a class for users: its public functions and what it keeps as attributes are `interruptible`, but
+    for some names."""
+
+    def decorate(kind: _C) -> _C:
+        for name, member in list(vars(kind).items()):
+            if name.startswith("_") or name in names:
+                continue
+            if isinstance(member, FunctionType):
+                setattr(kind, name, interruptible(member))
+            elif isinstance(member, classmethod | staticmethod):
+                setattr(kind, name, type(member)(interruptible(member.__func__)))
+            elif isinstance(member, cached_property):
+                member.func = interruptible(member.func)
+        return kind
+
+    return decorate

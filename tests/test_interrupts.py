@@ -112,6 +112,94 @@ for way in WAYS:
     assert code == 0
 
 
+#: the same as users of the library meet it: `descendants` hears a signal while a result of two arrays is made
+OF_THE_LIBRARY = (
+    COMPILED
+    + """
+import grailbench as gb
+from grailbench.api import sweeps
+
+@njit
+def two_arrays():
+    tell()
+    return np.zeros(3), np.zeros(4)
+
+two_arrays.compile(())
+true = sweeps.reached
+index = gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential")
+index.descendants(0)
+
+def heard(way):
+    def reached(*given):
+        way()
+        return true(*given)
+    return reached
+"""
+)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGALRM"])
+def test_an_interrupt_comes_out_of_the_library_whatever_compiled_code_returns(name):
+    code, said = in_python(
+        f"import sys; sys.argv[1:] = ['0', '{int(getattr(signal, name))}']\n"
+        + OF_THE_LIBRARY
+        + f"""
+signal.signal(signal.{name}, signal.default_int_handler)
+handlers = [signal.getsignal(each) for each in signal.valid_signals()]
+for way in [two_arrays, *WAYS] * 2:
+    sweeps.reached = heard(way)
+    try:
+        print(way.__name__, index.descendants(0))
+    except KeyboardInterrupt:
+        print("interrupted")
+    assert handlers == [signal.getsignal(each) for each in signal.valid_signals()]
+    sweeps.reached = true
+    print(index.descendants(0).tolist())
+"""
+    )
+    assert said.splitlines() == ["interrupted", "[1, 2]"] * 12
+    assert code == 0
+
+
+def test_an_interrupt_within_the_library_ends_a_command_with_130(tmp_path):
+    (tmp_path / "graph.txt").write_text("0 1\n1 2\n")
+    code, said = in_python(
+        f"import sys; sys.argv[1:] = ['0', '{int(signal.SIGINT)}']\n"
+        + OF_THE_LIBRARY
+        + f"""
+from grailbench.cli.main import main
+sweeps.reached = heard(two_arrays)
+main(["ask", {str(tmp_path / "graph.txt")!r}, "--descendants", "0"])
+""",
+        GRAILBENCH_CACHE=str(tmp_path / "cache"),
+    )
+    assert said.splitlines()[-1] == main.KEPT
+    assert code == 130
+
+
+def test_whatever_users_call_is_interruptible():
+    import grailbench as gb
+    from grailbench.nx_backend.functions import Backend
+
+    plain = {
+        f"{kind.__name__}.{name}"
+        for kind in (gb.Graph, gb.Index, Backend)
+        for name in vars(kind)
+        if not name.startswith("_") and callable(each := getattr(kind, name)) and not hasattr(each, "__wrapped__")
+    }
+    assert plain == {"Graph.vertex", "Index.reaches", "Index.reaches_vertices", "Backend.has_path",
+                     "Backend.should_run", "Backend.convert_to_nx"}  # fmt: skip
+    assert all(hasattr(each, "__wrapped__") for each in (gb.build, gb.load))
+
+
+def test_of_another_exception_than_an_interrupt_nothing_is_changed():
+    work = guard.interruptible(of(ValueError))
+    with pytest.raises(SystemError):
+        work()
+    with pytest.raises(KeyboardInterrupt):
+        guard.interruptible(of(KeyboardInterrupt))()
+
+
 def of(kind):
     """A function that ends as compiled code has ended on an exception of that kind."""
 

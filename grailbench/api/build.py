@@ -12,6 +12,7 @@ from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
+from grailbench.guard import interruptible
 from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 AUTO, STREAMED = "auto", "streamed"
 
 
+@interruptible
 def build(
     graph: Graph | str | os.PathLike[str] | Iterable[Any] | Callable[[], Iterable[Any]],
     implementation: str = AUTO,
@@ -114,6 +116,7 @@ def build(
     return _spread(Index(graph, built(found, params, graph, device)), client)
 
 
+@interruptible
 def load(
     path: str | os.PathLike[str],
     graph: Graph | None = None,

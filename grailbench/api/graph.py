@@ -17,6 +17,7 @@ from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
 from grailbench.graph.readers.edges import both_ways
 from grailbench.graph.store import condensed
+from grailbench.guard import interruptible_but
 
 if TYPE_CHECKING:
     import igraph
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SPARSE, UNUSED = 8, 1_000_000
 
 
+@interruptible_but("vertex")  # which takes less time than that
 class Graph:
     """A directed graph whose vertices have ids of the user's own: whole numbers or names.
 

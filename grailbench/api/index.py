@@ -21,6 +21,7 @@ from grailbench.counts.index import task_of
 from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
+from grailbench.guard import interruptible, interruptible_but
 from grailbench.reachability.index import OnePair, Params
 from grailbench.reachability.spread import SHARD, SpreadIndex
 
@@ -33,6 +34,7 @@ _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
 
 
+@interruptible_but("reaches", "reaches_vertices")  # which take less time than that, and ask by `_prepare` and `_ask`
 class Index:
     """An index of a graph, which answers questions of reachability; `grailbench.build` and `grailbench.load` make one.
 
@@ -334,6 +336,7 @@ class Index:
 
     # ------------------------------------------------------------------ inside
 
+    @interruptible
     def _prepare(self) -> None:
         """Gets what answers single pairs, if the implementation has that, when the first one is asked."""
         ids = self.graph.ids
@@ -379,6 +382,7 @@ class Index:
         labels = self.graph.ids_of(np.arange(self.graph.vertices)).tolist()
         return dict(zip(labels, range(len(labels)), strict=True))
 
+    @interruptible
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
         of range."""

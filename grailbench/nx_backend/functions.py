@@ -14,12 +14,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from grailbench.guard import interruptible_but
 from grailbench.nx_backend.graph import Converted, Search
 
 #: nodes from which NetworkX is left to answer itself where it may choose, see docs/networkx.md
 FEW = 100
 
 
+@interruptible_but("has_path", "should_run", "convert_to_nx")  # which run no compiled code but what others protect
 class Backend:
     """What the entry point `networkx.backends` names; its functions have the names and arguments of NetworkX's."""
 

@@ -14,11 +14,13 @@ from grailbench.errors import InputError
 from grailbench.graph import csr
 from grailbench.graph.csr import VERTEX, transpose
 from grailbench.graph.ids import Counted
+from grailbench.guard import interruptible_but
 from grailbench.nx_backend.walks import breadth_first, generations, strong_components
 
 _STAMP = "grailbench"  #: key in `G.__networkx_cache__`, which NetworkX empties when a method changes the graph
 
 
+@interruptible_but("is_directed", "is_multigraph", "check", "edges")
 class Converted:
     """A NetworkX graph of any class, as NetworkX's dispatching passes it to this backend.
 
