@@ -30,6 +30,7 @@ from grailbench.graph import store
 
 CONTENT = b"whole" * 2000
 PROCESSES = 6
+PATIENCE = 60.0  #: seconds in which a process that sweeps takes away what it has found
 
 
 def _writing(folder: Path, number: int, nameless: bool) -> None:
@@ -73,7 +74,13 @@ def trial(seed: int) -> list[str]:
                 os.waitpid(pids[number], 0)
             living = [number for number in range(PROCESSES) if number not in killed]
             temporary.sweep(folder)
-            return [f"crowd {seed}: {text}" for text in _wrong(folder, killed, living, [pids[n] for n in living])]
+            wrong = _harmed(folder, living)
+            late = time.monotonic() + PATIENCE
+            # a living process that sweeps holds the lock of what it is about to take away
+            while (left := _left(folder, killed, [pids[n] for n in living])) and time.monotonic() < late:
+                time.sleep(0.01)
+                temporary.sweep(folder)
+            return [f"crowd {seed}: {text}" for text in wrong + left]
         finally:
             for number, pid in enumerate(pids):
                 if number not in killed:
@@ -81,19 +88,21 @@ def trial(seed: int) -> list[str]:
                     os.waitpid(pid, 0)
 
 
-def _wrong(folder: Path, killed: set[int], living: list[int], pids: list[int]) -> list[str]:
+def _harmed(folder: Path, living: list[int]) -> list[str]:
+    """What the living had and have not, and files that are not whole."""
     found = [f"{name} of a living process is gone" for number in living
              for name in (folder / f"ready{number}").read_text().split() if not (folder / name).exists()]  # fmt: skip
+    return found + [f"{path.name} is not whole" for path in folder.glob("file*") if path.read_bytes() != CONTENT]
+
+
+def _left(folder: Path, killed: set[int], pids: list[int]) -> list[str]:
+    """What is there of the killed; `pids` are the living."""
     held = {name for number in killed for name in (folder / f"ready{number}").read_text().split()}
     there = {path.name for path in folder.iterdir()}
-    found += [f"{name} of a killed process is there" for name in sorted(held & there)]
+    found = [f"{name} of a killed process is there" for name in sorted(held & there)]
     marks = tuple(f".{temporary.boot()}-{pid}-" for pid in pids)
-    found += [f"{name} is left" for name in sorted(there - held)
-              if name.endswith(".tmp") and not any(mark in name for mark in marks)]  # fmt: skip
-    for path in folder.glob("file*"):
-        if path.read_bytes() != CONTENT:
-            found.append(f"{path.name} is not whole")
-    return found
+    return found + [f"{name} is left" for name in sorted(there - held)
+                    if name.endswith(".tmp") and not any(mark in name for mark in marks)]  # fmt: skip
 
 
 @click.command()
