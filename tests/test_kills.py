@@ -23,7 +23,9 @@ from grailbench.bench import runner
 task = {{each.name: each for each in tasks.TASKS}}
 stage, found = tasks.Stage(), {{}}
 
-def keep(name, tally):
+def keep(name, of, attempts, *more, **how):
+    stage.prepare(task[of])
+    tally = attempts(stage, task[of], *more, **how)
     found[name] = [tally.tries, tally.faults]
 
 def in_place(path, lasting=True):
@@ -38,21 +40,21 @@ def forgetful(folder, true=runner.repair):
     return rows[:-2], damage
 
 try:
-    keep("kills of import", kills.kill_all(stage, task["import"], parts=6))
-    keep("full disks of import", disks.fill_all(stage, task["import"], errno.ENOSPC, 8))
-    keep("power of import", powerloss.lose_all(stage, task["import"], 12))
-    keep("kills of run", kills.kill_all(stage, task["run"], part=5, parts=40))
-    keep("full disks of run", disks.fill_all(stage, task["run"], errno.ENOSPC, 40))
-    keep("kills of streams to a file", kills.kill_all(stage, task["shards"], parts=2))
+    keep("kills of import", "import", kills.kill_all, parts=6)
+    keep("full disks of import", "import", disks.fill_all, errno.ENOSPC, 8)
+    keep("power of import", "import", powerloss.lose_all, 12)
+    keep("kills of run", "run", kills.kill_all, part=5, parts=40)
+    keep("full disks of run", "run", disks.fill_all, errno.ENOSPC, 40)
+    keep("kills of streams to a file", "shards", kills.kill_all, parts=2)
 
     true, shards.atomic_file = shards.atomic_file, in_place
-    keep("writes in place", kills.kill_all(stage, task["shards"]))
+    keep("writes in place", "shards", kills.kill_all)
     shards.atomic_file = true
     true, disk.sync = disk.sync, lambda path, whole=False: None
-    keep("syncs nothing", powerloss.lose_all(stage, task["import"], 1000))
+    keep("syncs nothing", "import", powerloss.lose_all, 1000)
     disk.sync = true
     runner.repair = forgetful
-    keep("loses a trial", kills.kill_all(stage, task["run --resume"], part=2, parts=1000))
+    keep("loses a trial", "run --resume", kills.kill_all, part=2, parts=1000)
 finally:
     stage.close()
 print(json.dumps(found))

@@ -25,10 +25,11 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import record
+import attempts
 import tasks
+from attempts import Tally, told
 from failpoints import FAILING
-from kills import Reference, Tally, check_outcome, finished, go_on, read_all, undisturbed
+from kills import Reference, check_outcome, finished, go_on, read_all, undisturbed
 from tasks import Ended, Stage, Task, Wrong
 
 #: the line for each error; what stands in parentheses is the remedy
@@ -81,25 +82,22 @@ def points(whole: Reference, error: int, every: int) -> Iterator[tuple[str, int]
                     yield "short", each["number"]
 
 
-def fill_all(stage: Stage, task: Task, error: int, every: int = 1, told=lambda text: None) -> Tally:
+def fill_all(stage: Stage, task: Task, error: int, every: int = 1) -> Tally:
     """Every try of a task with an error."""
     whole, tally = undisturbed(stage, task), Tally()
     tally.operations = len(whole.operations)
     for mode, at in points(whole, error, every):
-        tally.tries += 1
-        try:
-            tally.refused += one(stage, task, whole, mode, at, error)
-        except Wrong as fault:
-            point = whole.operations[at - 1]
-            where = os.path.relpath(point["path"], stage.work)
-            tally.faults.append(
-                f"{task.name}, {errno.errorcode[error]} {mode} at {at} ({point['kind']} {where}): {fault}"
-            )
-            told(tally.faults[-1])
+        point = whole.operations[at - 1]
+        where = os.path.relpath(point["path"], stage.work)
+        tally.attempt(
+            lambda mode=mode, at=at: one(stage, task, whole, mode, at, error),
+            lambda mode=mode, at=at, point=point, where=where:
+                f"{task.name}, {errno.errorcode[error]} {mode} at {at} ({point['kind']} {where})",
+        )  # fmt: skip
     return tally
 
 
-def really_full(stage: Stage, task: Task, told=lambda text: None) -> Tally | str:
+def really_full(stage: Stage, task: Task) -> Tally | str:
     """Run a task on a tmpfs of few pages, then of more, until it has room: each time it must end as on a full disk, and
     end well when the file system grows. Returns why if none can be mounted here."""
     whole, tally, kib = undisturbed(stage, task), Tally(), 4
@@ -145,6 +143,15 @@ def _mount(*words: str) -> str | None:
     return None if done.returncode == 0 else done.stderr.strip() or f"mount ended with {done.returncode}"
 
 
+def tried(stage: Stage, task: Task, every: int, tmpfs: bool) -> Iterator[tuple[str, Tally | str]]:
+    """What is tried of a task, and what came of it."""
+    if task.name in REALLY:
+        yield f"{task.name}, a real tmpfs", really_full(stage, task)
+    for error in () if tmpfs else FAILING:
+        seldom = every if error == errno.ENOSPC else 5 * every
+        yield f"{task.name}, {errno.errorcode[error]}", fill_all(stage, task, error, seldom)
+
+
 @click.command(help=__doc__.partition("\n\n")[0])
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
 @click.option("--every", default=1, show_default=True, help="Try every N-th operation only.")
@@ -152,44 +159,14 @@ def _mount(*words: str) -> str | None:
 @click.option("--nightly", is_flag=True, help="Every third operation, for `make faults`.")
 @click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
 def main(only, every, tmpfs, nightly, name):
-    began, stage, found, real, tallies = monotonic(), Stage(), {}, {}, []
-    every = 3 if nightly else every
-    try:
-        for task in tasks.TASKS:
-            if (only and task.name not in only) or task.processes:
-                continue
-            stage.prepare(task)
-            if task.name in REALLY:
-                tally = really_full(stage, task, lambda text: print(f"WRONG: {text}", flush=True))
-                if not isinstance(tally, str):
-                    tallies.append(tally)
-                    tally = f"{tally.tries} sizes, {len(tally.faults)} faults"
-                real[f"{task.name}, a real tmpfs"] = tally
-                print(f"{task.name}, a real tmpfs: {tally}", flush=True)
-            for error in () if tmpfs else FAILING:
-                start = monotonic()
-                seldom = every if error == errno.ENOSPC else 5 * every
-                tally = fill_all(stage, task, error, seldom, lambda text: print(f"WRONG: {text}", flush=True))
-                found[task.name, errno.errorcode[error]] = tally
-                print(f"{task.name}, {errno.errorcode[error]}: {tally.tries} tries, {tally.refused} reads refused, "
-                      f"{len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True)  # fmt: skip
-    finally:
-        stage.close()
-    tallies += found.values()
-    faults = [fault for tally in tallies for fault in tally.faults]
-    if name:
-        total = sum(tally.tries for tally in tallies)
-        record.write(
-            name, kept=not faults, area="Kills, power loss and full disks",
-            promise="On a full or failing disk a command ends with one line that names the file and the remedy; "
-                    "nothing finished is lost, nothing partial passes for whole, and with room again it ends well.",
-            test="tests/faults/disks.py", figure=f"{total:,} full disks, {len(faults)} faults",
-            command=tasks.repeated("disks", every, only, name) + " --tmpfs" * tmpfs, seconds=monotonic() - began,
-            details={f"{task}, {error}": {"tries": tally.tries, "faults": len(tally.faults)}
-                     for (task, error), tally in found.items()}
-            | real,
-        )  # fmt: skip
-    sys.exit(int(bool(faults)))
+    began, every = monotonic(), 3 if nightly else every
+    attempts.end(
+        attempts.of_each(only, "tries", lambda stage, task: tried(stage, task, every, tmpfs)), name, "tries",
+        promise="On a full or failing disk a command ends with one line that names the file and the remedy; "
+                "nothing finished is lost, nothing partial passes for whole, and with room again it ends well.",
+        figure="{tries:,} full disks, {faults} faults", program="disks",
+        command=tasks.repeated("disks", every, only, name) + " --tmpfs" * tmpfs, began=began,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

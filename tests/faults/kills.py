@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -22,9 +22,10 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attempts
 import failpoints
-import record
 import tasks
+from attempts import Tally
 from tasks import Ended, Stage, Task, Wrong, difference, tree
 
 
@@ -35,16 +36,6 @@ class Reference:
     operations: list[dict]
     tree: dict[str, object]
     printed: dict[tuple[str, ...], set[str]]  # of nothing done, and of all done
-
-
-@dataclass
-class Tally:
-    """What was tried of a task."""
-
-    operations: int = 0
-    tries: int = 0
-    refused: int = 0  # reads that were refused, with one line
-    faults: list[str] = field(default_factory=list)
 
 
 def undisturbed(stage: Stage, task: Task) -> Reference:
@@ -157,20 +148,18 @@ def points(whole: Reference, part: int, parts: int) -> Iterator[tuple[str, int]]
                 yield "torn", each["number"]
 
 
-def kill_all(stage: Stage, task: Task, part: int = 0, parts: int = 1, told=lambda text: None) -> Tally:
+def kill_all(stage: Stage, task: Task, part: int = 0, parts: int = 1) -> Tally:
     """Every kill of a task; of every `parts`-th operation, if that is over 1."""
-    stage.prepare(task)
     whole, tally = undisturbed(stage, task), Tally()
     tally.operations = len(whole.operations)
     for mode, at in points(whole, part, parts):
-        tally.tries += 1
-        try:
-            tally.refused += one(stage, task, whole, mode, at)
-        except Wrong as error:
-            point = whole.operations[at - 1]
-            where = os.path.relpath(point["path"], stage.work)
-            tally.faults.append(f"{task.name}, {mode} at {at} ({point['kind']} {where}): {error}")
-            told(tally.faults[-1])
+        point = whole.operations[at - 1]
+        where = os.path.relpath(point["path"], stage.work)
+        tally.attempt(
+            lambda mode=mode, at=at: one(stage, task, whole, mode, at),
+            lambda mode=mode, at=at, point=point, where=where:
+                f"{task.name}, {mode} at {at} ({point['kind']} {where})",
+        )  # fmt: skip
     return tally
 
 
@@ -180,37 +169,18 @@ def kill_all(stage: Stage, task: Task, part: int = 0, parts: int = 1, told=lambd
 @click.option("--nightly", is_flag=True, help="All of it, for `make faults`.")
 @click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
 def main(only, every, nightly, name):
-    began, stage, found = monotonic(), Stage(), {}
-    try:
-        for task in tasks.TASKS:
-            if only and task.name not in only:
-                continue
-            start = monotonic()
-            try:
-                tally = found[task.name] = kill_all(
-                    stage, task, parts=every or task.dear, told=lambda text: print(f"WRONG: {text}")
-                )
-            except Wrong as error:
-                print(f"WRONG: {task.name}: {error}")
-                found[task.name] = Tally(faults=[str(error)])
-                continue
-            print(f"{task.name}: {tally.operations} operations, {tally.tries} kills, {tally.refused} reads refused, "
-                  f"{len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True)  # fmt: skip
-    finally:
-        stage.close()
-    faults = [fault for tally in found.values() for fault in tally.faults]
-    if name:
-        total = sum(tally.tries for tally in found.values())
-        record.write(
-            name, kept=not faults, area="Kills, power loss and full disks",
-            promise="A command that is killed at any moment and called again ends as if it had not been; nothing "
-                    "finished is lost, and nothing partial passes for whole.",
-            test="tests/faults/kills.py", figure=f"{total:,} kills of {len(found)} commands, {len(faults)} differences",
-            command=tasks.repeated("kills", every, only, name), seconds=monotonic() - began,
-            details={task: {"operations": tally.operations, "kills": tally.tries, "faults": len(tally.faults)}
-                     for task, tally in found.items()},
-        )  # fmt: skip
-    sys.exit(int(bool(faults)))
+    began = monotonic()
+    found = attempts.of_each(
+        only, "kills", lambda stage, task: iter([(task.name, kill_all(stage, task, 0, every or task.dear))]),
+        processes=True,
+    )  # fmt: skip
+    attempts.end(
+        found, name, "kills",
+        promise="A command that is killed at any moment and called again ends as if it had not been; nothing "
+                "finished is lost, and nothing partial passes for whole.",
+        figure="{tries:,} kills of {tasks} commands, {faults} differences", program="kills",
+        command=tasks.repeated("kills", every, only, name), began=began,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

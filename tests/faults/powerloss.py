@@ -26,10 +26,11 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attempts
 import failpoints
-import record
 import tasks
-from kills import Reference, Tally, check_outcome, finished, go_on, read_all, undisturbed
+from attempts import Tally
+from kills import Reference, check_outcome, finished, go_on, read_all, undisturbed
 from tasks import Stage, Task, Wrong
 
 LOST = ("all", "synced", "zeros", "half")  #: what is there of bytes that were not synced
@@ -256,9 +257,8 @@ def synced_rows(disk: Disk, task: Task, number: int) -> int:
     return file.at(number, "synced").count(b"\n") if isinstance(file, File) else 0
 
 
-def lose_all(stage: Stage, task: Task, every: int = 1, told=lambda text: None) -> Tally:
+def lose_all(stage: Stage, task: Task, every: int = 1) -> Tally:
     """Every state that a loss of power may leave of a task, each once: after every N-th operation, and the last."""
-    stage.prepare(task)
     whole, tally = undisturbed(stage, task), Tally()
     disk = written_down(stage, task)
     tally.operations, tried = disk.last, set()
@@ -268,12 +268,10 @@ def lose_all(stage: Stage, task: Task, every: int = 1, told=lambda text: None) -
             if mark in tried:
                 continue
             tried.add(mark)
-            tally.tries += 1
-            try:
-                tally.refused += one(stage, task, whole, disk, number, tree)
-            except Wrong as error:
-                tally.faults.append(f"{task.name}, after {number} of {disk.last}, {said}: {error}")
-                told(tally.faults[-1])
+            tally.attempt(
+                lambda number=number, tree=tree: one(stage, task, whole, disk, number, tree),
+                lambda number=number, said=said: f"{task.name}, after {number} of {disk.last}, {said}",
+            )
     return tally
 
 
@@ -283,32 +281,17 @@ def lose_all(stage: Stage, task: Task, every: int = 1, told=lambda text: None) -
 @click.option("--nightly", is_flag=True, help="After every fourth operation, for `make faults`.")
 @click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
 def main(only, every, nightly, name):
-    began, stage, found = monotonic(), Stage(), {}
-    every = 4 if nightly else every
-    try:
-        for task in tasks.TASKS:
-            if (only and task.name not in only) or task.processes:
-                continue
-            start = monotonic()
-            tally = lose_all(stage, task, every * task.dear, lambda text: print(f"WRONG: {text}", flush=True))
-            found[task.name] = tally
-            print(f"{task.name}: {tally.operations} operations, {tally.tries} states, {tally.refused} reads refused, "
-                  f"{len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True)  # fmt: skip
-    finally:
-        stage.close()
-    faults = [fault for tally in found.values() for fault in tally.faults]
-    if name:
-        total = sum(tally.tries for tally in found.values())
-        record.write(
-            name, kept=not faults, area="Kills, power loss and full disks",
-            promise="After a loss of power at any moment, what a command had reported as finished is there and whole, "
-                    "and of the rest nothing passes for whole that is not.",
-            test="tests/faults/powerloss.py", figure=f"{total:,} states of the disk, {len(faults)} faults",
-            command=tasks.repeated("powerloss", every, only, name), seconds=monotonic() - began,
-            details={task: {"operations": tally.operations, "states": tally.tries, "faults": len(tally.faults)}
-                     for task, tally in found.items()},
-        )  # fmt: skip
-    sys.exit(int(bool(faults)))
+    began, every = monotonic(), 4 if nightly else every
+    found = attempts.of_each(
+        only, "states", lambda stage, task: iter([(task.name, lose_all(stage, task, every * task.dear))])
+    )
+    attempts.end(
+        found, name, "states",
+        promise="After a loss of power at any moment, what a command had reported as finished is there and whole, "
+                "and of the rest nothing passes for whole that is not.",
+        figure="{tries:,} states of the disk, {faults} faults", program="powerloss",
+        command=tasks.repeated("powerloss", every, only, name), began=began,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
