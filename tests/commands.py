@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -41,6 +45,26 @@ def python_program(file, *words, **env):
     """Exit code, stdout and stderr of a program of the tests, in a Python of its own that sees no GPU."""
     done = _python(str(file), *map(str, words), **env)
     return done.returncode, done.stdout, done.stderr
+
+
+def in_a_terminal(*words, columns=80, **how):
+    """Exit code and output of `grailbench WORDS` in a terminal of that width and 24 lines, in a process of its own that
+    sees no GPU; stderr is left out. `how` is as of subprocess.Popen, `env` what is set beside what is."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    env = own | NO_GPU | {"PYTHONPATH": str(ROOT), "TERM": "xterm"} | how.pop("env", {})
+    command = [sys.executable, "-m", "grailbench", *map(str, words)]
+    child = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=subprocess.DEVNULL, env=env, **how)
+    os.close(follower)
+    said = b""
+    try:
+        while part := os.read(leader, 65536):
+            said += part
+    except OSError:  # the other end is closed: all was said
+        pass
+    os.close(leader)
+    return child.wait(PATIENCE), said.decode().replace("\r\n", "\n")
 
 
 def _python(*words, **env):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import click
 import pandas
 import pytest
 from attacks import ATTACKS, EVERY, file_name
-from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_python
+from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_a_terminal, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -321,23 +320,15 @@ def test_what_libraries_print_is_filtered_and_bytes_are_not():
 
 
 def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world):
-    command = [sys.executable, "-m", "grailbench", "ask", "ids", "--ancestors", "c"]
+    words = ["ask", "ids", "--ancestors", "c"]
     env = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "grailbench", *words]
     piped = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE, cwd=world)
     assert ID.encode() in piped.stdout
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(command, env=env, stdout=follower, stderr=subprocess.DEVNULL, cwd=world)
-    os.close(follower)
-    said = b""
-    try:
-        while part := os.read(leader, 65536):
-            said += part
-    except OSError:  # the other end is closed: all was said
-        pass
-    os.close(leader)
-    assert child.wait(PATIENCE) == 0
-    assert attacks.terminal(said.decode().replace("\r\n", "\n")) == []
-    assert visible(ID) in said.decode()
+    code, said = in_a_terminal(*words, cwd=world)
+    assert code == 0
+    assert attacks.terminal(said) == []
+    assert visible(ID) in said
 
 
 # ------------------------------------------------------------------ in a browser

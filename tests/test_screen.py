@@ -1,14 +1,10 @@
 """What people see: tables fit the window, whatever its width, and no word is ever broken."""
 
 import io
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from commands import NO_GPU, ROOT, call
+from commands import call, in_a_terminal
 from rich.console import Console
 from rich.text import Text
 
@@ -200,26 +196,9 @@ def test_what_a_command_says_fits_80_columns_and_its_words_are_those_of_a_pipe(r
 
 def test_a_terminal_has_its_own_width(run, tmp_path):
     """A real terminal of 80 columns, without COLUMNS."""
-    import fcntl
-    import struct
-    import termios
-
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | NO_GPU | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    env |= {"TERM": "xterm"}
-    command = [sys.executable, "-m", "grailbench.cli.main", "report", str(run)]
-    child = subprocess.Popen(command, stdout=follower, stderr=subprocess.DEVNULL, stdin=follower, env=env)
-    os.close(follower)
-    said = b""
-    try:
-        while part := os.read(leader, 65536):
-            said += part
-    except OSError:  # the other end is closed: all was said
-        pass
-    os.close(leader)
-    assert child.wait() == 0
-    lines = said.decode().replace("\r", "").replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
+    code, said = in_a_terminal("report", run, columns=80, env={"NO_COLOR": "1"})
+    assert code == 0
+    lines = said.replace("\r", "").replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
     assert max(map(len, lines.splitlines())) <= 80
     assert "citations-n3800000-k4.6-w500000-s1, sequential, d 2, level,tree,hubs" in lines
     assert Path(run / "report" / "report.md").is_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -73,15 +72,12 @@ def end(
     """Write the record if there is a name for it, and exit with 1 if there was a fault. `figure` has places for the
     number of tries, of tasks and of faults."""
     tallies = [tally for tally in found.values() if isinstance(tally, Tally)]
-    faults = sum(len(tally.faults) for tally in tallies)
-    if name:
-        counts = {"tries": sum(tally.tries for tally in tallies), "tasks": len(tallies), "faults": faults}
-        record.write(
-            name, kept=not faults, area="Kills, power loss and full disks", promise=promise,
-            test=f"tests/faults/{program}.py", figure=figure.format(**counts), command=command,
-            seconds=monotonic() - began,
-            details={what: tally if isinstance(tally, str) else
-                     {"operations": tally.operations, tries: tally.tries, "faults": len(tally.faults)}
-                     for what, tally in found.items()},
-        )  # fmt: skip
-    sys.exit(int(bool(faults)))
+    faults = [fault for tally in tallies for fault in tally.faults]
+    counts = {"tries": sum(tally.tries for tally in tallies), "tasks": len(tallies), "faults": len(faults)}
+    record.end(
+        name, faults, area="Kills, power loss and full disks", promise=promise, test=f"tests/faults/{program}.py",
+        figure=figure.format(**counts), command=command, began=began,
+        details={what: tally if isinstance(tally, str) else
+                 {"operations": tally.operations, tries: tally.tries, "faults": len(tally.faults)}
+                 for what, tally in found.items()},
+    )  # fmt: skip

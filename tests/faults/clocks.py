@@ -83,17 +83,14 @@ def main(recorded: str | None) -> None:
         for line in found:
             click.echo(line, err=True)
     figure = f"21 commands each with {len(JUMPS)} clocks that jump, {len(wrong)} faults"
-    click.echo(figure)
-    if recorded:
-        record.write(
-            recorded, kept=not wrong,
-            area="Many processes, clocks and folders", figure=figure, test="tests/faults/clocks.py",
-            promise="A wall clock that is set back or forth, by an hour or by decades, loses no row, makes no time "
-            "negative, and has nothing in use removed.",
-            command=f"python tests/faults/clocks.py --record {recorded}", seconds=time.monotonic() - began,
-            details={"jumps in seconds": list(JUMPS), "wrong": wrong},
-        )  # fmt: skip
-    sys.exit(bool(wrong))
+    record.end(
+        recorded, wrong, began=began,
+        area="Many processes, clocks and folders", figure=figure, test="tests/faults/clocks.py",
+        promise="A wall clock that is set back or forth, by an hour or by decades, loses no row, makes no time "
+        "negative, and has nothing in use removed.",
+        command=f"python tests/faults/clocks.py --record {recorded}",
+        details={"jumps in seconds": list(JUMPS), "wrong": wrong},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

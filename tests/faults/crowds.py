@@ -326,17 +326,15 @@ def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded:
                     click.echo(line, err=True)
     many = " and ".join(map(str, crowd or SIZES))
     figure = f"{count(done.total(), 'crowd')} of {many} processes, {len(wrong)} differences from one process alone"
-    click.echo(figure)
-    if recorded:
-        record.write(
-            recorded, kept=not wrong,
-            area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
-            promise="Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is "
-            "lost or there twice, and who is refused says so in one line.",
-            command=f"python tests/faults/crowds.py{' --nightly' * nightly} --record {recorded}",
-            seconds=time.monotonic() - began, details={"crowds": dict(done), "wrong": wrong},
-        )  # fmt: skip
-    sys.exit(bool(wrong))
+    chosen = [f" --only {name}" for name in only] + [f" --crowd {size}" for size in crowd] + [" --nightly"] * nightly
+    record.end(
+        recorded, wrong, began=began,
+        area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
+        promise="Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is "
+        "lost or there twice, and who is refused says so in one line.",
+        command=f"python tests/faults/crowds.py{''.join(chosen)} --record {recorded}",
+        details={"crowds": dict(done), "wrong": wrong},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

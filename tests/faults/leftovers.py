@@ -119,17 +119,14 @@ def main(count: int, seed: int, recorded: str | None) -> None:
             click.echo(line, err=True)
     kills = count * (PROCESSES // 2)
     figure = f"{kills:,} processes killed beside {kills:,} that lived, {len(wrong)} files left or taken"
-    click.echo(figure)
-    if recorded:
-        record.write(
-            recorded, kept=not wrong,
-            area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
-            promise="What a killed process leaves is removed by the next that writes there; what a living one has, "
-            "never.",
-            command=f"python tests/faults/leftovers.py --count {count} --seed {seed} --record {recorded}",
-            seconds=time.monotonic() - began, details={"seed": seed, "crowds": count, "wrong": wrong},
-        )  # fmt: skip
-    sys.exit(bool(wrong))
+    record.end(
+        recorded, wrong, began=began,
+        area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
+        promise="What a killed process leaves is removed by the next that writes there; what a living one has, "
+        "never.",
+        command=f"python tests/faults/leftovers.py --count {count} --seed {seed} --record {recorded}",
+        details={"seed": seed, "crowds": count, "wrong": wrong},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

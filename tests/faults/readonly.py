@@ -122,16 +122,13 @@ def main(recorded: str | None) -> None:
             for line in found:
                 click.echo(line, err=True)
     figure = f"{len(COMMANDS)} commands in {len(done)} states of folders, {len(wrong)} without a clear end"
-    click.echo(figure)
-    if recorded:
-        record.write(
-            recorded, kept=not wrong,
-            area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
-            promise="Where a folder cannot be written, a command works without it or ends with one line that names it.",
-            command=f"python tests/faults/readonly.py --record {recorded}", seconds=time.monotonic() - began,
-            details={"commands": dict(done), "wrong": wrong},
-        )  # fmt: skip
-    sys.exit(bool(wrong))
+    record.end(
+        recorded, wrong, began=began,
+        area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
+        promise="Where a folder cannot be written, a command works without it or ends with one line that names it.",
+        command=f"python tests/faults/readonly.py --record {recorded}",
+        details={"commands": dict(done), "wrong": wrong},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What was tried to keep a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
 
-A program of this folder ends with `record.write(...)` when it was given `--record NAME`; the file is
-committed as it is.
+A program of this folder ends with `record.write(...)` when it was given `--record NAME`, or with `record.end(...)`; the
+file is committed as it is.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
+from typing import NoReturn
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reliability"
@@ -44,6 +47,15 @@ def write(
     path = FOLDER / f"{name}.json"
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def end(name: str | None, wrong: Sequence[str], *, figure: str, began: float, **words) -> NoReturn:
+    """End a program: say the figure, write the record of `words` if it has a name, and exit, with 1 if something was
+    wrong. `began` is what `time.monotonic` said at its begin."""
+    print(figure)
+    if name:
+        write(name, kept=not wrong, figure=figure, seconds=monotonic() - began, **words)
+    sys.exit(int(bool(wrong)))
 
 
 def broken(details: Mapping[str, object]) -> list[str]:
