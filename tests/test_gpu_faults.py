@@ -227,3 +227,21 @@ def test_reports_of_a_sanitizer_are_counted_over_its_calls():
     once = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n"
     race = "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n"
     assert [sanitizers.reports(text) for text in (once + once, race, "cut short\n")] == [6, 2, None]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "first", "second", "left"),
+    [
+        ("many::_search", "Write", "Write", 0),
+        ("many::_search", "Write", "Read", 1),
+        ("fused::_search", "Write", "Write", 1),
+    ],
+)
+def test_only_writes_of_kernels_with_a_reason_are_harmless(kernel, first, second, left):
+    places = [
+        f"{access} access at grailbench::traversal::gpu::{kernel}[abi:v1](Array)+0x10" for access in (first, second)
+    ]
+    text = (
+        f"========= Error: Race reported between {places[0]}\n=========     and {places[1]} [128 hazards]\n========= \n"
+    )
+    assert sanitizers.reports(text + "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") == left
