@@ -40,7 +40,7 @@ def reports(text: str) -> int | None:
 
 
 def harmless(text: str) -> int:
-    """How many of the races in the output of a tool are of writes, and of writes alone, of the kernels in `HARMLESS`."""
+    """How many of the races in the output of a tool are of writes alone, of the kernels in `HARMLESS`."""
     wrote = {("Write", kernel) for kernel in HARMLESS}
     races = [set(ACCESS.findall(race)) for race in RACE.findall(text)]
     return sum(bool(race) and race <= wrote for race in races)
@@ -91,7 +91,8 @@ def main(most, seconds, at_once, tools, out, recorded):
         faults = [fault for each in results.values() for fault in each["faults"]]
         missing = sorted(wanted - kernels.reached(results).keys())
         known = harmless(output.read_text(errors="replace")) if output.exists() else 0
-        found[tool] = {"reports": told, "harmless": known, "graphs": len(results), "kernels": len(wanted) - len(missing),
+        found[tool] = {"reports": told, "harmless": known,
+                       "graphs": len(results), "kernels": len(wanted) - len(missing),
                        "seconds": round(sum(each["seconds"] for each in results.values()), 1),
                        "missing": missing, "faults": faults}  # fmt: skip
         bad |= told != 0 or bool(faults or missing) or len(results) < len(every)
