@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ import dask
 import psutil
 import pytest
 from commands import PATIENCE, call, call_apart
+from distributed import core
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
@@ -176,6 +178,22 @@ def test_cells_whose_answers_differ_are_compared_on_one_worker(measured):
     assert "worker" in wrong
     assert {row["impl"] for row in times(done.rows)} == {"toy:right", "toy:wrong"}  # each was right in its sample
     assert done.statuses == {"sampled": 1, "wrong": 1}
+
+
+def test_a_cluster_that_ended_is_given_back(monkeypatch):
+    def alive():
+        gc.collect()
+        return sum(type(each).__name__ == "Scheduler" for each in gc.get_objects())
+
+    before = alive()
+    with connection.started(1):
+        assert alive() == before + 1
+    assert alive() == before
+    monkeypatch.setattr(connection, "_forget", lambda: None)
+    with connection.started(1):
+        pass
+    assert alive() == before + 1
+    core._expects_comm.cache_clear()
 
 
 @contextmanager

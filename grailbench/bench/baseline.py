@@ -46,12 +46,11 @@ def replace(target: Path, source: Path) -> Path:
             if (source / file).exists():
                 _copy(source / file, making / file)
         disk.sync(making, whole=True)
-        os.replace(making, following)
+        _move(making, following)  # each move is on the disk before the next, which would not be without it
         if before.exists():
             remove(before)
-        os.replace(target, before)
-        os.replace(following, target)
-        disk.sync(target.parent)
+        _move(target, before)
+        _move(following, target)
     except OSError as error:
         with suppress(OSError):
             settle(target)
@@ -64,8 +63,13 @@ def replace(target: Path, source: Path) -> Path:
 def remove(before: Path) -> None:
     """Remove the folder of an old run: killed midway, nothing is left that could be taken for a run."""
     going = before.with_name(before.name.removesuffix(BEFORE) + MAKING)
-    os.replace(before, going)
+    _move(before, going)
     shutil.rmtree(going)
+
+
+def _move(folder: Path, to: Path) -> None:
+    os.replace(folder, to)
+    disk.sync(to.parent)
 
 
 def place(source: Path, target: Path) -> None:

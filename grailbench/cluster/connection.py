@@ -98,6 +98,7 @@ def started(workers: int) -> Iterator[Client]:
         for number in range(workers)
     }
     with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
+        ending.callback(_forget)
         try:
             cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": own}, silence_logs=False)
             ending.callback(_close, cluster)
@@ -141,6 +142,16 @@ def _close(closing) -> None:
     """Close a client or a cluster; what is left of one whose other side is gone is of no use."""
     with suppress(Exception):
         closing.close(timeout=CONNECT_SECONDS)
+
+
+def _forget() -> None:
+    """Gives back the scheduler of a cluster that ended: dask keeps each one in a cache of its methods (seen with
+    2026.8)."""
+    from distributed import core
+
+    clear = getattr(getattr(core, "_expects_comm", None), "cache_clear", None)
+    if clear is not None:
+        clear()
 
 
 @contextmanager

@@ -30,8 +30,10 @@ from chores import CHORES, RARE, Place, prepare, round_
 
 NIGHTLY = 10.0  #: minutes
 MIB = 1 << 20
-#: dask keeps the last thousands of what its scheduler did: so few that they are full before anything is judged
-LOGS = {"distributed.admin.low-level-log-length": 20, "distributed.admin.log-length": 20,
+#: dask keeps the last thousands of what its scheduler did, and for an hour what became of its clients: so few, and for
+#: so short, that nothing is added when it is judged
+LOGS = {"distributed.scheduler.events-cleanup-delay": "1s",
+        "distributed.admin.low-level-log-length": 20, "distributed.admin.log-length": 20,
         "distributed.diagnostics.computations.max-history": 2}  # fmt: skip
 
 
