@@ -119,7 +119,9 @@ def really_full(stage: Stage, task: Task) -> Tally | str:
                 _mount("-o", "remount,size=64m", str(stage.work))
                 tally.refused += read_all(stage, task, whole)
                 go_on(stage, task)
-                check_outcome(stage, task, whole, before, ("run/errors.txt", "cache"))  # which readers make
+                check_outcome(
+                    stage, task, whole, before, ("run/errors.txt", "run/report", "cache")
+                )  # which readers make
                 if ended.code == 0:
                     return tally
         except Wrong as fault:

@@ -26,14 +26,15 @@ _REMEDY = "name a folder that is new or empty, or a site that grailbench made"
 
 
 class Site:
-    """A site that is being written. `files` are the addresses of its files."""
+    """A site that is being written. `files` are the addresses of its files; `out` is where they will be."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, out: Path):
+        self.folder, self.out = folder, out
         self.files: set[str] = set()
 
     def write(self, address: str, content: Iterable[bytes] | bytes) -> None:
-        """Write a file. Raises InputError for an address outside of the site, and if the site has the file already."""
+        """Write a file. Raises InputError for an address outside of the site, if the site has the file already, and if
+        it cannot be written; MachineLacks if the disk is full."""
         parts = PurePosixPath(address).parts
         if not parts or ".." in parts or address.startswith("/") or "\\" in address:
             raise InputError(f"no file of a site is called {address!r}")
@@ -43,9 +44,13 @@ class Site:
             )
         self.files.add(address)
         path = self.folder / address
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "xb") as file:
-            file.writelines([content] if isinstance(content, bytes) else content)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "xb") as file:
+                file.writelines([content] if isinstance(content, bytes) else content)
+        except OSError as error:  # the system names no file where it was a write that failed
+            read = error.filename is not None and not Path(error.filename).is_relative_to(self.folder)
+            raise of_system(error, error.filename if read else self.out / address) from None
 
 
 @contextmanager
@@ -68,7 +73,7 @@ def renewed(out: Path) -> Iterator[Site]:
     try:
         with suppress(OSError):  # some network file systems have no locks
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        site = Site(new)
+        site = Site(new, out)
         yield site
         try:
             marked = {"grailbench_site": FORMAT, "files": sorted(site.files)}
