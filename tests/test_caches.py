@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from strategies import graph_of
 
 from grailbench import caches, kernelcache, temporary
 from grailbench.cli.main import cli
+from grailbench.datasets import cache as fetched
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate, store
@@ -160,6 +162,26 @@ def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
     assert again == {"random-n20-k2-s3": True, "mine": False, "random-n20-k2-s4": False}
     assert generate._says_all("kegg-like", {"like": "kegg-like", "seed": 1})
     assert not generate._says_all("kegg-like-seed2", {"like": "kegg-like", "seed": 2})
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_removed_then(cache, monkeypatch, stays):
+    form = SimpleNamespace(format="gra", sha256=None)
+    dataset = SimpleNamespace(name="toy", forms=(form,))
+    path, look, looks = fetched.graph_path(dataset, form), fetched._local_form, []
+
+    def looked(dataset):
+        looks.append(1)
+        if len(looks) == 1:
+            stored(cache, "graphs", "toy.gra", 4, 1)
+            fetched.write_note(path, {"sha256": store.sha256_file(path)})
+        elif not stays:
+            fetched.discard(path)
+        return look(dataset)
+
+    monkeypatch.setattr(fetched, "_local_form", looked)
+    held = fetched.held(dataset)
+    assert (held is not None, path in caches.in_use()) == (stays, True)
 
 
 def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):

@@ -84,6 +84,9 @@ def held(dataset: Dataset) -> Held | None:
     for each in dataset.forms:
         caches.use(graph_path(dataset, each))
     form = _local_form(dataset)
+    if form is not None:
+        caches.use(graph_path(dataset, form))  # it may have come since, and is not removed from here on
+        form = _local_form(dataset)
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"

@@ -42,6 +42,7 @@ from grailbench.words import count
 
 NIGHT_S = 8 * 60
 SIZES = (2, 8)
+UNLIKE = ("fetched", "sum", "checked")  #: what notes of processes that fetch at once need not have alike
 REFUSALS = ("another process is at work on this run", "holds a run already")
 RANDOM = ("generate", "random", "--vertices", "300", "--degree", "2")
 FLAGS = ("--dataset", "path-40", "--impl", "sequential", "--dim", "2", "--queries", "random", "--count", "200")
@@ -149,7 +150,8 @@ def _call(words: tuple[str, ...], to: Path) -> None:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a cache by its path; dates of notes and of the lock file do not count."""
+    """The checksum of each file of a cache by its path; dates of notes and of the lock file do not count, nor whether a
+    checksum was the first here or compared with that of the process that was first."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -158,7 +160,7 @@ def tree(folder: Path) -> dict[str, str]:
         content = path.read_bytes()
         if name.endswith(".json"):
             note = json.loads(content)
-            content = json.dumps({key: note[key] for key in sorted(note) if key not in ("fetched", "sum")}).encode()
+            content = json.dumps({key: note[key] for key in sorted(note) if key not in UNLIKE}).encode()
         if name == "datasets.lock.toml":
             content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"first_fetched"))
         found[name] = hashlib.sha256(content).hexdigest()
