@@ -77,7 +77,7 @@ def started(workers: int) -> Iterator[Client]:
     """
     require_dask()
     import dask
-    from distributed import Client, Nanny, Scheduler, SpecCluster
+    from distributed import Client, Nanny, Scheduler, SpecCluster, scheduler
 
     cores, gpus = usable_cores(), len(visible_gpus())
     if workers > cores:
@@ -86,6 +86,7 @@ def started(workers: int) -> Iterator[Client]:
     each = {"cores": cores // workers, "memory": available() // workers}
     # Nobody but this machine may speak to them, as whoever may do so can have them run any code.
     own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    extensions = scheduler.DEFAULT_EXTENSIONS | {"spans": _NoSpans}
     options = {"nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL + 1, **own}
     spec = {
         number: {
@@ -100,7 +101,11 @@ def started(workers: int) -> Iterator[Client]:
     with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
         ending.callback(_forget)
         try:
-            cluster = SpecCluster(workers=spec, scheduler={"cls": Scheduler, "options": own}, silence_logs=False)
+            cluster = SpecCluster(
+                workers=spec,
+                scheduler={"cls": Scheduler, "options": own | {"extensions": extensions}},
+                silence_logs=False,
+            )
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)
@@ -142,6 +147,18 @@ def _close(closing) -> None:
     """Close a client or a cluster; what is left of one whose other side is gone is of no use."""
     with suppress(Exception):
         closing.close(timeout=CONNECT_SECONDS)
+
+
+class _NoSpans:
+    """In place of dask's extension of that name, which keeps what each computation took for as long as a scheduler
+    runs."""
+
+    def __init__(self, scheduler): ...
+
+    def observe_tasks(self, *_, **__) -> dict:
+        return {}
+
+    def heartbeat(self, worker, data) -> None: ...
 
 
 def _forget() -> None:
