@@ -102,6 +102,20 @@ def test_areas_come_in_their_order_and_empty_ones_not_at_all():
     assert headings == [f"## {page.AREAS[0]}", f"## {page.AREAS[2]}"]
 
 
+def left_out(tries: list[Path]) -> list[str]:
+    """Programs that write a record and are not run by `make faults`, which looks for the option."""
+    return [path.name for path in tries if "--record" in (text := path.read_text()) and '"--nightly"' not in text]
+
+
+def test_make_faults_runs_every_program_that_needs_no_gpu(tmp_path):
+    gpu = {"digraphs.py", "exhaust.py", "kernels.py", "lost.py", "sanitizers.py", "together.py"}
+    programs = sorted((ROOT / "tests" / "faults").glob("*.py"))
+    own = [path for path in programs if "@click.command" in path.read_text() and path.name not in gpu]
+    assert left_out(own) == ["supply.py"]
+    (tmp_path / "other.py").write_text('option("--record")')
+    assert left_out([*own, tmp_path / "other.py"]) == ["supply.py", "other.py"]
+
+
 @pytest.mark.parametrize("text", [*HOSTILE, "a | b", "**a**", "[a](b)", "`a`", "a\n\n## b", "\u202eabc", "a\u200bb"])
 def test_text_of_records_stays_text(text):
     each = {**GOOD, "promise": text, "figure": text, "command": text, "machine": text, "details": {text: text}}

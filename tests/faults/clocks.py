@@ -73,8 +73,9 @@ def trial(begin: int) -> list[str]:
 
 
 @click.command()
+@click.option("--nightly", is_flag=True, help="The length of a night's share, which is the usual one.")
 @click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(recorded: str | None) -> None:
+def main(nightly: bool, recorded: str | None) -> None:
     """Set the clock while commands run; exit code 1 if a promise broke."""
     began, wrong = time.monotonic(), []
     for begin in range(len(JUMPS)):

@@ -30,6 +30,7 @@ from grailbench.graph import store
 
 CONTENT = b"whole" * 2000
 PROCESSES = 6
+NIGHT = 100  #: crowds of `--nightly`
 PATIENCE = 60.0  #: seconds in which a process that sweeps takes away what it has found
 
 
@@ -108,10 +109,11 @@ def _left(folder: Path, killed: set[int], pids: list[int]) -> list[str]:
 @click.command()
 @click.option("--count", default=20, show_default=True, help="Crowds.")
 @click.option("--seed", default=1, show_default=True)
+@click.option("--nightly", is_flag=True, help=f"{NIGHT} crowds.")
 @click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(count: int, seed: int, recorded: str | None) -> None:
+def main(count: int, seed: int, nightly: bool, recorded: str | None) -> None:
     """Kill processes while they write, and sweep; exit code 1 if a promise broke."""
-    began, wrong = time.monotonic(), []
+    began, wrong, count = time.monotonic(), [], NIGHT if nightly else count
     for number in range(seed, seed + count):
         found = trial(number)
         wrong += found

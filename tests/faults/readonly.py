@@ -109,8 +109,9 @@ def judged(ended: Ended, closed: list[Path]) -> list[str]:
 
 
 @click.command()
+@click.option("--nightly", is_flag=True, help="The length of a night's share, which is the usual one.")
 @click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(recorded: str | None) -> None:
+def main(nightly: bool, recorded: str | None) -> None:
     """Run commands where nothing can be written; exit code 1 if a promise broke."""
     began, wrong, done = time.monotonic(), [], Counter()
     for folders in (*((name,) for name in FOLDERS), FOLDERS):
