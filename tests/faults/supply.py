@@ -7,6 +7,7 @@ Python that is not there is said to be so, and is no failure.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -29,7 +30,8 @@ PROMISES = {
     "pythons": "The quick tests pass with every Python that is promised.",
 }
 _QUICK = "not (processes or simulator or mirror or slow)"
-_COUNTED = re.compile(r"(\d+) (passed|failed|skipped|error|errors)\b")
+OUTCOMES = ("passed", "failed", "skipped", "error", "errors")
+_COUNTED = re.compile(rf"(\d+) ({'|'.join(OUTCOMES)})\b")
 
 
 def tried(command: list[str]) -> tuple[bool, dict[str, int]]:
@@ -53,11 +55,21 @@ def environment(python: str, folder: Path) -> Path:
     return own
 
 
-def version(python: str) -> str:
-    shown = subprocess.run(
-        [python, "-c", "import platform; print(platform.python_version())"], capture_output=True, text=True
+def versions(python: Path) -> dict[str, str]:
+    """The releases of that Python, numba and numpy, by name."""
+    text = (
+        "import json, platform; from importlib.metadata import version; "
+        "print(json.dumps({'Python': platform.python_version(), 'numba': version('numba'), 'numpy': version('numpy')}))"
     )
-    return shown.stdout.strip()
+    return json.loads(subprocess.run([python, "-c", text], capture_output=True, text=True, check=True).stdout)
+
+
+def told(details: dict[str, dict]) -> str:
+    """How many tests passed, failed and were skipped, for each Python."""
+    return "; ".join(
+        f"{of}: {', '.join(f'{count:,} {what}' for what, count in each.items() if what in OUTCOMES)}"
+        for of, each in details.items()
+    )
 
 
 @click.command()
@@ -76,9 +88,11 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 own = environment(python, Path(folder) / "own")
+                found, start = versions(own), perf_counter()
                 fine, counts = tried([str(own), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb", "short",
                                       "-o", "addopts=--strict-markers", "-m", select])  # fmt: skip
-            details[version(python)], good = counts, good and fine
+            minutes = round((perf_counter() - start) / 60, 1)
+            details[f"Python {found.pop('Python')}"], good = {**found, **counts, "minutes": minutes}, good and fine
     else:
         part = only or "supply"
         files = TESTS[only] if only else tuple(file for several in TESTS.values() for file in several)
@@ -87,9 +101,7 @@ def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | No
         details = {"tests": counts}
     if not details:
         raise click.UsageError("nothing was tried")
-    figure = "; ".join(
-        f"{of}: {', '.join(f'{count:,} {what}' for what, count in counts.items())}" for of, counts in details.items()
-    )
+    figure = told(details)
     click.echo(figure)
     if name:
         words = [f"--only {only}"] if only else [f"--python {each}" for each in pythons]
