@@ -155,7 +155,7 @@ def test_recorded_outlines_are_those_of_real_graphs(kept, mirror):
         assert outline(open_graph(name)) == kept[name]
 
 
-def test_command_puts_outlines_into_a_file_and_keeps_the_others(capsys, tmp_path, monkeypatch):
+def test_command_puts_outlines_into_a_file_and_keeps_the_others(cache, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.edges").write_text("0 1\n1 2\n")
     assert call(capsys, "profile", "kegg-like", "mine.edges", "--record", "o.jsonl")[0] == 0
