@@ -4,6 +4,7 @@ In the simulator a grid is one block of four threads; on a GPU the same tests ru
 """
 
 from importlib import import_module
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from strategies import dag_of, dags, digraphs
 from grailbench.bench.timing import PhaseTimer
 from grailbench.device import gateway
 from grailbench.device.gateway import cuda
-from grailbench.errors import TooLittleMemory
+from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.reachability.core import records
 from grailbench.reachability.core.peel import NONE, peel
 from grailbench.reachability.gpu.core import build
+from grailbench.reachability.gpu.core import peel as _peel
+from grailbench.reachability.gpu.core.trees import sum_before as _sum_before
 from grailbench.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -86,7 +89,10 @@ def test_vertices_whose_children_are_shared_among_threads_reach_all_of_them():
 @MANY
 @given(graph=digraphs())
 def test_forests_and_core_are_those_of_the_cpu(graph):
-    dag = dag_of(*graph)
+    assert_peeled_alike(dag_of(*graph))
+
+
+def assert_peeled_alike(dag):
     builder = build.Builder(dag, 0, NoTimer())
     builder.run(NoTimer())
     found, wanted = builder.peeled(), peel(dag)
@@ -98,6 +104,23 @@ def test_forests_and_core_are_those_of_the_cpu(graph):
     at = [(each.position[:, None] <= each.position) & (each.position < each.end[:, None]) for each in (found, wanted)]
     assert np.array_equal(*at), "other trees"
     assert found.gate[dag.super_root] == NONE
+
+
+def sums_that_begin_at(number):
+    """`_place_siblings` as it goes on after trees of so many vertices, in whose sizes each counts once an ancestor."""
+    told = _peel._place_siblings.fn
+    begun = FunctionType(told.__code__, told.__globals__ | {"sum_before": lambda *args: _sum_before(*args) + number})
+    return cuda.jit(device=True)(begun)
+
+
+@pytest.mark.skipif(not gateway.simulated, reason="replaces a function of a kernel")
+@pytest.mark.parametrize("number", [2**31 - 3, 2**31 - 7, 2**32 - 3, 2**32 - 7, 3 * 2**31 - 5, 2**40 - 4])
+def test_sizes_of_trees_are_summed_beyond_two_to_the_32(number, monkeypatch):
+    into = [(0, 2), (1, 2), (2, 6), (3, 5), (4, 5), (5, 6), (6, 7)]
+    between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
+    out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
+    monkeypatch.setattr(_peel, "_place_siblings", sums_that_begin_at(number))
+    assert_peeled_alike(dag_of(25, into + between + out))
 
 
 @pytest.mark.skipif(not gateway.simulated, reason="counts in the simulator")
@@ -151,6 +174,15 @@ def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr("grailbench.device.describe.memory", lambda: (9 * 1000 - 1, 2**30))
     with pytest.raises(TooLittleMemory, match="a batch of 1,000 queries needs .* are free on .*--count"):
         ask(index, np.zeros(1000), np.zeros(1000))
+
+
+def test_more_edges_than_32_bits_count_are_refused(monkeypatch):
+    dag = dag_of(*DIAMOND)
+    monkeypatch.setattr(build, "MOST_EDGES", dag.edges)
+    assert ask(built("core-gpu", dag), [0], [0]) == [True]
+    monkeypatch.setattr(build, "MOST_EDGES", dag.edges - 1)
+    with pytest.raises(MachineLacks, match=f"up to {dag.edges - 1} edges, this graph has {dag.edges}: take"):
+        built("core-gpu", dag)
 
 
 def test_a_graph_that_does_not_fit_is_refused(monkeypatch):

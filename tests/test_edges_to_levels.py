@@ -15,7 +15,7 @@ from grailbench.datasets.library import open_raw
 from grailbench.datasets.registry import registry
 from grailbench.device import describe, gateway, leveled
 from grailbench.device.edges import build, library, on_host, rows, staging, walk
-from grailbench.errors import TooLittleMemory
+from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import by_level
@@ -121,6 +121,16 @@ def test_real_digraphs_are_condensed_as_on_the_host(name, piece, mirror, session
         graph = Graph(piece, graph.sources[inside], graph.targets[inside])
     component, *_ = assert_as_on_the_host(graph)
     assert (component is None) == (name == "ol-cedge")
+
+
+@pytest.mark.parametrize(("name", "more"), [("MOST_VERTICES", 4), ("MOST_EDGES", 3)])
+def test_a_walk_takes_no_more_than_it_can_count(name, more, monkeypatch):
+    found = rows.simple_rows(4, 3, *staging.to_device(*graph_columns(graph_of(4, [(0, 1), (0, 2), (2, 3)]))))
+    monkeypatch.setattr(walk, name, more + 1)
+    assert walk.walk_levels(4, found).reached == 5
+    monkeypatch.setattr(walk, name, more)
+    with pytest.raises(MachineLacks, match="4 vertices and 3 edges on the GPU: levels are found there of fewer than"):
+        walk.walk_levels(4, found)
 
 
 def test_offsets_of_64_bits_give_the_same_rows():

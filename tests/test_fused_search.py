@@ -211,6 +211,16 @@ def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(m
         implementation("gpu-fused").build(dag, Params(), NoTimer())
 
 
+def test_more_queries_than_a_batch_can_count_are_refused(monkeypatch):
+    from grailbench.reachability.gpu.fused import batch
+
+    monkeypatch.setattr(batch, "MOST_QUERIES", 5)
+    searcher = searcher_on(dag_of(*layered(5, 6)), Params(dim=1))
+    searcher.prepare(5)
+    with pytest.raises(MachineLacks, match=r"up to 5 queries at once, not 6 \(ask fewer at once with --count"):
+        searcher.prepare(6)
+
+
 def test_what_searches_count_is_exact_however_blocks_arrive():
     dag = dag_of(*layered(7, 9))
     u, v = (ends.astype(np.int32) for ends in pairs_of(63, 4))

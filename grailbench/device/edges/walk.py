@@ -29,6 +29,7 @@ from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, cooperative_shape, kernel_of
 from grailbench.device.leveled import EDGES, LEVELS
 from grailbench.device.scan import MOST, exclusive_sum
+from grailbench.errors import MachineLacks
 
 NARROW = 4096  #: most edges of a level that one block processes
 THREADS, PER_MULTIPROCESSOR = 8 if simulated else 512, 2
@@ -232,8 +233,16 @@ class Walked(NamedTuple):
 def walk_levels(
     vertices: int, rows: SimpleRows, narrow: int = NARROW, free: int = LEVELS, edges_a_level: int = EDGES
 ) -> Walked:
-    """Walks the rows of a graph of n > 0 vertices; waits twice. The others are for tests."""
+    """Walks the rows of a graph of n > 0 vertices; waits twice. The others are for tests.
+
+    Raises MachineLacks if the graph has more vertices or edges than a word of `Walk.sums` counts of a level.
+    """
     n, m = vertices, rows.edges
+    if n >= MOST_VERTICES or m >= MOST_EDGES:
+        raise MachineLacks(
+            f"{n:,} vertices and {m:,} edges on the GPU: levels are found there of fewer than {MOST_VERTICES:,} "
+            f"vertices and {MOST_EDGES:,} edges (take an implementation for CPUs)"
+        )
     is_root = library.empty(n, np.int8)
     library.launch(_mark_roots, n, rows.parents, n, is_root)
     upto = library.sums(is_root, False)

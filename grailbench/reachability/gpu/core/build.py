@@ -8,6 +8,7 @@ from grailbench.device.describe import memory, require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape
 from grailbench.device.timers import Span
+from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.reachability.core import records as of_cpu
 from grailbench.reachability.core.closure import words
@@ -21,16 +22,20 @@ from grailbench.reachability.index import Timer
 
 _THREADS = 4 if simulated else 256
 _MOST_BLOCKS = 4096
+MOST_EDGES = 2**31 - 1
 
 
 class Builder:
     """Builds the index of one DAG; `budget`: bytes that the closure may take, 0 for a share of the free memory.
 
-    The constructor copies the DAG to the device. Raises TooLittleMemory if the device has too little for it.
+    The constructor copies the DAG to the device. Raises TooLittleMemory if the device has too little for it, and
+    MachineLacks if it has more edges than 32 bits count: rows of the core are `peel.Parts`.
     """
 
     def __init__(self, dag: Dag, budget: int, timer: Timer):
         n, m = dag.vertices, dag.edges
+        if m > MOST_EDGES:
+            raise MachineLacks(f"core-gpu counts up to {MOST_EDGES:,} edges, this graph has {m:,}: take `core`")
         with timer.phase("allocate", apart=True):
             require_memory(peeling_bytes(n, m), f"peeling {n:,} vertices and {m:,} edges on the GPU")
         with timer.phase("transpose", apart=True):

@@ -196,34 +196,47 @@ def _root_size(graph, work, v):
 
 @cuda.jit(device=True)
 def _place_siblings(grid, graph, inner, work, partial):
-    """Sums the sizes of trees in the order of edges: `offset` of a vertex, and `first` of what it points at."""
+    """Sums the sizes of trees in the order of edges: `offset` of a vertex, and `first` of what it points at.
+
+    A vertex is in as many trees as it has ancestors, so that sums pass 2^32 on graphs of a hundred thousand vertices.
+    Only differences within a row are used (`_place_trees`), and these are right modulo 2^32. B and A have a sum each:
+    what one carried over would change the other.
+    """
     m, thread = graph.parents.shape[0], cuda.threadIdx.x
     begin, end = part(m)
-    mine = np.int64(0)
+    above, below = np.int64(0), np.int64(0)
     for k in range(begin + thread, end, cuda.blockDim.x):
-        mine += _sizes_at(k, inner, work)
-    put_sum(mine, partial, work.of_blocks)
+        sizes = _sizes_at(k, inner, work)
+        above += sizes >> 32
+        below += sizes & LOW
+    put_sum(above, partial, work.of_blocks)
+    put_sum(below, partial, work.of_blocks[cuda.gridDim.x :])
     grid.sync()
-    base = sum_before(partial, work.of_blocks)
+    base_above = sum_before(partial, work.of_blocks)
+    base_below = sum_before(partial, work.of_blocks[cuda.gridDim.x :])
     for tile in range(begin, end, cuda.blockDim.x):
         k, value = tile + thread, np.int64(0)
         if k < end:
             value = _sizes_at(k, inner, work)
-        before, total = exclusive_sum(value, partial)
-        before += base
-        base += total
+        above, total = exclusive_sum(value >> 32, partial)
+        above += base_above
+        base_above += total
+        cuda.syncthreads()
+        below, total = exclusive_sum(value & LOW, partial)
+        below += base_below
+        base_below += total
         if k < end:
             head = work.heads[k]
             if work.kind[head] == ABOVE and k == graph.parent_offsets[head]:
-                work.first[head] = np.int32(before >> 32)
+                work.first[head] = np.int32(above)
             if value >> 32 > 0:
-                work.offset[work.above[k]] = np.int32(before >> 32)
+                work.offset[work.above[k]] = np.int32(above)
             if k < inner:
                 tail = work.tails[k]
                 if work.kind[tail] == BELOW and k == graph.offsets[tail]:
-                    work.first[tail] = np.int32(before & LOW)
+                    work.first[tail] = np.int32(below)
                 if value & LOW > 0:
-                    work.offset[work.below[k]] = np.int32(before & LOW)
+                    work.offset[work.below[k]] = np.int32(below)
         cuda.syncthreads()
     grid.sync()
 
@@ -325,7 +338,7 @@ def _place_trees(grid, graph, n, work, parts):
             above = _tree_parent(graph, work, v)
             if above >= 0:
                 to = above
-                distance += 1 - work.first[to]
+                distance = 1 + ((distance - work.first[to]) & LOW)
         words[v] = (np.int64(to) << 32) + distance
     grid.sync()
     find_roots(grid, n, words, work.going[2 * ROUNDS :])

@@ -65,6 +65,7 @@ def require_few(vertices: int) -> None:
         )
 
 
+MOST_QUERIES = 2**31 - 2**20  #: of a batch: counts are int32, and each group of threads takes one beyond the last
 BATCH_BYTES = 9  #: device bytes per query of a batch: two ids and an answer
 LARGE = 1 << 20  #: queries of a batch for which a searcher without an index keeps no memory
 LIST_BYTES = 24  #: device bytes per query of the lists of open queries, which the batches of a searcher share
@@ -187,14 +188,17 @@ class Searcher:
     def prepare(self, k: int) -> None:
         """Allocates for batches of k queries, unless done before; otherwise `search` does so, within its time.
 
-        Raises TooLittleMemory, before it allocates, if the device has too little memory.
+        Raises TooLittleMemory, before it allocates, if the device has too little memory, and MachineLacks if there are
+        more queries than the counts of a batch can represent.
         """
+        remedy = "ask fewer at once with --count, or share them among GPUs with --devices"
+        if k > MOST_QUERIES:
+            raise MachineLacks(f"gpu-fused takes up to {MOST_QUERIES:,} queries at once, not {k:,} ({remedy})")
         if k and (self._batch is None or self._batch.size != k):
             self._batch = None
             if self._lists is not None and self._lists[0].sources.shape[0] < k:
                 self._lists = None
             need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
-            remedy = "ask fewer at once with --count, or share them among GPUs with --devices"
             require_memory(need, f"a batch of {k:,} queries", remedy)
             self._batch = _Batch(k, self._stages)
             cuda.synchronize()
