@@ -3,6 +3,7 @@
     python tests/faults/big_numbers.py --record numbers
 
 - offsets   functions that go through rows are called twice, once with rows that begin near 2^32 (`far`)
+- gpu       kernels of a GPU do so in numba's simulator (`far_gpu`), and its compiler makes sums of 64 bits
 - ids       graphs of more vertices than 2^31 - 2 are refused before memory is taken for them
 - weights   at the limits of floats and integers, negative, NaN: used, or refused with the place
 - limits    options that take seconds, sizes and counts, given inf, nan, 1e300 and the like: exit 0 to 3, no traceback
@@ -29,6 +30,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import far
+import far_gpu
 import record
 from asked import Digraph, implementations
 
@@ -88,6 +90,29 @@ def offsets(tally: Tally) -> None:
     tally.kernels = world.tried
     tally.faults += sorted(set(world.faults))
     tally.faults += [f"{name} was not reached" for name in far.ROWS if name not in world.tried]
+
+
+def gpu(tally: Tally) -> None:
+    """Kernels of a GPU, with rows near and far, and vertices whose rows of words begin near and far."""
+    from grailbench import device
+
+    device.simulate()
+    with far_gpu.far_launches() as world:
+        far_gpu.drive()
+    tally.kernels, tally.tried = world.tried, sum(world.tried.values())
+    tally.faults += sorted(set(world.faults))
+    tally.faults += [f"{name} was not reached" for name in far_gpu.PLACES if name not in world.tried]
+    for name, kind in far_gpu.widths().items():
+        tally.tried += 1
+        if not kind.endswith("int64"):
+            tally.faults.append(f"{name} is {kind} on a GPU")
+    with tempfile.TemporaryDirectory() as folder:
+        near = far_gpu.row_of_words(0, folder)
+        for first in (2**29 - 2, 2**30 - 2):
+            for name, rows in far_gpu.row_of_words(first, folder).items():
+                tally.tried += 1
+                if rows != near[name]:
+                    tally.faults.append(f"{name}: other rows of words from vertex {first:,} on")
 
 
 def _drive(problem, name: str, kind: type, digraph: Digraph) -> None:
@@ -247,7 +272,7 @@ def clocks(tally: Tally) -> None:
             tally.faults.append(f"folders of any time: {type(error).__name__}: {error}")
 
 
-SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks}
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks, "gpu": gpu}
 
 
 @click.command(help=__doc__.partition("\n")[0])
@@ -265,7 +290,7 @@ def main(nightly, only, name):
         for fault in tally.faults[:20]:
             print(f"  {fault}")
     tried, faults = (sum(each) for each in zip(*((t.tried, len(t.faults)) for t in tallies.values()), strict=True))
-    kernels = tallies["offsets"].kernels if "offsets" in tallies else {}
+    kernels = {kernel: calls for tally in tallies.values() for kernel, calls in tally.kernels.items()}
     said = f"{len(kernels)} kernels with rows near 2^32, and {tried:,} calls in all, {faults} faults"
     print(f"{said}, {monotonic() - began:.0f} s")
     if name:

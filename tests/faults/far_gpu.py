@@ -1,0 +1,296 @@
+"""Kernels of a GPU whose rows begin near 2^32: as `far`, each launch is made twice, in numba's simulator.
+
+Which arrays are rows is known by the bundles that kernels take (`BUNDLES`), and by place for others (`PLACES`). Offsets
+that have 32 bits on small graphs get 64, as on graphs of 2^31 edges. The simulator keeps the types of numpy, so that it
+wraps what a cast makes narrow, and also sums of narrow numbers, which a GPU takes in 64 bits (`widths`).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+
+import far
+import numpy as np
+
+#: class of a bundle -> its fields with offsets, and those with a value an edge
+BUNDLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "device.csr:Rows": (("starts",), ("edges",)),
+    "reachability.gpu.sizes:Sums": ((), ("prefix",)),
+    "reachability.gpu.ranks:Ranks": ((), ("prefix",)),
+    "reachability.gpu.trees:Kept": ((), ("edges",)),
+    "reachability.gpu.parents:Costs": (("starts",), ("prefix", "costs", "offers", "ranks")),
+    "reachability.gpu.fused.search:Adjacency": (("child_starts", "parent_starts"), ("children", "parents")),
+    "counts.gpu.sweep:Adjacency": (("starts",), ("children",)),
+    "closure.gpu.order:Order": (("starts",), ("children",)),
+}
+#: kernel -> the places of its arguments with offsets, and with a value an edge
+PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "closure.gpu.sssp:_relax": ((0,), (1,)),
+    "device.oracle:_count_falling": ((0,), (1,)),
+    "device.oracle:_pull": ((3,), (4,)),
+    "device.oracle:_pull_long": ((1,), (2,)),
+    "device.edges.components:_list_edges": ((0,), (3, 4)),
+    "device.edges.walk:kernel.<locals>.walk_levels": ((0,), (1,)),
+    "device.edges.on_host:_list_edges": ((4,), (5,)),
+}
+#: implementations whose kernels take such rows
+ASKED = ("reachability/gpu", "reachability/gpu-path", "reachability/gpu-fused", "closure/sssp-each",
+         "closure/condense-bits-gpu", "counts/counts-gpu")  # fmt: skip
+_WIDTHS = """
+import json, sys, types as plain
+import numba.cuda.compiler as compiler, numba.cuda.dispatcher as dispatcher
+from numba import cuda, types
+dispatcher.get_current_device = lambda: plain.SimpleNamespace(compute_capability=(9, 0))
+i, u = types.int32, types.uint32
+asked = {
+    "int32 * int32": (lambda a, b: a * b, (i, i)), "int32 + int32": (lambda a, b: a + b, (i, i)),
+    "int32 - int32": (lambda a, b: a - b, (i, i)), "-int32": (lambda a: -a, (i,)),
+    "int32 << int32": (lambda a, b: a << b, (i, i)), "int32 * 2": (lambda a: a * 2, (i,)),
+    "int32 // int32": (lambda a, b: a // b, (i, i)), "uint32 * uint32": (lambda a, b: a * b, (u, u)),
+    "grid": (lambda: cuda.grid(1), ()), "gridsize": (lambda: cuda.gridsize(1), ()),
+    "blockIdx * blockDim": (lambda: cuda.blockIdx.x * cuda.blockDim.x, ()),
+}
+def result(function, given):
+    return str(compiler._compile_pyfunc_with_fixup(
+        function, given, debug=False, lineinfo=False, device=True, fastmath=False, cc=(9, 0), opt=True, abi="numba",
+        abi_info=None, forceinline=False, launch_bounds=None, lto=False)[1])
+print(json.dumps({name: result(*each) for name, each in asked.items()}))
+"""
+
+
+def widths() -> dict[str, str]:
+    """The types that the compiler for GPUs gives to sums and products of narrow numbers; it needs no GPU."""
+    import json
+    import os
+
+    free = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run([sys.executable, "-c", _WIDTHS], capture_output=True, text=True, env=free, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"the compiler for GPUs said {done.stderr[-300:]}")
+    return json.loads(done.stdout)
+
+
+class Launches:
+    """What makes a second launch of each, on far rows."""
+
+    def __init__(self, world: far.World, call):
+        self.world, self._call, self._inside = world, call, False
+
+    def __call__(self, kernel, *given):
+        """Stands in for the call of a kernel of the simulator."""
+        name = _name(kernel)
+        if kernel._device or self._inside or not name:
+            return self._call(kernel, *given)
+        moved = self._moved(name, given)
+        if moved is None:
+            return self._call(kernel, *given)
+        self._inside = True  # device functions are called through the same method, by threads
+        try:
+            self._call(kernel, *moved)
+            found = self._call(kernel, *given)
+        finally:
+            self._inside = False
+        self.world.tried[name] = self.world.tried.get(name, 0) + 1
+        if not _same(given, moved):
+            self.world.faults.append(f"{name}: other results where rows begin at {far.SHIFT:,}")
+        return found
+
+    def _moved(self, name: str, given: tuple) -> tuple | None:
+        """The arguments with far rows, copies of all other arrays; None if none of them are rows."""
+        places = _kinds(PLACES.get(name, ((), ())), range(len(given)))
+        kinds: dict[tuple, str] = {}  # of each array, which may be in several places
+        for _, key, kind in _arrays(given, places):
+            kinds[key] = kind or kinds.get(key, "")
+        if "starts" not in kinds.values():
+            return None
+        made = {}
+        for plain, key, _ in _arrays(given, places):
+            if key not in made:
+                one = plain.size == 1 and kinds[key] == "edges"  # stands for an array that is not used
+                made[key] = self._copied(plain, "" if one else kinds[key], len(made))
+        return _replaced(given, made)
+
+    def _copied(self, plain: np.ndarray, kind: str, number: int):
+        wrap = import_module(f"{_package()}.cudadrv.devicearray").FakeCUDAArray
+        if kind == "starts":
+            return wrap(plain.astype(np.int64) + far.SHIFT)
+        return wrap(self.world._window(number, plain) if kind == "edges" else plain.copy())
+
+
+def _kinds(known: tuple, places) -> list[str]:
+    return ["starts" if at in known[0] else "edges" if at in known[1] else "" for at in places]
+
+
+def _arrays(given: tuple, kinds: list[str]) -> Iterator[tuple[np.ndarray, tuple, str]]:
+    """Each array in arguments, what tells it from others, and whether it has offsets, or a value an edge."""
+    for one, kind in zip(given, kinds, strict=True):
+        if isinstance(one, tuple):
+            label = f"{type(one).__module__.removeprefix('grailbench.')}:{type(one).__name__}"
+            fields = getattr(one, "_fields", [""] * len(one))
+            yield from _arrays(one, _kinds(BUNDLES.get(label, ((), ())), fields))
+        elif (plain := _plain(one)) is not None:
+            yield plain, _key(plain), kind
+
+
+def _key(plain: np.ndarray) -> tuple:
+    return plain.__array_interface__["data"][0], plain.shape, plain.dtype
+
+
+def _replaced(given: tuple, made: dict) -> tuple:
+    found = []
+    for one in given:
+        if isinstance(one, tuple):
+            inner = _replaced(one, made)
+            found.append(type(one)(*inner) if hasattr(one, "_fields") else inner)
+        else:
+            plain = _plain(one)
+            found.append(one if plain is None else made[_key(plain)])
+    return tuple(found)
+
+
+def _package() -> str:
+    from grailbench.device.gateway import cuda
+
+    return cuda.jit.__module__.rpartition(".")[0]
+
+
+def _name(kernel) -> str:
+    module, _, rest = kernel.fn.__module__.partition(".")
+    return f"{rest}:{kernel.fn.__qualname__}" if module == "grailbench" else ""
+
+
+def _plain(one) -> np.ndarray | None:
+    """The array of numpy behind an argument with elements; None for other arguments."""
+    found = getattr(one, "_ary", one)
+    return found if isinstance(found, np.ndarray) and found.ndim and found.size else None
+
+
+def _same(one, other) -> bool:
+    """Whether arrays came to the same, up to the order in which threads came."""
+    if isinstance(one, tuple):
+        return all(map(_same, one, other))
+    one, other = _plain(one), _plain(other)
+    if one is None or other is None:
+        return True
+    if other.size > far.SHIFT:
+        other = other[far.SHIFT :]
+    elif one.dtype != other.dtype or (one.ndim == 1 and np.array_equal(one.astype(np.int64) + far.SHIFT, other)):
+        return np.array_equal(one.astype(np.int64) + far.SHIFT, other)
+    return np.array_equal(one, other) or np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None))
+
+
+def drive(asked_of: tuple[str, ...] = ASKED) -> None:
+    """Asks implementations, by small digraphs, for all kernels that take rows; wrong answers are raised."""
+    from asked import Digraph, check, condensing, implementations, params_of
+
+    from grailbench.device import oracle
+    from grailbench.device.edges import on_host, rows
+    from grailbench.reachability.gpu.fused import batch
+
+    random = np.random.default_rng(31)
+    ends = np.concatenate([random.integers(0, 20, (26, 2)), [(3, v) for v in range(9, 18)]])
+    known, batch.SIMULATED = batch.SIMULATED, batch.SearchSizes(1, 2, 16, 1, 2, 32, 2, 1)  # each leaves queries open
+    try:
+        for number, pairs in enumerate((ends, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))):
+            digraph = Digraph("small", number, 20, pairs)
+            digraph.__dict__["pairs"] = tuple(random.integers(0, 20, (2, 24)))
+            for problem, name, kind in implementations(True, asked_of):
+                if number or name in ("gpu-fused", "condense-bits-gpu"):
+                    with condensing(True):
+                        check(digraph, problem, kind, params_of(problem, kind, 3))
+        asked = random.integers(0, 20, (2, 30)).astype(np.int32)
+        oracle.swept_answers(digraph.dag, *asked)
+        on_host.walk_levels(20, rows.simple_rows(20, len(pairs), *pairs.astype(np.int32).T.copy()))
+    finally:
+        batch.SIMULATED = known
+
+
+def _sparse(folder: str, name: str, size: int, dtype) -> np.ndarray:
+    """An array of a file without content, which takes no room until it is written."""
+    path = f"{folder}/{name}"
+    with open(path, "w+b") as file:
+        file.truncate(size * np.dtype(dtype).itemsize)
+    return np.asarray(np.memmap(path, dtype, "r+"))
+
+
+def row_of_words(first: int, folder: str) -> dict[str, list]:
+    """What kernels with a row of words a vertex make of five vertices from `first` on, whose words begin at multiples
+    of it: a chain, whose last vertices have what the first shall get."""
+    from grailbench.counts.gpu import sweep as counts
+    from grailbench.device import oracle
+    from grailbench.device.gateway import cuda
+    from grailbench.traversal.gpu import many
+
+    @cuda.jit
+    def push_and_pull(v, at, edges, of):
+        many._push(v, np.int32(0), np.int32(2), 0, True, at, edges, of)
+        many._pull(v + 3, np.int32(2), np.int32(3), 0, True, at, edges, of)
+
+    @cuda.jit
+    def visit(v, first, chunks, graph, columns, state, rows, counts_of):
+        counts._visit(v, 0, 1, first, chunks, graph, columns, state, rows, counts_of)
+
+    made = lambda name, size, dtype: _sparse(folder, f"{name}{first}", size, dtype)  # noqa: E731
+    n, words, found = first + 5, 4, {}
+    targets = np.array([first + 1, first + 2, first + 4], np.int32)
+    of = many.Bits(
+        made("seen", n * words, np.uint64), made("fronts", 2 * n * words, np.uint64), made("masks", 3 * n, np.uint64),
+        made("done", n, np.uint64), None, None,
+    )  # fmt: skip
+    for v in (first, first + 4):
+        of.masks[v], of.fronts[v * words + 1], of.fronts[v * words + 3] = 0b1010, 5, 2**63 + 1
+    of.seen[(first + 2) * words + 1] = 4
+    step = many.Step(256, words, 1, 0, 0, 0, 0, n * words, n)
+    push_and_pull[1, 1](np.int64(first), step, many.Edges(None, targets, None), of)
+    found["many"] = [of.fronts[(n + first) * words :].tolist(), of.masks[n + first : 2 * n].tolist()]
+    del of
+
+    wrap = import_module(f"{_package()}.cudadrv.devicearray").FakeCUDAArray  # else arrays are copied
+    shift, rows = 2, made("rows", n << 2, np.uint64)
+    offsets = made("offsets", n + 1, np.int64)
+    offsets[first:] = [0, 2, 2, 2, 3, 3]
+    rows[(first + 1) << 2 :] = np.arange(16, dtype=np.uint64) ** np.uint64(15)
+    for u in (first, first + 3):
+        order = np.array([u], np.int32)
+        oracle._pull[1, 4](order, 0, 1, wrap(offsets), targets, shift, 9, wrap(rows))
+        oracle._pull_long[1, 4](u, wrap(offsets), targets, shift, 1, wrap(rows))
+    found["oracle"] = [rows[first << 2 :].tolist()]
+    answers = np.zeros(2, np.uint8)
+    sources, bits = np.array([first, first + 3], np.int32), np.array([130, 70], np.int64)
+    oracle._read[1, 2](sources, bits, shift, wrap(rows), answers)
+    found["oracle"].append(answers.tolist())
+    del rows
+
+    width = counts.warp_group.WIDTH
+    rows, state, number = made("sets", n * width, np.uint64), made("state", n, np.uint64), made("number", n, np.int32)
+    counts_of = made("counts", n, np.int64)
+    number[first:] = [0, 1, 2, -1, 70]
+    columns = counts.Columns(number, None, np.array([0, 1]), np.full((1, width), 2**64 - 1, np.uint64),
+                             np.full((1, width), 2**64 - 1, np.uint64), np.array([64 * width]))  # fmt: skip
+    graph = counts.Adjacency(offsets, targets, None, None)
+    for v in (4, 3, 2, 1, 0):
+        visit[1, width](
+            np.int64(first + v), np.int64(0), np.int64(1), graph, columns, *map(wrap, (state, rows, counts_of))
+        )
+    found["counts"] = [rows[first * width :].tolist(), state[first:].tolist(), counts_of[first:].tolist()]
+    return found
+
+
+@contextmanager
+def far_launches() -> Iterator[far.World]:
+    """Every launch of a kernel of grailbench in the simulator tries far rows too."""
+    kind = import_module(f"{_package()}.kernel").FakeCUDAKernel
+    known = kind.__call__
+    with tempfile.TemporaryDirectory() as folder:
+        world = far.World(folder)
+        launches = Launches(world, known)
+        kind.__call__ = lambda kernel, *given: launches(kernel, *given)
+        try:
+            yield world
+        finally:
+            kind.__call__ = known

@@ -1,0 +1,60 @@
+"""Kernels of a GPU beyond 2^32, in numba's simulator: the short form of scene gpu of `tests/faults/big_numbers.py`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simulated as _simulated  # noqa: F401
+
+sys.path.insert(0, str(Path(__file__).parent / "faults"))
+
+import far_gpu
+
+from grailbench.device import gateway
+from grailbench.device.gateway import cuda
+
+gateway.require()
+pytestmark = pytest.mark.skipif(not gateway.simulated, reason="sparse files stand for memory in the simulator")
+
+
+def test_rows_of_words_begin_anywhere(tmp_path):
+    near = far_gpu.row_of_words(0, str(tmp_path))
+    assert near["counts"][2] == [3, 1, 1, 1, 1]
+    for first in (2**29 - 2, 2**30 - 2):
+        assert far_gpu.row_of_words(first, str(tmp_path)) == near
+
+
+@pytest.mark.slow
+def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
+    with far_gpu.far_launches() as world:
+        far_gpu.drive(("counts/counts-gpu", "closure/condense-bits-gpu"))
+    assert world.faults == []
+    assert {"counts.gpu.sweep:_sweep", "device.oracle:_pull_long"} <= world.tried.keys()
+
+
+@cuda.jit
+def _narrow(offsets, children, found):
+    found[0] = children[np.int32(offsets[0])]
+
+
+@cuda.jit
+def _wide(offsets, children, found):
+    found[0] = children[offsets[0]]
+
+
+def test_a_place_of_an_edge_in_32_bits_is_found(monkeypatch):
+    monkeypatch.setattr(far_gpu, "_name", lambda kernel: kernel.fn.__name__)
+    monkeypatch.setattr(far_gpu, "PLACES", {"_narrow": ((0,), (1,)), "_wide": ((0,), (1,))})
+    children, found = np.arange(5, 12, dtype=np.int32), np.zeros(1, np.int32)
+    with far_gpu.far_launches() as world:
+        for kernel in (_narrow, _wide):
+            kernel[1, 1](np.array([2, 6]), children, found)
+    assert world.tried == {"_narrow": 1, "_wide": 1}
+    assert [fault.partition(":")[0] for fault in world.faults] == ["_narrow"]
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_sums_of_narrow_numbers_are_wide_on_a_gpu():
+    assert {kind.removeprefix("u") for kind in far_gpu.widths().values()} == {"int64"}
