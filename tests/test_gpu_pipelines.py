@@ -12,8 +12,9 @@ from strategies import dag_of, dags, digraphs
 
 from grailbench.device import describe, gateway
 from grailbench.device.frontier import Enterprise
-from grailbench.errors import InputError, TooLittleMemory
+from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
+from grailbench.reachability.gpu import index as gpu_index
 from grailbench.reachability.gpu import path_pipeline, path_search, pipeline, search
 from grailbench.reachability.index import NoTimer, Params, implementation
 
@@ -93,6 +94,15 @@ def test_batches_larger_than_a_group_are_answered_and_counted(name):
     assert counters["groups"] == -(-counters["queries_on_gpu"] // SEARCHES[name][2]) > 1
     assert index.check_labels(dag) is None
     assert index.query_batch(sources[:0], targets[:0], NoTimer()).tolist() == []
+
+
+def test_more_queries_than_their_places_can_represent_are_refused(monkeypatch):
+    index = implementation("gpu").build(dag_of(3, [(0, 1), (1, 2)]), Params(dim=1), NoTimer())
+    monkeypatch.setattr(gpu_index, "MOST_QUERIES", 4)
+    ids = np.zeros(5, np.int32)
+    with pytest.raises(MachineLacks, match="up to 4 queries at once, not 5 .*--count"):
+        index.query_batch(ids, ids, NoTimer())
+    assert index.query_batch(ids[:4], ids[:4], NoTimer()).all()
 
 
 # ------------------------------------------------------------------ the command line

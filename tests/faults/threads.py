@@ -170,6 +170,8 @@ def _of_index(implementation: type, digraph: Digraph) -> Callable[[int], dict]:
     places = [digraph.dag.component[ends].astype(np.int32) for ends in (sources, targets)]
     chosen = {"dim": 3, "filters": FILTERS, "count": True, "memory": 0, "search": "dfs", "order": "random"}
     own = {name: chosen[name] for name in (*implementation.axes, "count") if name in chosen}
+    if implementation.name == "streamed":
+        own["memory"] = 1 << 30  # or what is free at the moment decides
 
     def ask(threads: int) -> dict:
         params = Params(threads=threads, **own) if "threads" in implementation.axes else Params(**own)

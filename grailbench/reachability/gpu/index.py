@@ -9,6 +9,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.reachability.index import Implementation, Index, Params, Timer
 from grailbench.reachability.labels import Labelled
@@ -16,6 +17,7 @@ from grailbench.reachability.labels import Labelled
 #: the counters of both pipelines
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
           "label_generations")  # fmt: skip
+MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 
 
 class GpuIndex(Labelled, Index):
@@ -27,7 +29,11 @@ class GpuIndex(Labelled, Index):
         self._queries = self._on_gpu = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Filters on the CPU, then searches the open queries on the GPU, group by group."""
+        """Filters on the CPU, then searches the open queries on the GPU, group by group. Raises MachineLacks if there
+        are more queries than their places can represent."""
+        if sources.shape[0] > MOST_QUERIES:
+            remedy = "ask fewer at once with --count"
+            raise MachineLacks(f"up to {MOST_QUERIES:,} queries at once, not {sources.shape[0]:,} ({remedy})")
         from grailbench.reachability.gpu.search import cpu_filter
 
         answers, left = np.empty(sources.shape[0], np.bool_), np.empty(sources.shape[0] + 1, np.int32)
