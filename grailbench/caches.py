@@ -17,6 +17,7 @@ import json
 import logging
 import os
 import struct
+import threading
 import time
 import zipfile
 import zlib
@@ -248,14 +249,20 @@ class _Register:
 
     def __init__(self):
         self.folder, self.owner, self.handle, self.said = None, 0, -1, set()
+        self.renew()
+
+    def renew(self) -> None:
+        """Forgets which thread is at it: after a fork that one is not here."""
+        self._one = threading.Lock()
 
     def say(self, folder: Path, path: Path) -> None:
         """Adds a path of the cache `folder`. Raises OSError if that cannot be written."""
-        if (self.folder, self.owner) != (folder, os.getpid()):
-            self._begin(folder)
-        if path not in self.said:
-            os.write(self.handle, os.fsencode(path.relative_to(folder)) + b"\0")
-            self.said.add(path)
+        with self._one:
+            if (self.folder, self.owner) != (folder, os.getpid()):
+                self._begin(folder)
+            if path not in self.said:
+                os.write(self.handle, os.fsencode(path.relative_to(folder)) + b"\0")
+                self.said.add(path)
 
     def _begin(self, folder: Path) -> None:
         if self.handle >= 0 and self.owner == os.getpid():
@@ -287,6 +294,7 @@ def _forget_the_gone(folder: Path) -> None:
 
 
 _register = _Register()
+os.register_at_fork(after_in_child=lambda: _register.renew())
 
 
 def use(path: Path, coming: bool = False) -> None:

@@ -7,6 +7,9 @@ import logging
 import os
 import subprocess
 import sys
+import threading
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError, Event
 from types import SimpleNamespace
 
 import numpy as np
@@ -137,6 +140,36 @@ def test_what_killed_processes_said_goes_when_another_ends(cache):
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert int(done.stdout) == 3  # the lock, and what both said
     assert os.listdir(cache / "using") == ["lock"]
+
+
+def test_threads_that_begin_to_use_a_cache_at_once_both_say_what_they_use(cache, monkeypatch):
+    places = [stored(cache, "graphs", name, 4, 1) for name in ("a.gra", "b.gra")]
+    forget, begun, done = caches._forget_the_gone, Barrier(2), Event()
+
+    def forgotten(folder):
+        with suppress(BrokenBarrierError):
+            begun.wait(0.3)  # both are here, or only one may be
+        if threading.current_thread().name == "late":
+            done.wait(0.3)
+        forget(folder)
+
+    monkeypatch.setattr(caches, "_forget_the_gone", forgotten)
+    faults = []
+
+    def using(path, after):
+        try:
+            caches.use(path)
+        except Exception as error:
+            faults.append(error)
+        after.set()
+
+    threads = [threading.Thread(target=using, args=(places[0], done), name="early"),
+               threading.Thread(target=using, args=(places[1], Event()), name="late")]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (faults, caches.in_use()) == ([], set(places))
 
 
 def test_what_a_process_says_is_not_lost_to_one_that_sweeps_meanwhile(cache, monkeypatch):

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from grailbench import caches
 from grailbench.datasets import cache
 from grailbench.datasets.cache import Held
 from grailbench.datasets.locate import Location, locate
@@ -129,6 +130,7 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
     need not be read back. Raises InputError or MachineLacks if it cannot be stored."""
     from grailbench.graph.generate import made_by_name
 
+    caches.use(found.path)
     if found.here:
         return found.path, None
     try:

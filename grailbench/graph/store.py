@@ -102,7 +102,6 @@ def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
     `Damaged` (an InputError) if the file is damaged.
     """
     path = Path(path)
-    caches.use(path)
     meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
     _require_ids(path, meta)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
