@@ -81,10 +81,12 @@ def held(dataset: Dataset) -> Held | None:
 
     Raises InputError when the file is neither the registered one nor the one that was fetched.
     """
+    for each in dataset.forms:
+        caches.use(graph_path(dataset, each))
     form = _local_form(dataset)
     if form is not None:
-        caches.use(graph_path(dataset, form))
-        form = _local_form(dataset)  # it may have been removed before, and is not from here on
+        caches.use(graph_path(dataset, form))  # it may have come since, and is not removed from here on
+        form = _local_form(dataset)
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"

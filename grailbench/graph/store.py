@@ -149,6 +149,7 @@ def read_meta(path: str | os.PathLike) -> dict:
 def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag, dict]:
     """The condensed form of a graph that `save_graph` wrote, and its meta. If it is not cached, it is made of `graph`,
     or of the stored edges if `graph` is None."""
+    caches.use(Path(path))
     meta = read_meta(path)
     _require_ids(Path(path), meta)
     return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
