@@ -81,7 +81,8 @@ class Entry:
     """One thing in a cache.
 
     kind    a key of `KINDS`, or `KERNELS`
-    files   the paths that are removed with it, its own last
+    path    what it is; of a note that is alone, the file that it is about, which may come at any moment
+    files   the paths that are removed with it, its own last; a note goes with its file, whether both are there or not
     bytes   of all of them
     used    when it was last used or written, in ns since 1970
     again   whether it can be had again, and so counts towards the bound
@@ -111,12 +112,14 @@ def _of(kind: Kind) -> Iterator[Entry]:
         return
     notes = {name for name in names if kind.noted and name.endswith(".json")}
     for name in names:
-        path = folder / name
+        path = there = folder / name
         if name in notes and (name.removesuffix(".json") in names or not path.is_file()):
             continue
-        files = (path.with_name(f"{name}.json"), path) if f"{name}.json" in notes else (path,)
+        if name in notes and f"{name}.json" not in notes:  # of a fetch that was killed, or that goes on
+            path = path.with_suffix("")
+        files = (path.with_name(f"{path.name}.json"), path) if kind.noted else (path,)
         with suppress(OSError):  # another process removed it
-            found = path.stat()
+            found = there.stat()
             size = sum(temporary.size_of(each) for each in files)
             used = max(found.st_atime_ns, found.st_mtime_ns)
             yield Entry(kind.name, path, files, size, used, bool(kind.again) and _made_by_name(kind, path))

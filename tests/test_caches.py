@@ -217,6 +217,31 @@ def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_remo
     assert (held is not None, path in caches.in_use()) == (stays, True)
 
 
+@pytest.mark.parametrize("stays", [True, False], ids=["it runs on", "it ended"])
+def test_a_note_whose_file_comes_while_entries_are_removed_does_not_go_without_it(cache, monkeypatch, stays):
+    graph = cache / "graphs" / "toy.gra"
+    note = stored(cache, "graphs", "toy.gra.json", 100, 1)  # a fetch writes the note first
+    found = caches.entries()
+    assert [(entry.path, entry.bytes) for entry in found] == [(graph, 100)]
+    graph.write_bytes(bytes(1000))
+    if stays:
+        caches.use(graph)
+    assert caches.remove(found) == ([] if stays else found)
+    assert (note.exists(), graph.exists()) == (stays, stays)
+
+
+def test_a_note_that_is_left_alone_goes_and_an_archive_may_be_called_like_one(cache, monkeypatch):
+    note = stored(cache, "downloads", "a.tgz.json", 10, 1)
+    files = [stored(cache, "downloads", name, 100, 1) for name in ("b.json", "b.json.json")]
+    assert sorted((entry.path.name, entry.bytes) for entry in caches.entries()) == [("a.tgz", 10), ("b.json", 200)]
+    monkeypatch.setenv(caches.SIZE, "200")
+    assert set(removed()) == {"a.tgz"}
+    assert not note.exists()
+    monkeypatch.setenv(caches.SIZE, "1")
+    assert set(removed()) == {"b.json"}
+    assert not any(path.exists() for path in files)
+
+
 def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
     store.save_graph(cache / "imported" / "mine.npz", graph_of(4, [(0, 1), (1, 2)]), {"name": "mine"})
     first = [open_graph(name).dag for name in ("mine", "random-n20-k2-s3")]
