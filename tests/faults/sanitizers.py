@@ -25,7 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
+BEGIN = "========= COMPUTE-SANITIZER\n"  #: of each call of a tool
 SUMMARY = re.compile(r"^========= (?:ERROR|RACECHECK) SUMMARY: (\d+)", re.MULTILINE)
+REPORT = re.compile(r"^========= \w", re.MULTILINE)  #: the first line of a report; others are indented
 RACE = re.compile(r"^========= \w+: Race reported between (.*\n(?:=========     and .*\n)*)", re.MULTILINE)
 ACCESS = re.compile(r"(Read|Write) access at grailbench::([\w:]+)\[")
 #: by kernel, writes to shared memory that no barrier of a block parts and that are harmless, with the reason
@@ -34,9 +36,10 @@ GRACE = 120  #: seconds for the graph that is under way when no other is begun
 
 
 def reports(text: str) -> int | None:
-    """How many errors or hazards the output of a tool tells, but for the harmless; None if it was cut short."""
-    found = SUMMARY.findall(text)
-    return sum(map(int, found)) - harmless(text) if found else None
+    """How many errors or hazards the output of a tool tells, but for the harmless, over all calls; None if it has no
+    summary at all. Of a call that was cut short, and so has no summary, reports are counted one by one."""
+    counted = [SUMMARY.findall(call) or [len(REPORT.findall(call))] for call in text.split(BEGIN)]
+    return sum(int(number) for each in counted for number in each) - harmless(text) if SUMMARY.search(text) else None
 
 
 def harmless(text: str) -> int:
