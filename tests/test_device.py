@@ -1,6 +1,7 @@
 """The door to CUDA: one import, clear errors where it leads nowhere, launches that fit, timers that add up."""
 
 import re
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
@@ -259,6 +260,18 @@ def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind,
     with pytest.raises(kind, match=says) as refusal:
         launch.check((Fault[f"CUDA_ERROR_{fault}"],), launch._launching("relay", launch.Shape(1056, 512), 232_448))
     assert type(refusal.value) is kind
+
+
+def test_memory_may_be_the_first_that_is_asked_of_the_driver(monkeypatch):
+    from grailbench.device import gateway, memory
+
+    said = iter([(3, None), (0, 5), (0, 5)])  # not initialised; then a context
+    driver = SimpleNamespace(cuCtxGetCurrent=lambda: next(said))
+    context = SimpleNamespace(memory_manager="manager", device=SimpleNamespace(id=1))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    monkeypatch.setattr(gateway, "cuda", SimpleNamespace(current_context=lambda: context))
+    monkeypatch.setattr(memory, "_known", {})
+    assert [memory._current(), memory._current()] == [("manager", 1)] * 2
 
 
 def test_a_launch_that_the_driver_takes_passes():

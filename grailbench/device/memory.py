@@ -60,13 +60,17 @@ def _current() -> tuple:
 
     numba looks the context up in Python code that takes 15 us; this asks the driver.
     """
-    from cuda.bindings import driver
-
-    here = int(driver.cuCtxGetCurrent()[1])
-    if here not in _known:
+    if (here := _context()) not in _known:
         from grailbench.device.gateway import cuda
 
         context = cuda.current_context()
-        here = int(driver.cuCtxGetCurrent()[1])
+        here = _context()
         _known[here] = context.memory_manager, context.device.id
     return _known[here]
+
+
+def _context() -> int:
+    """The context of this thread; 0 for none, as before anything was asked of the driver."""
+    from cuda.bindings import driver
+
+    return int(driver.cuCtxGetCurrent()[1] or 0)

@@ -118,7 +118,7 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
     random = np.random.default_rng(23)
     for number in (1, 3, 4, 5, 6, 7):
         yield f"digraph {number}", *digraphs.drawn(number), number
-    wide, long = most, min(most, 100)
+    wide, long = most, min(most, 32)  # all pairs of a chain take a launch a pair
     yield "layers", wide, np.sort(random.integers(0, wide, (4 * wide, 2)), axis=1), 5
     yield "star", wide, np.stack([np.zeros(wide - 1, np.int64), np.arange(1, wide)], axis=1), 5
     yield "chain", long, np.stack([np.arange(long - 1), np.arange(1, long)], axis=1), 5
@@ -130,7 +130,7 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
 @contextmanager
 def tight(small: bool) -> Iterator[None]:
     """Sizes of queues and tables that small graphs overflow; the simulator always has some of them."""
-    from grailbench.device import frontier
+    from grailbench.device import frontier, oracle
     from grailbench.device.edges import walk
     from grailbench.device.gateway import simulated
     from grailbench.reachability.gpu import path_pipeline, pipeline
@@ -154,6 +154,7 @@ def tight(small: bool) -> Iterator[None]:
             for module in (path_pipeline, pipeline, enterprise):
                 stack.enter_context(mock.patch.object(module, "usual", return_value=queues))
             stack.enter_context(mock.patch.object(batch, "usual", return_value=tables))
+            stack.enter_context(mock.patch.object(oracle, "LONG", 4))
         yield
 
 

@@ -27,7 +27,8 @@ import record
 TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
 BEGIN = "========= COMPUTE-SANITIZER\n"  #: of each call of a tool
 SUMMARY = re.compile(r"^========= (?:ERROR|RACECHECK) SUMMARY: (\d+)", re.MULTILINE)
-REPORT = re.compile(r"^========= \w", re.MULTILINE)  #: the first line of a report; others are indented
+#: the first line of a report, of which others are indented; not what is said of the program
+REPORT = re.compile(r"^========= (?!.*Target application)\w", re.MULTILINE)
 RACE = re.compile(r"^========= \w+: Race reported between (.*\n(?:=========     and .*\n)*)", re.MULTILINE)
 ACCESS = re.compile(r"(Read|Write) access at grailbench::([\w:]+)\[")
 #: by kernel, writes to shared memory that no barrier of a block parts and that are harmless, with the reason
