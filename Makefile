@@ -83,8 +83,7 @@ check: lint
 
 # Each takes its share of the hour; one that ends with 4 lacks something here, and says what.
 faults: $(VENV)/.dev
-	@status=0; for program in $$(grep -l '"--nightly"' tests/faults/*.py); do \
-		echo "== $$program --nightly"; $(BIN)/python $$program --nightly || [ $$? -eq 4 ] || status=1; done; exit $$status
+	$(BIN)/python tests/faults/night.py $(if $(RECORD),--record)
 
 lock: | $(BIN)/python
 	@$(PIP) $(UV)

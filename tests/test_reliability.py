@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from commands import ROOT
 from stored import HOSTILE
 
 sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
+import night
 import page
 import record
 
@@ -105,6 +107,22 @@ def test_areas_come_in_their_order_and_empty_ones_not_at_all():
 def left_out(tries: list[Path]) -> list[str]:
     """Programs that write a record and are not run by `make faults`, which looks for the option."""
     return [path.name for path in tries if "--record" in (text := path.read_text()) and '"--nightly"' not in text]
+
+
+@pytest.mark.processes
+def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
+    ends = {"a.py": 0, "b.py": 1, "c.py": 4}
+    for name, code in ends.items():
+        text = f"'python {name} --record it'\nimport sys\nprint(sys.argv[1:])\nsys.exit({code})\noption = "
+        (tmp_path / name).write_text(text + '"--nightly"\n')
+    (tmp_path / "other.py").write_text("1 / 0\n")
+    assert [path.name for path in night.programs(tmp_path)] == [*ends]
+    found = {path.name: (code, said) for path, code, said, _ in night.ran(night.programs(tmp_path), 2, True)}
+    assert found == {name: (code, "['--nightly', '--record', 'it']\n") for name, code in ends.items()}
+    assert night.words(night.HERE / "soak.py", True) == ["--nightly"]
+    assert night.words(night.HERE / "kills.py", False) == ["--nightly"]
+    ended = CliRunner().invoke(night.main, ["--only", "kill.py"])
+    assert (ended.exit_code, "kill.py" in ended.output) == (2, True)
 
 
 def test_make_faults_runs_every_program_that_needs_no_gpu(tmp_path):

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -54,7 +55,10 @@ def test_calls_with_a_folder_add_up_and_a_torn_row_is_asked_again(tmp_path):
     later.add(found.row(9))
     assert sorted(later.rows()) == [0, 1, 4, 9]
     words = ["--only", FEW[3], "--count", "10", "--out", str(tmp_path / "second"), "--done", str(tmp_path / "first")]
-    done = CliRunner().invoke(digraphs.main, [*words, "--seconds", "0"])
+    read = mock.Mock(side_effect=digraphs.Kept.rows, autospec=True)
+    with mock.patch.object(digraphs.Kept, "rows", lambda kept: read(kept)):
+        done = CliRunner().invoke(digraphs.main, [*words, "--seconds", "0"])
+    assert read.call_count == 2, "earlier rows are read before and after, however many digraphs there are"
     assert (done.exit_code, "1 implementations, 4 of 10 digraphs, 0 faults" in done.output) == (1, True), done.output
     assert not digraphs.Kept(digraphs.Sweep(False, FEW), tmp_path / "second").rows(), "of other implementations"
 

@@ -233,7 +233,8 @@ def main(gpu, count, first, processes, part, only, seconds, out, done, recorded)
         rows = {row["n"]: row for row in found.rows(wanted, began + seconds)}
     else:
         kept = Kept(found, out, done)
-        mine = [number for number in wanted[max(part - 1, 0) :: processes if part else 1] if number not in kept.rows()]
+        there = kept.rows()
+        mine = [number for number in wanted[max(part - 1, 0) :: processes if part else 1] if number not in there]
         if part or processes == 1:
             _work(found, kept, mine, began + seconds, max(part - 1, 0) / processes)
         else:
