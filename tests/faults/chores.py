@@ -305,7 +305,7 @@ def interrupts(place: Place) -> None:
     def interrupt() -> None:
         rows = out / "trials.jsonl"
         while not done.wait(0.05):
-            if rows.exists() and rows.stat().st_size:
+            if rows.exists() and rows.read_bytes().count(b"\n") > 1:  # a row that is being written may go
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
                 return
 

@@ -9,6 +9,7 @@ Exit code 1 if something grew, or a chore did not end as it should.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -52,9 +53,18 @@ def soak(
     while monotonic() < until or len(samples) < least:
         wrong = round_(place, only)
         after(place)
+        if client is not None:
+            client.sync(_idle_closed, client)
         samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached, pids)})
         told(samples[-1])
     return samples
+
+
+async def _idle_closed(client) -> None:
+    """Closes the connections that dask keeps for as many requests as there once were at the same moment."""
+    for pool in (client.rpc, client.cluster.scheduler.rpc):
+        pool.collect()
+    await asyncio.sleep(0.1)  # they are closed by what runs next
 
 
 def _parent(pid: int) -> int:
@@ -111,6 +121,7 @@ def main(minutes, nightly, workers, only, out, judged, name):
 
 def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
     import dask
+    import distributed  # noqa: F401 - or all of its settings would go with these
 
     from grailbench.cluster import connection
 
