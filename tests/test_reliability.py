@@ -85,7 +85,7 @@ def test_a_record_without_a_field_is_named():
 
 def test_a_broken_promise_is_not_recorded_as_kept_and_stands_on_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "FOLDER", tmp_path)
-    monkeypatch.setattr(record, "_machine", lambda: "a machine")
+    monkeypatch.setattr(record, "this_machine", lambda: "a machine")
     words = {key: GOOD[key] for key in ("area", "promise", "test", "figure", "command", "seconds")}
     with pytest.raises(ValueError, match="faults: 2"):
         record.write("it", **words, kept=True, details={"faults": 2})

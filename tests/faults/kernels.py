@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import asked
 import corners
 import digraphs
+import record
 import ways
 
 import grailbench
@@ -243,7 +244,8 @@ def main(most, only, chosen, seconds, out, add):
     def keep(results: dict) -> None:
         if out is not None:
             both = earlier | results
-            found = {"graphs": both, "kernels": reached(both), "missing": sorted(wanted() - reached(both).keys())}
+            found = {"machine": record.this_machine(), "graphs": both, "kernels": reached(both),
+                     "missing": sorted(wanted() - reached(both).keys())}  # fmt: skip
             out.write_text(json.dumps(found, indent=1) + "\n")
 
     results = earlier | run(most, only, chosen, monotonic() + seconds, keep)

@@ -40,7 +40,7 @@ def write(
         raise ValueError(f"{name}: the promise was broken ({', '.join(counts)}), so it is not recorded as kept")
     found = {
         "area": area, "promise": promise, "test": test, "figure": figure, "command": command,
-        "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": machine or _machine(),
+        "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": machine or this_machine(),
         "kept": kept, "seconds": round(seconds, 1), "details": dict(details or {}),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,8 @@ def _commit() -> str | None:
     return None if changed else commit
 
 
-def _machine() -> str:
+def this_machine() -> str:
+    """The model of the processor, and of each GPU."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

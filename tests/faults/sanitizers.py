@@ -59,6 +59,8 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
     left = [name for name, *_ in kernels.graphs(most) if name not in done]
     if not left:
         return
+    if shutil.which("compute-sanitizer") is None:
+        raise click.ClickException("compute-sanitizer, of the CUDA toolkit, is not on PATH")
     words = [sys.executable, kernels.__file__, "--most", str(most), "--seconds", str(seconds), "--out", str(path)]
     words += [word for name in left for word in ("--graphs", name)]
     words += ["--add", str(path)] if done else []
@@ -78,11 +80,9 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of what was found.")
 @click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
 def main(most, seconds, at_once, tools, out, recorded):
-    if shutil.which("compute-sanitizer") is None:
-        raise click.ClickException("compute-sanitizer, of the CUDA toolkit, is not on PATH")
     import kernels
 
-    began = monotonic()
+    began, machines = monotonic(), set()
     out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(at_once) as pool:
         list(pool.map(lambda tool: under(tool, out, most, seconds), tools or TOOLS))
@@ -90,7 +90,9 @@ def main(most, seconds, at_once, tools, out, recorded):
     found, bad = {}, False
     for tool in tools or TOOLS:
         path, output = out / f"{tool}.json", out / f"{tool}.txt"
-        results = json.loads(path.read_text())["graphs"] if path.exists() else {}
+        kept = json.loads(path.read_text()) if path.exists() else {"machine": record.this_machine(), "graphs": {}}
+        results = kept["graphs"]
+        machines.add(kept["machine"])
         told = reports(output.read_text(errors="replace")) if output.exists() else None
         faults = [fault for each in results.values() for fault in each["faults"]]
         missing = sorted(wanted - kernels.reached(results).keys())
@@ -116,6 +118,7 @@ def main(most, seconds, at_once, tools, out, recorded):
             command=f"python tests/faults/sanitizers.py --most {most} --out found",
             seconds=max(monotonic() - began, sum(each["seconds"] for each in found.values())),
             details=found | {"harmless": HARMLESS},
+            machine=" and ".join(sorted(machines)),
         )
     sys.exit(int(bad))
 
