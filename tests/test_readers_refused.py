@@ -91,6 +91,15 @@ def test_message_shows_the_bytes_at_fault(refused):
 # ---------------------------------------------------------------------------------------- edge lists refused
 
 
+@pytest.mark.parametrize("large", ["2147483646", "4294967296", "99999999999999999999"])
+def test_ids_that_are_too_large_are_read_as_names_which_the_error_says(refused, tmp_path, large):
+    text = f"0 1\n1 {large}\n"
+    assert "--format names takes ids of any size" in str(refused(text, "g.txt", "edges"))
+    path = tmp_path / "large.txt"
+    path.write_text(text)
+    assert read_graph(path, "names").edges == 2
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [

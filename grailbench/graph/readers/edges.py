@@ -82,6 +82,7 @@ _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"
 _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words, csv or tsv if this is a table"
+_LARGE = "--format names takes ids of any size"
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
 
@@ -286,7 +287,8 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
 
 def edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
     remedy = "'source target [weight [time]]', separated by blanks"
-    remedy += f"; {_NAMES}" if status == NOT_A_NUMBER else ""
+    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE}
+    remedy += f"; {hints[status]}" if status in hints else ""
     message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")
     if message is None:
         message = (
