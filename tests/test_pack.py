@@ -155,6 +155,13 @@ def test_what_is_wrong_as_printed_is_packed(tmp_path):
     assert submission.submit(str(stored(tmp_path / "run", rows)), tmp_path / "pack").run.cells[0].status == "wrong"
 
 
+def test_a_cell_that_was_asked_the_first_pairs_of_its_set_is_of_the_plan(tmp_path):
+    whole, part = trials(), trials(query_set="random-100000-s1-first-1000")
+    assert part[0]["query_set"].startswith(whole[0]["query_set"]), "the set of the plan is another one"
+    (cell,) = submission.submit(str(stored(tmp_path / "run", part, planned=whole)), tmp_path / "pack").run.cells
+    assert (cell.whole_set, cell.part) == ("random-100000-s1", 1000)
+
+
 @pytest.mark.parametrize("sitting", [{"dirty": True}, {"commit": None, "dirty": None}, {"earlier": [{"dirty": True}]}])
 def test_uncommitted_code_is_packed_and_said(tmp_path, capsys, sitting):
     folder = stored(tmp_path / "run", sound(), sitting)

@@ -22,7 +22,7 @@ from grailbench.contract import USUAL, problem
 from grailbench.runs import axes, folder, machines, pack
 from grailbench.runs.energies import Energies
 from grailbench.runs.folder import Damage
-from grailbench.runs.rows import SOUND, cell_of, ends_trial, sampled, standing
+from grailbench.runs.rows import SOUND, cell_of, ends_trial, part_of, sampled, standing
 from grailbench.runs.statistics import Stats
 
 ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
@@ -36,7 +36,6 @@ _UNFILTERED = (
     "gpu-path",
 )  # only the filters of their axis
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
-_PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
 _RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size
 
 
@@ -178,12 +177,12 @@ class Cell:
     @property
     def whole_set(self) -> str:
         """The name of its query set, or of the set whose first pairs it was asked."""
-        return found[1] if (found := _PART.fullmatch(self.query_set)) else self.query_set
+        return part_of(self.query_set)[0]
 
     @property
     def part(self) -> int | None:
         """How many pairs it was asked if it was asked the first of a query set, else None."""
-        return int(found[2]) if (found := _PART.fullmatch(self.query_set)) else None
+        return part_of(self.query_set)[1]
 
     @property
     def batch(self) -> int | None:

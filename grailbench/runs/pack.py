@@ -30,7 +30,7 @@ from grailbench.errors import InputError
 from grailbench.files import Bytes
 from grailbench.files import opened as file_opened
 from grailbench.runs import folder
-from grailbench.runs.rows import cell_of, standing
+from grailbench.runs.rows import cell_of, part_of, standing
 
 SUFFIX = ".pack.tar.gz"
 FORMAT = 1
@@ -110,8 +110,9 @@ def require_whole(where: Path) -> list[dict]:
         raise InputError("holds no whole rows", path=path)
     planned = _planned(where / folder.PLAN)
     for number, row in enumerate(rows, 1):
-        meant = row.get("stands_for") or row["dataset"]
-        if not planned & {cell_of(row), cell_of({**row, "dataset": meant})}:
+        graphs, asked = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
+        asked = {asked, asked and part_of(asked)[0]}  # of a slow cell the first pairs of the set of its plan
+        if planned.isdisjoint(cell_of({**row, "dataset": graph, "query_set": of}) for graph in graphs for of in asked):
             what, remedy = "is of a cell that the plan of its run does not have", "rows of other runs were added"
             raise InputError(what, path=path, line=number, remedy=remedy)
     rows, graphs = folder.current(rows), {}

@@ -36,6 +36,8 @@ STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory"
 SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
+_PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
+
 _REQUIRED = ("dataset", "impl", "key", "status")  # never None
 _NUMBERS = ("ms", "rate", "read_ms")
 _INTEGERS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
@@ -55,6 +57,13 @@ def cell_of(row: Mapping) -> tuple:
     get = row.get
     problem = get("problem") or USUAL
     return (problem, row["dataset"], row["impl"], *map(get, axes.NAMES), get("seed"), get("query_set"))
+
+
+def part_of(query_set: str) -> tuple[str, int | None]:
+    """The query set of that name, and None; for the first pairs of one, as a slow cell is asked, the name of the whole
+    set and how many pairs."""
+    found = _PART.fullmatch(query_set)
+    return (found[1], int(found[2])) if found else (query_set, None)
 
 
 def problem_of(row: Mapping) -> Problem:
