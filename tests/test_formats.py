@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import sys
 
 import networkx as nx
@@ -396,6 +397,22 @@ def test_imports_of_a_python_tree(tree):
     assert set(named_edges(read(tree / "src" / "pkg"))) == {edge for edge in INSIDE if "run" not in edge[0]}
     wide = set(named_edges(read(tree, outside=True)))
     assert wide - INSIDE == {("pkg.a", "os"), ("pkg.a", "numpy.linalg"), ("pkg.sub.deep", "....")}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [(b"b\xe5.py", "is no UTF-8 text"), (b"d\xe5/b.py", "is no UTF-8 text"), (b"b\n.py", "line break")],
+)
+def test_a_python_file_whose_name_no_table_can_hold_is_named(tree, name, said):
+    path = os.fsdecode(os.path.join(os.fsencode(tree), name))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write("import a\n")
+    if b"/" in name:  # only where two modules would have one name is that of the folder among it
+        (tree / "b.py").write_text("import a\n")
+    with pytest.raises(InputError, match=said) as caught:
+        read(tree, "python")
+    assert os.fspath(caught.value.path) == path
 
 
 def test_a_file_that_is_no_python_is_named_with_its_line(tree):

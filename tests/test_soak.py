@@ -57,6 +57,14 @@ def test_what_grows_is_named(name, grows):
     assert faults(found) == [name]
 
 
+def test_of_a_short_run_the_first_minutes_do_not_count_and_what_grows_after_them_is_a_leak():
+    def rounds(grows):
+        return [{**each, "at": each["at"] / 6} for each in samples(rss=grows)]  # ten minutes
+
+    assert faults(rounds(lambda at: 300e6 + 1e6 * min(at, 25))) == []
+    assert faults(rounds(lambda at: 300e6 + 1e6 * max(at - 40, 0))) == ["rss"]
+
+
 def test_few_samples_are_no_verdict():
     with pytest.raises(ValueError, match="nine are needed"):
         levels.judge(samples(8))

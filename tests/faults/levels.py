@@ -16,9 +16,10 @@ import psutil
 from scipy.stats import theilslopes
 
 HOUR = 3600.0
-WARM = 1 / 4  #: the first part of the samples, in which caches fill
+WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fill; of a short run the first five minutes
 #: what may vary from sample to sample, with the growth over the samples that is never called a leak
 VARYING = {"rss": 3 << 20, "uss": 3 << 20, "workers": 6 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
+LEAST = 9  #: samples that a verdict needs
 SHARE = 0.01  #: the growth of what varies in an hour that is called level, as a part of it
 #: what must be exactly level
 EXACT = ("descriptors", "threads", "children", "temporary files", "temporary bytes", "cached files", "cached bytes",
@@ -97,15 +98,16 @@ class Level:
         }  # fmt: skip
 
 
-def judge(samples: list[Mapping[str, float]], warm: float = WARM) -> list[Level]:
-    """A verdict on each measure of some samples, of which the first part `warm` does not count.
+def judge(samples: list[Mapping[str, float]]) -> list[Level]:
+    """A verdict on each measure of some samples, of which the first `WARM` or `WARM_S`, but at most half, do not count.
 
     What varies leaks if its slope is above 0 with 95 % confidence, and the growth that it means for the time of the
     samples is more than `VARYING` allows and more than `SHARE` an hour. What must be level leaks if its least value in
     the last third is above the greatest in the first third. Raises ValueError for fewer than nine samples that count.
     """
-    kept = samples[int(len(samples) * warm) :]
-    if len(kept) < 9:
+    early = sum(each["at"] < samples[0]["at"] + WARM_S for each in samples)
+    kept = samples[max(int(len(samples) * WARM), min(early, len(samples) // 2, len(samples) - LEAST)) :]
+    if len(kept) < LEAST:
         raise ValueError(f"{len(kept)} samples after the warm-up: nine are needed")
     hours = np.array([each["at"] - kept[0]["at"] for each in kept]) / HOUR
     third = len(kept) // 3

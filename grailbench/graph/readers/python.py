@@ -27,15 +27,18 @@ from grailbench.words import count
 
 _VERSION = ".".join(map(str, sys.version_info[:2]))
 _LEFT_OUT = ("__pycache__", "node_modules")
+_RENAME = "rename it"
 
 
 def content(folder: Path) -> bytes:
     """All Python files of a tree, in the order of their paths: for each a line 'size path' and then its text.
 
-    Raises InputError if one cannot be read.
+    Raises InputError if one cannot be read, or has a line break in its path.
     """
     parts = []
     for path in sorted(_files(folder)):
+        if "\n" in path:
+            raise InputError("the path of a Python file has a line break", path=folder / path, remedy=_RENAME)
         try:
             text = (folder / path).read_bytes()
         except OSError as error:
@@ -64,10 +67,12 @@ def read_python(path: Path, text: np.ndarray, outside: bool) -> Found:
 
     outside  whether imported modules that are not in the tree are vertices, named as in the statement
 
-    Raises InputError naming file and line where a file is no Python.
+    Raises InputError naming file and line where a file is no Python, or the name of its module no UTF-8 text.
     """
     files = dict(_split(path, text.tobytes()))
     names, places = _named(path.resolve().name, list(files))
+    if (odd := next((file for file, name in names.items() if not _is_text(name)), None)) is not None:
+        raise InputError("the name of this file, or of its folder, is no UTF-8 text", path=path / odd, remedy=_RENAME)
     edges, left_out = [], set()
     for file, source in files.items():
         package = names[file].split(".") if PurePosixPath(file).name == "__init__.py" else names[file].split(".")[:-1]
@@ -113,6 +118,10 @@ def _named(root: str, files: list[str]) -> tuple[dict[str, str], dict[str, str]]
     twice = {name for name, times in Counter(short.values()).items() if times > 1}
     names = {file: long[file] if short[file] in twice else short[file] for file in files}
     return names, {long[file]: names[file] for file in files} | {name: name for name in names.values()}
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _imports(path: Path, source: bytes, package: list[str]) -> Iterator[tuple[str, list[str]]]:
