@@ -1,5 +1,6 @@
 """docs/reliability.md and the records it is made of: `tests/faults/page.py`, `tests/faults/record.py`."""
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -102,6 +103,20 @@ def test_areas_come_in_their_order_and_empty_ones_not_at_all():
     found = [("b", {**GOOD, "area": page.AREAS[2]}), ("a", GOOD)]
     headings = [line for line in page.page(found).splitlines() if line.startswith("## ")]
     assert headings == [f"## {page.AREAS[0]}", f"## {page.AREAS[2]}"]
+
+
+def areas_of(program: str) -> set[str]:
+    """The areas that records of a program have, as its text says."""
+    given = (word.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)
+             for word in node.keywords if word.arg == "area")  # fmt: skip
+    return {text.value for each in given for text in ast.walk(each) if isinstance(text, ast.Constant)}
+
+
+def test_the_page_has_the_area_of_every_program():
+    found = {path.name: areas_of(path.read_text()) for path in (ROOT / "tests" / "faults").glob("*.py")}
+    named = set().union(*found.values())
+    assert named == set(page.AREAS)
+    assert areas_of("write(area='A' if gpu else 'B')") == {"A", "B"}
 
 
 def left_out(tries: list[Path]) -> list[str]:

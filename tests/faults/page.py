@@ -30,7 +30,7 @@ from grailbench.words import BLANK, clock, grouped
 #: the sections, in their order
 AREAS = (
     "Kills, power loss and full disks", "Many processes, clocks and folders", "Sources of downloads",
-    "Caches and temporary files", "Inputs", "Determinism and threads", "Numbers", "Names in outputs", "GPU",
+    "Caches and temporary files", "Inputs", "Answers", "Determinism and threads", "Numbers", "Names in outputs", "GPU",
     "Long runs", "Supply and types",
 )  # fmt: skip
 FIRST = date(2026, 1, 1)  #: no record is older
