@@ -37,6 +37,7 @@ _FOLDER = re.compile(r"grailbench-[a-z]+-([0-9a-f]{8})-\d+-[0-9a-f]{8}")
 _OWN = {"apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs", "tmpfs",
         "vfat", "xfs", "zfs"}  # fmt: skip
 _swept: set[tuple[int, str]] = set()
+_MOST_SWEPT = 1_000  # folders that are remembered: a process that runs for weeks writes into ever new ones
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,8 @@ def sweep_once(folder: Path) -> None:
     """Sweeps a folder unless this process did so before."""
     key = (os.getpid(), os.path.abspath(folder))
     if key not in _swept:
+        if len(_swept) >= _MOST_SWEPT:
+            _swept.clear()
         _swept.add(key)
         sweep(folder)
 

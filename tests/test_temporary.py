@@ -75,6 +75,17 @@ def test_every_writer_of_a_file_sweeps_its_folder(tmp_path, monkeypatch):
         assert names(folder) == ["dag.npz"]
 
 
+def test_folders_that_were_swept_are_forgotten_before_they_are_many(tmp_path, monkeypatch):
+    swept = []
+    monkeypatch.setattr(temporary, "sweep", swept.append)
+    monkeypatch.setattr(temporary, "_MOST_SWEPT", 4)
+    for number in range(11):
+        for _ in range(2):
+            temporary.sweep_once(tmp_path / str(number))
+        assert len(temporary._swept) <= 4
+    assert swept == [tmp_path / str(number) for number in range(11)]
+
+
 def test_a_file_that_is_being_written_is_locked_until_it_has_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_nameless", lambda folder: None)
     replace = os.replace
