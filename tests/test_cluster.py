@@ -186,8 +186,10 @@ def test_a_cluster_that_ended_is_given_back(monkeypatch):
         return sum(type(each).__name__ == "Scheduler" for each in gc.get_objects())
 
     before = alive()
-    with connection.started(1):
+    with connection.started(1) as client:
         assert alive() == before + 1
+        kept = {each.maxlen for each in client.cluster.scheduler.monitor.quantities.values()}
+        assert max(kept) < 100, "what the scheduler looks at is kept for hours"
     assert alive() == before
     monkeypatch.setattr(connection, "_forget", lambda: None)
     with connection.started(1):

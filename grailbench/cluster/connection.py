@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: settings of dask for processes that share a machine with what is timed: a nanny sets no numbers of threads, nothing
-#: is profiled, and nothing looks at itself fifty times a second
+#: is profiled, nothing looks at itself fifty times a second, and none of it is kept for a day
 _CALM = {
     "distributed.nanny.pre-spawn-environ": {},
     "distributed.worker.profile.enabled": False,
     "distributed.worker.profile.interval": "1h",
     "distributed.admin.tick.interval": "5s",
     "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.log-length": 30,
 }
 CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer, and a worker to come
 #: what starts a worker that can be used, for messages

@@ -53,11 +53,22 @@ def soak(
     while monotonic() < until or len(samples) < least:
         wrong = round_(place, only)
         after(place)
-        if client is not None:
-            client.sync(_idle_closed, client)
+        _filled_up(client)
         samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached, pids)})
         told(samples[-1])
     return samples
+
+
+def _filled_up(client) -> None:
+    """Empties what other libraries fill for hours up to a bound: widths of texts, names of tasks, connections."""
+    from rich import cells
+
+    cells.cached_cell_len.cache_clear()
+    if client is not None:
+        from dask import utils
+
+        utils.key_split.cache_clear()
+        client.sync(_idle_closed, client)
 
 
 async def _idle_closed(client) -> None:
