@@ -190,6 +190,7 @@ def test_a_cluster_that_ended_is_given_back(monkeypatch):
         assert alive() == before + 1
         kept = {each.maxlen for each in client.cluster.scheduler.monitor.quantities.values()}
         assert max(kept) < 100, "what the scheduler looks at is kept for hours"
+    del client
     assert alive() == before
     monkeypatch.setattr(connection, "_forget", lambda: None)
     with connection.started(1):
