@@ -110,7 +110,7 @@ def _must_wait(frame: FrameType | None) -> bool:
 
     numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
     signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
-    has compiled something: an exception there is printed, and lost.
+    has compiled something: an exception there is printed, and lost, and so is one in a destructor.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
         return True
@@ -118,6 +118,8 @@ def _must_wait(frame: FrameType | None) -> bool:
     while frame is not None:
         code = frame.f_code
         if depth < 6 and code.co_filename.endswith(_UNBOXED):
+            return True
+        if code.co_name == "__del__":
             return True
         if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
             return True

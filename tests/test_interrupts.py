@@ -381,6 +381,35 @@ def test_a_signal_that_comes_while_llvm_calls_back_is_heard_after_that():
     assert (done.stdout.split(), done.stderr) == (["told", "heard"], "")
 
 
+#: a signal comes while a destructor runs, as one of LLVM's objects, where an exception would be printed and lost
+DESTROYED = """
+import os, signal, time
+from grailbench.guard import prompt_interrupts
+
+class Held:
+    def __del__(self):
+        self.close()
+        print("closed")
+
+    def close(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))  # Python calls the handler
+
+try:
+    with prompt_interrupts(lambda: None):
+        held = Held()
+        del held
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_signal_that_comes_in_a_destructor_is_heard_after_that():
+    done = subprocess.run([sys.executable, "-c", DESTROYED], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["closed", "heard"], "")
+
+
 @pytest.mark.parametrize("late", ["timer", "main thread"])
 def test_a_postponed_signal_is_heard_once_whoever_comes_late(monkeypatch, late):
     sent = []
