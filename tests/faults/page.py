@@ -42,7 +42,8 @@ break each promise. This page is made from the files in results/reliability, whi
 (`python tests/faults/page.py > docs/reliability.md`); a promise that was broken when it was last tried says so.
 
 `make faults` in a checkout with the dev extra runs every program below that needs no GPU, but for supply.py, at the
-length of a night, two at a time; `make faults RECORD=1` has them write their records anew.
+length of a night, two at a time; `make faults RECORD=1` has them write their records anew, but for branches.py, fuzz.py
+and soak.py, whose records are of more work.
 The command of a line repeats that line; its `--help` has shorter and longer forms. Where a machine below names a GPU,
 the command needs one. Each has a short form in the ordinary tests (`make test`).
 """
