@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _RAISING = tuple(int(number) for number in (*INTERRUPTS, getattr(signal, "SIGALR
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 _COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
+_WEAK = weakref.finalize.__call__.__code__.co_filename
 
 
 class TimeLimit(Exception):
@@ -110,7 +112,8 @@ def _must_wait(frame: FrameType | None) -> bool:
 
     numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
     signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
-    has compiled something: an exception there is printed, and lost, and so is one in a destructor.
+    has compiled something: an exception there is printed, and lost, and so is one in a destructor, or in what is called
+    when an object is gone.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
         return True
@@ -119,7 +122,7 @@ def _must_wait(frame: FrameType | None) -> bool:
         code = frame.f_code
         if depth < 6 and code.co_filename.endswith(_UNBOXED):
             return True
-        if code.co_name == "__del__":
+        if code.co_name == "__del__" or code.co_filename == _WEAK:
             return True
         if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
             return True

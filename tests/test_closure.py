@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -505,6 +507,20 @@ def test_memory_of_bits_serves_the_next_closure_once_nothing_refers_to_it():
     assert kept.empty(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
     kept.empty(71, 2)
     assert kept._spare[0].size == 142
+
+
+#: `os` is emptied after the modules that were imported later, whose names are None by then
+OUTLIVING = """
+import os
+from grailbench.closure import kept
+os.last = kept.empty(4, 4), kept
+"""
+
+
+@pytest.mark.processes
+def test_bits_may_outlive_the_modules_of_a_process_that_ends():
+    done = subprocess.run([sys.executable, "-c", OUTLIVING], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_counts_past_32_bits_are_exact():

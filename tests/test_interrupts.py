@@ -381,19 +381,18 @@ def test_a_signal_that_comes_while_llvm_calls_back_is_heard_after_that():
     assert (done.stdout.split(), done.stderr) == (["told", "heard"], "")
 
 
-#: a signal comes while a destructor runs, as one of LLVM's objects, where an exception would be printed and lost
+#: a signal comes while an object is destroyed, as one of LLVM's objects, where an exception would be printed and lost
 DESTROYED = """
-import os, signal, time
+import os, signal, time, weakref
 from grailbench.guard import prompt_interrupts
 
-class Held:
-    def __del__(self):
-        self.close()
-        print("closed")
+def close():
+    os.kill(os.getpid(), signal.SIGINT)
+    sum(range(1000))  # Python calls the handler
+    print("closed")
 
-    def close(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        sum(range(1000))  # Python calls the handler
+class Held:
+    %s
 
 try:
     with prompt_interrupts(lambda: None):
@@ -405,8 +404,12 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_signal_that_comes_in_a_destructor_is_heard_after_that():
-    done = subprocess.run([sys.executable, "-c", DESTROYED], capture_output=True, text=True, timeout=60)
+@pytest.mark.parametrize("by", [
+    pytest.param("def __del__(self): close()", id="destructor"),
+    pytest.param("def __init__(self): weakref.finalize(self, close)", id="finalizer"),
+])  # fmt: skip
+def test_a_signal_that_comes_when_an_object_is_destroyed_is_heard_after_that(by):
+    done = subprocess.run([sys.executable, "-c", DESTROYED % by], capture_output=True, text=True, timeout=60)
     assert (done.stdout.split(), done.stderr) == (["closed", "heard"], "")
 
 

@@ -3,6 +3,7 @@ a closure to fill them."""
 
 from __future__ import annotations
 
+import weakref
 from threading import RLock
 
 import numpy as np
@@ -15,15 +16,17 @@ _lock = RLock()  # a garbage collection may come in between
 
 
 class _Lent:
-    """Lends memory to arrays, and keeps it when the last of them is gone."""
+    """Lends memory to arrays, and keeps it when the last of them is gone before the process ends."""
 
     def __init__(self, words: np.ndarray):
-        self._words, self.__array_interface__ = words, words.__array_interface__
+        self.__array_interface__ = words.__array_interface__
+        weakref.finalize(self, _keep, words).atexit = False
 
-    def __del__(self):
-        if self._words.nbytes <= MOST:
-            with _lock:
-                _spare[:] = [self._words]
+
+def _keep(words: np.ndarray) -> None:
+    if words.nbytes <= MOST:
+        with _lock:
+            _spare[:] = [words]
 
 
 def empty(rows: int, words: int) -> np.ndarray:
