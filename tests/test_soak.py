@@ -18,7 +18,7 @@ import levels
 import soak
 
 LEVEL = {name: 5.0 for name in levels.EXACT} | {
-    "rss": 300e6, "uss": 250e6, "workers": 1e8, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
+    "rss": 300e6, "anonymous": 250e6, "workers": 1e8, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
 }  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def test_leaks_in_real_work_are_caught(tmp_path, diamond):
                 threading.Thread(target=end.wait, daemon=True).start()
                 found.append(levels.sample(tmp_path / "tmp", tmp_path / "cache"))
         named = {each.name for each in levels.judge(found) if each.fault}
-        assert named >= {"temporary files", "descriptors", "rss", "uss", "objects", "threads"}
+        assert named >= {"temporary files", "descriptors", "rss", "anonymous", "objects", "threads"}
         assert not named & {"figures", "children", "signals", "variables", "cached files"}
     finally:
         end.set()

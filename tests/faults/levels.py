@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -18,7 +19,7 @@ from scipy.stats import theilslopes
 HOUR = 3600.0
 WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fill; of a short run the first five minutes
 #: what may vary from sample to sample, with the growth over the samples that is never called a leak
-VARYING = {"rss": 3 << 20, "uss": 3 << 20, "workers": 6 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
+VARYING = {"rss": 3 << 20, "anonymous": 3 << 20, "workers": 6 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
 LEAST = 9  #: samples that a verdict needs
 SHARE = 0.01  #: the growth of what varies in an hour that is called level, as a part of it
 #: what must be exactly level
@@ -27,18 +28,23 @@ EXACT = ("descriptors", "threads", "children", "temporary files", "temporary byt
 
 
 def sample(temporary: Path, cached: Path, standing: Iterable[int] = ()) -> dict[str, float]:
-    """What this process holds now: memory in bytes, counts of the rest. `standing` are processes that work for it all
-    the time, whose memory is `workers`; they are no `children`."""
+    """What this process holds now: memory in bytes, counts of the rest.
+
+    `standing` are processes that work for it all the time, whose memory is `workers`; they are no `children`. What is
+    `anonymous` belongs to no file: how much of a library is in memory, or shared, other processes decide too. Memory
+    that is free is given back first, or what malloc just keeps of it, up to 60 MB more or less, would be measured.
+    """
     gc.collect()
+    _given_back()
     me, standing = psutil.Process(), set(standing)
+    resident, (maps, anonymous) = me.memory_info().rss, _maps(me)
     files, size = held(temporary)
     kept, bytes_ = held(cached)
     figures = sys.modules.get("matplotlib.pyplot")
-    memory = me.memory_full_info()
     return {
-        "at": monotonic(), "rss": memory.rss, "uss": memory.uss, "workers": sum(map(_uss, standing)),
-        "objects": len(gc.get_objects()), "blocks": sys.getallocatedblocks(),
-        "maps": len(me.memory_maps(grouped=False)), "descriptors": me.num_fds(), "threads": threading.active_count(),
+        "at": monotonic(), "rss": resident, "anonymous": anonymous, "workers": sum(map(_anonymous, standing)),
+        "objects": len(gc.get_objects()), "blocks": sys.getallocatedblocks(), "maps": maps,
+        "descriptors": me.num_fds(), "threads": threading.active_count(),
         "children": len({child.pid for child in me.children(recursive=True)} - standing),
         "temporary files": files, "temporary bytes": size, "cached files": kept, "cached bytes": bytes_,
         "figures": len(figures.get_fignums()) if figures else 0, "signals": _handlers(),
@@ -46,9 +52,21 @@ def sample(temporary: Path, cached: Path, standing: Iterable[int] = ()) -> dict[
     }  # fmt: skip
 
 
-def _uss(pid: int) -> int:
+def _given_back() -> None:
+    """Has malloc give back what is free in it, where it is that of glibc."""
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
+
+
+def _maps(process: psutil.Process) -> tuple[int, int]:
+    """The number of the mappings of a process, and the bytes of memory in them that belong to no file."""
+    found = process.memory_maps(grouped=False)
+    return len(found), sum(each.anonymous for each in found)
+
+
+def _anonymous(pid: int) -> int:
     try:
-        return psutil.Process(pid).memory_full_info().uss
+        return _maps(psutil.Process(pid))[1]
     except psutil.Error:
         return 0
 
