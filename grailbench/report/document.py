@@ -232,7 +232,7 @@ def _problem_tables(run: Run, verdicts: Mapping[tuple, Verdict]) -> list[Table]:
     for name in run.problems:
         make = shown(name).table
         if name != USUAL and (make or name) not in tables:
-            tables[make or name] = make(run.cells) if make else measured.table(run.of(name), name, verdicts)
+            tables[make or name] = make(run.cells, verdicts) if make else measured.table(run.of(name), name, verdicts)
     further = [more for name in run.problems if (more := shown(name).more)]
     return [*tables.values(), *(table for more in dict.fromkeys(further) for table in more(run.cells))]
 

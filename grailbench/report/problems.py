@@ -21,8 +21,8 @@ class Shown:
     title   its name as a heading, '' for the name that users type
     ranked  the phases by which configurations are ranked, and their names in words: first the last phase of a trial,
             then `ready`, then phases that are used if `ready` was not timed
-    tables  the module in `papers` whose `table(cells)` makes the table; problems with the same module share one table.
-            '' if `measured.table` makes it
+    tables  the module in `papers` whose `table(cells, verdicts)` makes the table; problems with the same module share
+            one. '' if `measured.table` makes it
     drawn   the module in `papers` whose `figures(cells)` makes the figures; '' for none. Those of reachability are in
             `run_figures`
     beside  the module in `papers` whose `tables(cells)` makes further tables, of graphs that have some; '' for none
@@ -36,7 +36,7 @@ class Shown:
 
     @property
     def table(self) -> Callable | None:
-        """The function that makes the table from cells."""
+        """The function that makes the table from cells and the verdicts on their stability."""
         return import_module(_PAPERS + self.tables).table if self.tables else None
 
     @property

@@ -38,13 +38,21 @@ def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = 
                 "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
-            if said is not None:
-                times |= {"stability": said.word, "unstable_by": "" if under else "; ".join(said.of(phase))}
+            times |= said_of(said, phase, under)
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_weighed(cell, under, phase)})
     columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
                "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
                "stability", "unstable_by", "joules", "idle_watts", "meters", *after]  # fmt: skip
     return pandas.DataFrame(out, columns=columns)
+
+
+def said_of(said: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
+    """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any; nothing
+    of a part of a phase."""
+    if said is None:
+        return {}
+    rules = said.of(phase) if phase else said.rules
+    return {"stability": said.word, "unstable_by": "" if under else "; ".join(rules)}
 
 
 def _weighed(cell: Cell, under: str, phase: str) -> dict[str, Any]:

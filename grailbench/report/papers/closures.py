@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from grailbench.graph.generate import parse_shape
@@ -10,6 +10,8 @@ from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.runs.detail import said_of
+from grailbench.runs.stability import Verdict
 from grailbench.runs.statistics import Stats
 from grailbench.words import grouped, ms
 
@@ -29,9 +31,10 @@ def series_name(impl: str) -> str:
     return f"{impl} ({KERNELS.index(impl)})" if impl in KERNELS else impl
 
 
-def cells(found: Iterable[Cell]) -> pandas.DataFrame:
+def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
     """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: `_HEAD`, threads,
-    phase, reason, the number of trials and their statistics (ms), and the number of edges of the closure.
+    phase, reason, the number of trials and their statistics (ms), the number of edges of the closure, and what the
+    verdicts on the stability of cells, by key, say of it (`runs.detail.said_of`).
 
     A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
     `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
@@ -49,8 +52,10 @@ def cells(found: Iterable[Cell]) -> pandas.DataFrame:
         }  # fmt: skip
         timed = [{"phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
                   "median": s.median, "closure": cell.positives} for phase, s in _timed(cell).items()]  # fmt: skip
-        lines += [head | each for each in timed or [{"phase": ""}]]
-    columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure"]
+        said = (verdicts or {}).get(cell.key)
+        lines += [head | each | said_of(said, each["phase"]) for each in timed or [{"phase": ""}]]
+    columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure",
+               "stability", "unstable_by"]  # fmt: skip
     return pandas.DataFrame(lines, columns=columns)
 
 
@@ -80,7 +85,7 @@ _OF_SOME = ("allocate", "sweep", "pairs")  #: phases that have a column only whe
 WITH_CYCLES = "pairs_with_cycles"  #: the counter of edges with one (v, v) for every vertex on a cycle
 
 
-def table(measurements: Iterable[Cell]) -> Table:
+def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """A line of medians per cell, in the order of `ordered`; records and CSV are those of `cells`."""
     own = ordered(measurements)
     medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
@@ -114,7 +119,7 @@ def table(measurements: Iterable[Cell]) -> Table:
                "tiled / this", *(["from edges ms", "tiled / this, from edges"] if whole else []),
                "edges of the closure", *(["with (v, v) on cycles"] if cyclic else []), "status"]  # fmt: skip
     headers, lines, more = measured.with_sizes(headers, lines, map(measured.sizes, own))
-    found = cells(own)
+    found = cells(own, verdicts)
     return Table(
         PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more],
         records=measured.plain(found), file=PROBLEM, data=found,

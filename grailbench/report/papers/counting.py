@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import Cell
+from grailbench.runs.stability import Verdict
 from grailbench.words import BLANK, grouped, short
 
 PROBLEM = "counts"
@@ -15,9 +16,9 @@ EXACT = ("counts", ON_GPU := "counts-gpu")
 SKETCH = "counts-sketch"
 
 
-def table(cells: Iterable[Cell]) -> Table:
+def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """Medians in ms of what counts all vertices; of what searches from each drawn vertex, the time that all would take
-    at that rate. Records have the rates."""
+    at that rate. Records have the rates, and why cells are unstable, by the verdicts on them by key."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.problem == PROBLEM:
@@ -62,6 +63,9 @@ def table(cells: Iterable[Cell]) -> Table:
         reasons = [f"{cell.label}: {cell.reason}" for cell in group if cell.reason]
         line.append(", ".join(status) + foot.mark(reasons))
         lines.append(line)
+        if verdicts is not None:
+            said = [(cell.label, verdicts[cell.key].reasons) for cell in group if cell.key in verdicts]
+            record["unstable"] = [f"{label}: {reason}" for label, reasons in said for reason in reasons]
         records.append({"table": PROBLEM, **record})
     notes = [
         "Medians of solve, from the condensed graph in the host's memory to all counts there; from edges: the faster "
@@ -72,7 +76,7 @@ def table(cells: Iterable[Cell]) -> Table:
         "The sketch's error is the root mean square of its relative error over the vertices that were checked.",
         *foot.lines(),
     ]
-    data = measured.table(own, PROBLEM).data if own else None
+    data = measured.table(own, PROBLEM, verdicts).data if own else None
     return Table(PROBLEM, "Descendants and ancestors of every vertex", headers, lines,
                  numbers(headers, ("graph", "of every vertex", "status")), keys=2, notes=notes, records=records,
                  file=PROBLEM, data=data)  # fmt: skip

@@ -7,13 +7,15 @@ is the time from edges (`ready`) where it was timed: all searches of a trial, wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.runs.detail import said_of
+from grailbench.runs.stability import Verdict
 from grailbench.runs.statistics import Stats
 from grailbench.words import BLANK, ms, short
 
@@ -33,18 +35,22 @@ ORDER = (
 _STEPS = ("levels", "rounds")  #: counters of the consecutive steps of the searches
 _BESIDE = ("prepare", "transfer", "ready")  #: phases other than the searches
 _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason", "trials", "searches", "wrong",
-            "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches")  # fmt: skip
+            "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches",
+            "stability", "unstable_by")  # fmt: skip
 #: sizes, and the 95 % bootstrap bounds of the medians `ms` and `rate`
 MORE = ("sizes", "low", "high", "rate_low", "rate_high")
 
 
-def cells(found: Iterable[Cell], full: bool = False) -> pandas.DataFrame:
+def cells(
+    found: Iterable[Cell], full: bool = False, verdicts: Mapping[tuple, Verdict] | None = None
+) -> pandas.DataFrame:
     """A line per cell: `_COLUMNS`, and with `full` also `MORE`.
 
     searches  the number of searches timed in a trial; for a wrong cell the number checked, of which `wrong` were wrong
     ms        of one search, as all times except `ready`, which is the time of all searches
     rate      edges a second
     steps     levels or rounds of a search
+    stability, unstable_by  of the verdicts on cells, by key (`runs.detail.said_of`)
 
     If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
@@ -63,7 +69,7 @@ def cells(found: Iterable[Cell], full: bool = False) -> pandas.DataFrame:
             dataset = f"{dataset}, {cell.query_set}"
         if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
             dataset = f"{dataset}, seed {cell.seed}"
-        lines.append({"dataset": dataset, **_line(cell)})
+        lines.append({"dataset": dataset, **_line(cell), **said_of((verdicts or {}).get(cell.key))})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(MORE if full else [])])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]
@@ -114,9 +120,9 @@ HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search
 _CPU = {"bfs": ("sequential",), "sssp": ("dijkstra", "buckets"), "apsp": ("dijkstra",)}
 
 
-def table(measurements: Iterable[Cell]) -> Table:
+def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """A line of medians per cell, by problem, then by graph; records and CSV are those of `cells`."""
-    found = cells(measurements, full=True)
+    found = cells(measurements, full=True, verdicts=verdicts)
     cpu: dict[tuple, float] = {}
     for r in found.itertuples():
         for column in ("ms", "ready") if r.impl in _CPU[r.problem] else ():
