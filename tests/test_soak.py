@@ -17,6 +17,8 @@ import chores
 import levels
 import soak
 
+from grailbench.cli import main
+
 LEVEL = {name: 5.0 for name in levels.EXACT} | {
     "peak": 350e6, "rss": 300e6, "anonymous": 250e6, "workers": 1e8, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
 }  # fmt: skip
@@ -130,6 +132,14 @@ def test_a_command_that_ends_otherwise_is_wrong(tmp_path):
     with pytest.raises(chores.Wrong, match="2, not 0"):
         chores.command("nothing")
     assert "Usage" in chores.command("--help")
+
+
+def test_an_interrupt_from_outside_ends_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(main, "main", lambda words: sys.exit(130))
+    monkeypatch.setitem(chores.CHORES, "threads", lambda place: chores.command("run"))
+    with pytest.raises(KeyboardInterrupt):
+        chores.round_(chores.Place(tmp_path / "work", tmp_path / "kept"), ("threads",))
+    assert chores.command("run", code=130) == ""
 
 
 @pytest.mark.slow

@@ -66,7 +66,8 @@ def rare(function: Callable[[Place], None]) -> Callable[[Place], None]:
 
 
 def command(*words: object, code: int = 0) -> str:
-    """What `grailbench WORDS` prints, in this process. Raises Wrong if it ends with another code."""
+    """What `grailbench WORDS` prints, in this process. Raises Wrong if it ends with another code, and KeyboardInterrupt
+    if somebody else interrupted it."""
     from grailbench.cli.main import main
 
     for stream in (OUT, ERR):
@@ -80,6 +81,8 @@ def command(*words: object, code: int = 0) -> str:
         OUT.flush(), ERR.flush()
         if done.code == code:
             return OUT.buffer.getvalue().decode()
+        if done.code == 130:
+            raise KeyboardInterrupt from None
         said = ERR.buffer.getvalue().decode().strip().splitlines()[-3:]
         raise Wrong(f"grailbench {' '.join(map(str, words))}: {done.code}, not {code}: {said}") from None
     raise Wrong("the command did not exit")
