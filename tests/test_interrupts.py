@@ -186,7 +186,8 @@ def test_whatever_users_call_is_interruptible():
         for kind in (gb.Graph, gb.Index, Backend)
         for name in vars(kind)
         if not name.startswith("_") and callable(each := getattr(kind, name)) and not hasattr(each, "__wrapped__")
-    }
+        and each.__module__.startswith("grailbench.")  # NetworkX adds functions to a backend that it has loaded
+    }  # fmt: skip
     assert plain == {"Graph.vertex", "Index.reaches", "Index.reaches_vertices", "Backend.has_path",
                      "Backend.should_run", "Backend.convert_to_nx"}  # fmt: skip
     assert all(hasattr(each, "__wrapped__") for each in (gb.build, gb.load))
