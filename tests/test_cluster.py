@@ -180,6 +180,21 @@ def test_cells_whose_answers_differ_are_compared_on_one_worker(measured):
     assert done.statuses == {"sampled": 1, "wrong": 1}
 
 
+def test_a_killed_worker_that_takes_its_time_comes_again():
+    hasty = {"distributed.deploy.lost-worker-timeout": "10ms"}
+    with dask.config.set(hasty), connection.started(1) as client:
+        workers = client.cluster.scheduler.workers
+        (before,) = [each.server_id for each in workers.values()]
+        (pid,) = client.run(os.getpid).values()
+        os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + PATIENCE
+        while {each.server_id for each in list(workers.values())} <= {before}:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert list(client.cluster.workers) == [0], "it was given up, and ends as soon as it is there"
+        assert client.submit(os.getpid).result(timeout=PATIENCE) != pid
+
+
 def test_a_cluster_that_ended_is_given_back(monkeypatch):
     def alive():
         gc.collect()

@@ -24,7 +24,7 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.cluster import facts, held
+from grailbench.cluster import connection, facts, held
 from grailbench.cluster import spread as client_side
 from grailbench.graph import mapped
 from grailbench.reachability.spread import SpreadIndex
@@ -372,6 +372,31 @@ def test_a_worker_whose_disk_has_no_room_for_an_index_says_so_and_keeps_nothing(
     assert isinstance(error, gb.MachineLacks)
     assert "no room for an index of 1,000 bytes" in str(error)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_has_no_time_for_an_index_is_named(graph, tmp_path, monkeypatch):
+    gb.build(graph, "sequential").save(path := tmp_path / "x.index")
+    monkeypatch.setattr(client_side, "PATIENCE_SECONDS", 0.5)
+    with connection.started(1) as client:
+        busy = client.submit(time.sleep, 5, pure=False)
+        with pytest.raises(gb.ClusterLost, match="tcp://.* has other work: it did not take the index in 0.5 s"):
+            client_side.Spread(client, path, opened)
+        del busy
+
+
+def test_a_worker_that_is_lost_while_it_takes_an_index_is_named(graph, tmp_path, monkeypatch):
+    gb.build(graph, "sequential").save(path := tmp_path / "x.index")
+    waited = client_side.Spread._wait
+    with connection.started(1) as client:
+
+        def losing(spread, actors, patience):
+            (pid,) = client.run(os.getpid).values()
+            os.kill(pid, signal.SIGKILL)
+            waited(spread, actors, patience)
+
+        monkeypatch.setattr(client_side.Spread, "_wait", losing)
+        with pytest.raises(gb.ClusterLost, match="a worker was lost while it took the index"):
+            client_side.Spread(client, path, opened)
 
 
 def test_a_wrong_pair_is_named_with_its_shard(index, pairs):

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: settings of dask for processes that share a machine with what is timed: a nanny sets no numbers of threads, nothing
-#: is profiled, nothing looks at itself fifty times a second, and none of it is kept for a day
+#: is profiled, nothing looks at itself fifty times a second, and none of it is kept for a day. A worker that was killed
+#: may take more than the usual 15 s to come again on a busy machine, and would be given up for good
 _CALM = {
     "distributed.nanny.pre-spawn-environ": {},
     "distributed.worker.profile.enabled": False,
@@ -27,8 +28,10 @@ _CALM = {
     "distributed.admin.tick.interval": "5s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.system-monitor.log-length": 30,
+    "distributed.deploy.lost-worker-timeout": "1h",
 }
-CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer, and a worker to come
+CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer
+START_SECONDS = 300.0  #: the longest time that workers may take to come
 #: what starts a worker that can be used, for messages
 HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
 
@@ -110,7 +113,7 @@ def started(workers: int) -> Iterator[Client]:
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)
-            client.wait_for_workers(workers, timeout=6 * CONNECT_SECONDS)
+            client.wait_for_workers(workers, timeout=START_SECONDS)
         except (OSError, RuntimeError) as error:
             raise MachineLacks(f"{count(workers, 'worker')} could not be started: {error}") from None
         yield client

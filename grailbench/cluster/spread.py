@@ -12,9 +12,10 @@ import math
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ AHEAD = 2  #: shards that a worker has at once: one that it answers, the others 
 PIECE = 16 << 20  #: bytes of an index that are sent at once
 SENDING = 4  #: workers that an index is sent to at once
 PATIENCE_SECONDS = 300.0  #: after this a shard is asked of another worker too, and the first answer counts
+JOIN_SECONDS = 60.0  #: how long a stream waits for a worker that came later and has other work
 GRACE_SECONDS = 10.0  #: how long a stream without any worker waits for one
 LOOK_SECONDS = 1.0  #: how often it is seen which workers live
 #: facts of workers that were found to have this grailbench, by client and address
@@ -115,7 +117,7 @@ class Spread:
         self._workers: dict[str, _Worker] = {}
         self._left_out: dict[str, float] = {}  # address -> when it may be tried again
         self.sent = 0  #: bytes of the index that were sent to workers
-        self._take(self._same(None))
+        self._take(self._same(None), PATIENCE_SECONDS)
         if not self._workers:
             what = "with a GPU, which the index needs" if needs_gpu else "to hold the index"
             raise ClusterLost(f"the cluster has no worker {what}")
@@ -143,8 +145,9 @@ class Spread:
             known.update({each.worker: each for each in found})
         return sorted((known[each] for each in wanted), key=lambda each: (each.host, each.machine, each.worker))
 
-    def _take(self, found: Iterable[Facts]) -> None:
-        """Has workers hold the index: each, or those that find a GPU of their machine which no other has."""
+    def _take(self, found: Iterable[Facts], patience: float) -> None:
+        """Has workers hold the index: each, or those that find a GPU of their machine which no other has. Waits for so
+        many seconds for one that has other work."""
         taken = {(each.facts.machine, each.gpu) for each in self._workers.values()}
         chosen: list[tuple[Facts, str | None]] = []
         for facts in found:
@@ -161,11 +164,34 @@ class Spread:
             )
             for facts, _ in chosen
         }  # fmt: skip
-        self._scheduler(lambda: [each.result(timeout=GRACE_SECONDS * 6) for each in held.values()])
+        self._wait(held, patience)
         few = asyncio.Semaphore(SENDING)
         opening = [self._start(self._open(_Worker(facts, held[facts.worker], gpu), few)) for facts, gpu in chosen]
         for each in opening:
             each.result()
+
+    def _wait(self, held: Mapping[str, Any], patience: float) -> None:
+        """Waits until each worker, by its address, has its actor. Raises ClusterLost if one is lost before, or late."""
+        late = time.monotonic() + patience
+
+        def come(address: str, actor) -> bool:
+            try:
+                actor.result(timeout=LOOK_SECONDS)
+            except TimeoutError:
+                return False
+            except RuntimeError as error:  # that the worker of an actor was lost
+                if self._client.status != "running":
+                    raise
+                raise ClusterLost(f"a worker was lost while it took the index ({address}: {error})") from None
+            return True
+
+        for address, actor in held.items():
+            while not self._scheduler(partial(come, address, actor)):
+                if address not in self._scheduler(self._addresses):
+                    raise ClusterLost(f"a worker was lost while it took the index ({address})")
+                if time.monotonic() > late:
+                    waited = f"it did not take the index in {patience:g} s"
+                    raise ClusterLost(f"worker {address} has other work: {waited}")
 
     async def _open(self, worker: _Worker, few: asyncio.Semaphore) -> None:
         """Has a worker find the file or takes it there, and map it."""
@@ -278,7 +304,7 @@ class Spread:
         """Has workers that came later hold the index; one that cannot is left out, with a warning."""
         for address in addresses:
             try:
-                self._take(self._same([address]))
+                self._take(self._same([address]), JOIN_SECONDS)
             except (GrailbenchError, OSError) as error:
                 if self._client.status != "running":
                     raise
