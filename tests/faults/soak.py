@@ -155,15 +155,15 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
 
 def _record(name: str, samples, found: list[levels.Level], faults: list[str], wrong: list[str], took: float | None):
     by_name = {each.name: each for each in found}
-    peak = by_name["peak"]
-    percent = 100 * peak.hourly / peak.middle
+    peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"
+                  for each in (by_name["peak"], by_name["rss"]))  # fmt: skip
     seconds = samples[-1]["at"] - samples[0]["at"] if took is None else took
     exact = sum(each.name in levels.EXACT and each.first == each.last for each in found)
     record.write(
         name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not (faults or wrong),
         promise="Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
-        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory {percent:+.2f} % an hour "
-                f"at {peak.middle / MIB:.0f} MiB, {exact} of {len(levels.EXACT)} counts exactly level"),
+        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the peak of a round {peak}, "
+                f"at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level"),
         command=f"python tests/faults/soak.py --minutes 60 --record {name}",
         details={"rounds": len(samples), "leaks": faults, "wrong": wrong, "chores": [*CHORES, *RARE],
                  **{each.name: each.record() for each in found if each.name not in levels.EXACT},

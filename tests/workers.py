@@ -1,0 +1,10 @@
+"""Where tests of implementations on workers of dask must not be skipped."""
+
+from importlib.util import find_spec
+
+from grailbench.cluster import connection
+
+
+def has_workers(name: str) -> bool:
+    """Whether an implementation asks workers, and this machine has all that they need: it lacks nothing then."""
+    return name.startswith("dask") and find_spec("distributed") is not None and connection.usable_cores() >= 2
