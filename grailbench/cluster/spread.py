@@ -182,13 +182,13 @@ class Spread:
             except RuntimeError as error:  # that the worker of an actor was lost
                 if self._client.status != "running":
                     raise
-                raise ClusterLost(f"a worker was lost while it took the index ({address}: {error})") from None
+                raise _taking_lost(f"{address}: {error}") from None
             return True
 
         for address, actor in held.items():
             while not self._scheduler(partial(come, address, actor)):
                 if address not in self._scheduler(self._addresses):
-                    raise ClusterLost(f"a worker was lost while it took the index ({address})")
+                    raise _taking_lost(address)
                 if time.monotonic() > late:
                     waited = f"it did not take the index in {patience:g} s"
                     raise ClusterLost(f"worker {address} has other work: {waited}")
@@ -202,7 +202,7 @@ class Spread:
             device = None if worker.gpu is None else worker.facts.gpus.index(worker.gpu)
             await self._call(worker, "open", self._opener, device)
         except WorkerLost as error:
-            raise ClusterLost(f"a worker was lost while it took the index ({error})") from None
+            raise _taking_lost(error) from None
         self._workers[worker.facts.worker] = worker
 
     async def _send(self, worker: _Worker) -> None:
@@ -315,6 +315,10 @@ class Spread:
         """Takes a worker out that did not answer; if the scheduler still knows it after a while, it is tried again."""
         if self._workers.pop(worker.facts.worker, None) is not None:
             self._left_out[worker.facts.worker] = time.monotonic() + GRACE_SECONDS
+
+
+def _taking_lost(why: object) -> ClusterLost:
+    return ClusterLost(f"a worker was lost while it took the index ({why})")
 
 
 class _Stream:

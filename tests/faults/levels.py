@@ -16,6 +16,8 @@ import numpy as np
 import psutil
 from scipy.stats import theilslopes
 
+from grailbench.bench import peaks
+
 HOUR = 3600.0
 WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fill; of a short run the first five minutes
 #: what may vary from sample to sample, with the growth over the samples that is never called a leak
@@ -31,11 +33,11 @@ EXACT = ("descriptors", "threads", "children", "temporary files", "temporary byt
 def sample(temporary: Path, cached: Path, standing: Iterable[int] = ()) -> dict[str, float]:
     """What this process holds now: memory in bytes, counts of the rest.
 
-    `peak` is the most memory that was resident since the last sample. What is resident at rest, `rss`, is less, by as
-    much as malloc and Python happened to give back: Python only gives back whole MiB, each of which one object that
-    lives long keeps, so that this rises for hours towards a peak that is level. It is measured after malloc gave back
-    what it can. What is `anonymous` belongs to no file. `standing` are processes that work for this one all the time,
-    whose memory is `workers`; they are no `children`.
+    `peak` is the most memory that was resident since the last sample, or since a trial from edges in between set it
+    back. What is resident at rest, `rss`, is less, by as much as malloc and Python happened to give back: Python only
+    gives back whole MiB, each of which one object that lives long keeps, so that this may rise for hours below a peak
+    that is level. It is measured after malloc gave back what it can. What is `anonymous` belongs to no file. `standing`
+    are processes that work for this one all the time, whose memory is `workers`; they are no `children`.
     """
     peak = _peak()
     gc.collect()
@@ -59,14 +61,9 @@ def sample(temporary: Path, cached: Path, standing: Iterable[int] = ()) -> dict[
 
 def _peak() -> int:
     """The most bytes that were resident since the last call, or of the whole process where Linux does not tell."""
-    try:
-        told = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-        Path("/proc/self/clear_refs").write_text("5")
-        return 1024 * int(told["VmHWM"].split()[0])
-    except (OSError, KeyError):
-        import resource
-
-        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = peaks.host_peak()
+    peaks.restart_host()
+    return found
 
 
 def _given_back() -> None:

@@ -162,8 +162,8 @@ def _record(name: str, samples, found: list[levels.Level], faults: list[str], wr
     record.write(
         name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not (faults or wrong),
         promise="Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
-        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the peak of a round {peak}, "
-                f"at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level"),
+        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
+                f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level"),
         command=f"python tests/faults/soak.py --minutes 60 --record {name}",
         details={"rounds": len(samples), "leaks": faults, "wrong": wrong, "chores": [*CHORES, *RARE],
                  **{each.name: each.record() for each in found if each.name not in levels.EXACT},

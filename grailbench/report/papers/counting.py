@@ -64,8 +64,8 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         line.append(", ".join(status) + foot.mark(reasons))
         lines.append(line)
         if verdicts is not None:
-            said = [(cell.label, verdicts[cell.key].reasons) for cell in group if cell.key in verdicts]
-            record["unstable"] = [f"{label}: {reason}" for label, reasons in said for reason in reasons]
+            known = [cell for cell in group if cell.key in verdicts]
+            record["unstable"] = [f"{cell.label}: {why}" for cell in known for why in verdicts[cell.key].reasons]
         records.append({"table": PROBLEM, **record})
     notes = [
         "Medians of solve, from the condensed graph in the host's memory to all counts there; from edges: the faster "
