@@ -105,6 +105,7 @@ class Implementation(ABC):
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
     cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
     counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
+    varying: ClassVar[tuple[str, ...]] = ()  #: those of them that the timing of threads changes: shown, never compared
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
@@ -159,6 +160,12 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
                 if isinstance(found, type):
                     register(found)
     return dict(_registry.setdefault(solved, {}))
+
+
+def varies(counter: str, name: str, solved: str) -> bool:
+    """Whether the timing of threads changes a counter of an implementation; False for one that is not known here."""
+    known = implementations(solved).get(name)
+    return known is not None and counter in known.varying
 
 
 def implementation(name: str, solved: str = USUAL) -> type[Any]:

@@ -149,6 +149,24 @@ def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
     assert set(form.SIZES) < compare.NEUTRAL
 
 
+def test_a_counter_that_the_timing_of_threads_changes_is_not_held_on_to(stored):
+    def of(impl, **counters):
+        return cell(impl, phase="solve", problem="sssp", counters={"launches": 1, **counters})
+
+    def compared(impl, before, after):
+        return compare.of_runs(stored("a", of(impl, **before)), stored("b", of(impl, **after)))
+
+    found = compared("near-far", {"rounds": 200}, {"rounds": 204})
+    assert (found.counters, found.counted, found.exit_code) == ([], 1, 0)
+    assert compared("near-far", {"rounds": 200}, {"rounds": 200}).counted == 2
+    (change,) = compared("near-far", {"rounds": 200}, {}).counters
+    assert change.verdict == "regression", "it is counted no more"
+    (change,) = compared("near-far", {"launches": 1}, {"launches": 2}).counters
+    assert change.verdict == "regression", "the others are exact"
+    (change,) = compared("coarsened-2", {"rounds": 200}, {"rounds": 204}).counters
+    assert change.verdict == "regression", "and so are those of others"
+
+
 def test_modelled_traffic_is_shown_only_where_nothing_counted_differs():
     def change(dataset, counter):
         return compare.CounterChange(dataset, "sequential", counter, 1, 2, "regression")

@@ -10,9 +10,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import pages
+import simulated as _simulated  # noqa: F401
 import threads
 
 from grailbench.reachability.cpu.grail import GrailIndex
+from grailbench.traversal.cpu import plain
 
 THINGS = (
     "reachability/parallel", "reachability/core", "reachability/sweep", "reachability/streamed", "bfs/many",
@@ -47,6 +49,40 @@ def test_what_depends_on_which_thread_comes_first_is_found(one_graph, monkeypatc
     (tally,) = threads.sweep((16,), 2, 200, ("reachability/parallel",), float("inf")).values()
     assert tally.faults
     assert tally.faults[0] == "cycles on 16 threads: other counters"
+
+
+@pytest.mark.slow
+def test_whatever_runs_on_a_gpu_is_asked_again_and_what_differs_is_found(one_graph, monkeypatch):
+    def swept():
+        found = threads.sweep(threads.ONE, 1, 200, ("bfs/fused", "reachability/core-gpu"), float("inf"), gpu=True)
+        return {name: (tally.compared, tally.faults) for name, tally in found.items()}
+
+    assert swept() == {"reachability/core-gpu": (5, []), "bfs/fused": (2, [])}
+    from grailbench.traversal.gpu.resident import OneLaunch
+
+    right, turn = OneLaunch.search, count()
+
+    def counting(self, source):
+        right(self, source)
+        self.count(launches=next(turn))
+
+    monkeypatch.setattr(OneLaunch, "search", counting)
+    assert swept()["bfs/fused"] == (2, ["cycles asked again: other counters"])
+
+
+def test_what_an_implementation_calls_varying_is_left_alone_and_nothing_else(one_graph, monkeypatch):
+    right, turn, only = plain._Buckets.solve, count(), ("sssp/buckets",)
+
+    def counting(self, *given):
+        self.counters = {"rounds": next(turn), "bands": 7}
+        return right(self, *given)
+
+    monkeypatch.setattr(plain._Buckets, "solve", counting)
+    (tally,) = threads.sweep((2,), 1, 200, only, float("inf")).values()
+    assert tally.faults == ["cycles on 2 threads: other counters"]
+    monkeypatch.setattr(plain.Buckets, "varying", ("rounds",))
+    (tally,) = threads.sweep((2,), 1, 200, only, float("inf")).values()
+    assert (tally.faults, tally.compared) == ([], 2)
 
 
 def test_a_race_of_answers_is_found_too(one_graph, monkeypatch):

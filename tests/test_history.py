@@ -171,6 +171,14 @@ def test_counters_lost_cells_and_other_answers_are_steps_exactly():
     assert only.steps == []
 
 
+@pytest.mark.parametrize(("impl", "steps"), [("near-far", []), ("coarsened-2", ["rounds"])])
+def test_a_counter_that_the_timing_of_threads_changes_makes_no_step(impl, steps):
+    runs = made([10.0] * 3)
+    rows = [cell(impl, at=at(i), problem="sssp", counters={"launches": 16, "rounds": 200 + (i == 2)}) for i in range(3)]
+    told = history.of_runs([Run(run.folder, run.environment, own) for run, own in zip(runs, rows, strict=True)])
+    assert [step.what for step in told.steps] == steps
+
+
 # ------------------------------------------------------------------ the command, tables, figure and page
 
 

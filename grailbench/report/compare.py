@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from grailbench import words
-from grailbench.contract import problem
+from grailbench.contract import problem, varies
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.gate import Gate, load_gate
 from grailbench.runs import statistics
@@ -281,7 +281,9 @@ def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> No
     found.counted += len(before.keys() & after.keys())
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
-        if a != b:
+        if a != b and name in before and name in after and varies(name, now.impl, now.problem):
+            found.counted -= 1
+        elif a != b:
             verdict = counter_verdict(name, a, b, gate.require_all)
             found.counters.append(CounterChange(old.dataset, old.name, name, a, b, verdict))
 

@@ -1,11 +1,14 @@
 """Whatever computes in threads, on 1 to 64 of them and again and again, gives the same bytes.
 
     python tests/faults/threads.py --nightly --record determinism-threads
+    python tests/faults/threads.py --gpu --vertices 3000 --repeats 10 --record determinism-gpu
 
 Every implementation of ours on the CPU, condensing, renumbering, the oracle, generating and reading, on graphs whose
 threads get in each other's way, cut into pieces so small that every thread has some. Labels, answers, distances,
 closures, counts and the work that was counted are compared with those of one thread; threads begin at random moments,
-and there are more of them than cores. `--nightly` takes about ten minutes. Exit code 1 if anything differed.
+and there are more of them than cores. `--nightly` takes about ten minutes. With `--gpu` every implementation on a GPU
+is asked again and again instead, whose threads come in another order each time; it condenses there too. Counters that
+an implementation calls varying may differ. Exit code 1 if anything differed.
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import record
-from asked import Digraph, implementations
+from asked import FEW_PAIRS, IN_GROUPS, Digraph, condensing, implementations
 from pieces import small_pieces
 
 EVERY = tuple(range(1, 65))
 FEW = (1, 2, 3, 7, 16, 64)
+ONE = (1,)
 #: counters that are of how the work was shared out, so that they depend on the number of threads, and why
 BY_THREADS = {
     "bfs/many": ("levels", "bottom_up"),  # each thread searches from sources of its own, and these searches are counted
@@ -125,7 +129,7 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def same(self, what: str, ask: Callable[[int], dict], threads: tuple[int, ...], repeats: int, seed: int) -> None:
-        """Compare what `ask` gives on each number of threads with what it gives on one, part by part."""
+        """Compare what `ask` gives on each number of threads with what it first gives on one, part by part."""
         right = {name: digest(value) for name, value in ask(1).items()}
         for turn, count in enumerate(number for number in threads for _ in range(repeats)):
             with shaken(seed + turn, count):
@@ -133,7 +137,8 @@ class Tally:
             self.compared += len(found)
             wrong = [name for name in right | found if right.get(name) != found.get(name)]
             if wrong:
-                self.faults.append(f"{what} on {count} threads: other {', '.join(wrong)}")
+                where = "asked again" if threads == ONE else f"on {count} threads"
+                self.faults.append(f"{what} {where}: other {', '.join(wrong)}")
 
 
 def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Callable[[int], dict]:
@@ -143,15 +148,15 @@ def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Call
     from grailbench.contract import Checks, NoTimer
 
     opened = digraph.bench if problem.name == "counts" else digraph.raw
-    spec = problem.spec("random", 40 if problem.name != "closure" else 1, 1)
+    spec = problem.spec("random", min(40, digraph.vertices) if problem.name != "closure" else 1, 1)
     data = problem.data(opened, spec)
     work = problem.workload(spec, opened, data, Checks())
 
     def ask(threads: int) -> dict:
         params = problem.params(threads=threads, seed=1)
         attempt = problem.attempt(implementation, replace(params, count=True), data, work.asked, dict)
-        counters = {key: value for key, value in attempt.counters.items()
-                    if key not in BY_THREADS.get(f"{problem.name}/{name}", ())}  # fmt: skip
+        left_out = (*BY_THREADS.get(f"{problem.name}/{name}", ()), *implementation.varying)
+        counters = {key: value for key, value in attempt.counters.items() if key not in left_out}
         found = {"answers": attempt.answers, "counters": sorted(counters.items())}
         if problem.name == "closure":
             solver = implementation.prepare(data, params, NoTimer())
@@ -166,7 +171,7 @@ def _of_index(implementation: type, digraph: Digraph) -> Callable[[int], dict]:
     from grailbench.reachability.index import FILTERS, NoTimer, Params
 
     random, n = np.random.default_rng(5), digraph.vertices
-    sources, targets = random.integers(0, n, (2, PAIRS))
+    sources, targets = random.integers(0, n, (2, FEW_PAIRS if implementation.name in IN_GROUPS else PAIRS))
     places = [digraph.dag.component[ends].astype(np.int32) for ends in (sources, targets)]
     chosen = {"dim": 3, "filters": FILTERS, "count": True, "memory": 0, "search": "dfs", "order": "random"}
     own = {name: chosen[name] for name in (*implementation.axes, "count") if name in chosen}
@@ -253,18 +258,23 @@ def library(digraph: Digraph, folder: Path) -> Callable[[int], dict]:
     return ask
 
 
-def sweep(threads: tuple[int, ...], repeats: int, vertices: int, only: tuple[str, ...], until: float) -> dict:
-    """Everything on every graph: a `Tally` by name. Stops after the thing at hand once the clock shows `until`."""
+def sweep(
+    threads: tuple[int, ...], repeats: int, vertices: int, only: tuple[str, ...], until: float, gpu: bool = False
+) -> dict:
+    """Everything on every graph: a `Tally` by name. Stops after the thing at hand once the clock shows `until`.
+
+    gpu: implementations on a GPU, which have no number of threads of their own, so that `threads` is `ONE`.
+    """
     found: dict[str, Tally] = {}
-    with small_pieces(everywhere=True), tempfile.TemporaryDirectory() as made:
+    with small_pieces(everywhere=True), condensing(gpu), tempfile.TemporaryDirectory() as made:
         for number, (name, ends) in enumerate(graphs(vertices).items()):
             digraph = Digraph(name, 0, vertices, ends)
             things = [
                 (f"{problem.name}/{impl}", asked_of(problem, impl, kind, digraph))
-                for problem, impl, kind in implementations(False, only)
-                if _takes(problem, kind, digraph)
+                for problem, impl, kind in implementations(gpu, only)
+                if gpu or _takes(problem, kind, digraph)
             ]
-            others = [*machinery(digraph, Path(made)), ("library", library(digraph, Path(made)))]
+            others = [] if gpu else [*machinery(digraph, Path(made)), ("library", library(digraph, Path(made)))]
             things += [(what, ask) for what, ask in others if not only or what in only]
             for what, ask in things:
                 tally = found.setdefault(what, Tally())
@@ -285,35 +295,52 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
 
 @click.command(help=__doc__.partition("\n")[0])
 @click.option("--nightly", is_flag=True, help="Every number of threads from 1 to 64.")
+@click.option("--gpu", is_flag=True, help="Implementations on a GPU, again and again.")
 @click.option("--vertices", type=click.IntRange(64), help="Of each graph. [default: 300]")
 @click.option("--repeats", type=click.IntRange(1), help="Of each number of threads. [default: 1]")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION, or condense, rows, ...; may repeat.")
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long.")
 @click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(nightly, vertices, repeats, only, seconds, name):
+def main(nightly, gpu, vertices, repeats, only, seconds, name):
     began = monotonic()
-    threads = EVERY if nightly else FEW
+    threads = ONE if gpu else EVERY if nightly else FEW
     vertices, repeats = vertices or 300, repeats or 1
-    found = sweep(threads, repeats, vertices, only, began + seconds)
+    found = sweep(threads, repeats, vertices, only, began + seconds, gpu)
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
         for fault in tally.faults[:5]:
             print(f"  {fault}")
     compared, faults = (sum(each) for each in zip(*((t.compared, len(t.faults)) for t in found.values()), strict=True))
     spent = monotonic() - began
-    said = f"{len(found)} things in threads, {compared:,} results compared with those of one thread, {faults} differ"
+    details = {"repeats": repeats, "vertices": vertices, "graphs": list(graphs(vertices)),
+               "compared": {what: tally.compared for what, tally in found.items()}}  # fmt: skip
+    whole = True
+    if gpu:
+        said = f"{len(found)} implementations, {compared:,} results compared with those of the first time"
+        promise = (
+            "On a GPU, labels, answers, distances, closures, counts and the work that is counted are the same each "
+        )
+        promise += "time."
+        how = f"--gpu --vertices {vertices} --repeats {repeats}"
+        every = list(implementations(True))
+        whole = len(found) == len(every)
+        details["counters that the timing of threads changes by design"] = {
+            f"{p.name}/{impl}": list(kind.varying) for p, impl, kind in every if kind.varying
+        }
+    else:
+        said = f"{len(found)} things in threads, {compared:,} results compared with those of one thread"
+        promise = "Labels, answers, counts, closures, saved files and the work that is counted do not depend on the "
+        promise += "number of threads, nor on their timing."
+        how = "--nightly" if nightly else ""
+        details |= {"threads": [threads[0], threads[-1]], "numbers of threads": len(threads)}
+        details["counters that depend on threads by design"] = {key: list(names) for key, names in BY_THREADS.items()}
+    said += f", {faults} differ"
     print(f"{said}, {spent:.0f} s")
     if name:
         record.write(
-            name, kept=not faults, area="Determinism and threads",
-            promise="Labels, answers, counts, closures, saved files and the work that is counted do not depend on the "
-            "number of threads, nor on their timing.",
-            test="tests/faults/threads.py", figure=said, seconds=spent,
-            command=f"python tests/faults/threads.py {'--nightly ' if nightly else ''}--record {name}",
-            details={"threads": [threads[0], threads[-1]], "numbers of threads": len(threads), "repeats": repeats,
-                     "vertices": vertices, "graphs": list(graphs(vertices)),
-                     "compared": {what: tally.compared for what, tally in found.items()},
-                     "counters that depend on threads by design": {k: list(v) for k, v in BY_THREADS.items()}},
+            name, kept=not faults and whole, area="Determinism and threads", promise=promise,
+            test="tests/faults/threads.py", figure=said, seconds=spent, details=details,
+            command=" ".join(f"python tests/faults/threads.py {how} --record {name}".split()),
         )  # fmt: skip
     sys.exit(int(faults > 0))
 

@@ -175,7 +175,7 @@ def info(name: str) -> list[dict]:
 
 def _explained(solved: str, name: str) -> dict:
     """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
-    memory, what is `asked` of it if that is not all, and the work `counters` that it may fill."""
+    memory, what is `asked` of it if that is not all, the work `counters` that it may fill, and those `varying`."""
     from grailbench.contract import implementation, problem
 
     found = implementation(name, solved)
@@ -185,7 +185,7 @@ def _explained(solved: str, name: str) -> dict:
     asked = None if part is None else f"the first {part:,} pairs of a query set"
     return {
         "what": " ".join(what.split()), "steps": steps, "cost": found.cost or None, "asked": asked,
-        "counters": [*found.counts, *problem(solved).counts],
+        "counters": [*found.counts, *problem(solved).counts], "varying": [*found.varying] or None,
     }  # fmt: skip
 
 

@@ -41,10 +41,12 @@ _PATHS = "edges once for each round in which their source got nearer"  #: the wo
 _LEVELS, _ROUNDS = ("launches", "levels"), ("launches", "rounds")
 
 
-def _listed(problem, name, where, source, cost, counts, what: str, steps: str, rounds: int = 1, **made) -> None:
+def _listed(
+    problem, name, where, source, cost, counts, what: str, steps: str, rounds: int = 1, varying=(), **made
+) -> None:
     """Registers an implementation; its docstring is `what`, a blank line, and `steps`. Several rounds: it is racy."""
     body = {"problem": problem, "name": name, "where": where, "source": source, "cost": cost, "counts": counts}
-    body |= {"rounds": rounds, "racy": rounds > 1}
+    body |= {"rounds": rounds, "racy": rounds > 1, "varying": varying}
     body |= {"made": made, "__doc__": f"{what}\n\n{steps}", "__module__": __name__}
     register(type(where[1], (_OnGpu,), body))
 
@@ -130,6 +132,7 @@ _listed(
     "Two launches per round, as `harish-atomic`, but a new distance is compared and written in two steps, so that "
     "of two threads the worse may write last. A search that was wrong gets no time.",
     rounds=10,
+    varying=_ROUNDS,
     atomic=False,
 )
 _listed(
@@ -168,6 +171,7 @@ _listed(
     "from which the next band is taken. One cooperative launch; while bands are thin, each block expands its share "
     "and what that leads to by itself, else all share the list of edge ranges of the BFS `fused`, round by round. The "
     "width of a band is 32 mean weights over the mean degree.",
+    varying=("rounds", "bands", "by_blocks"),  # a distance that is read late costs another round, and no answer
 )
 _listed(
     "apsp",
