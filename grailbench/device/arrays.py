@@ -1,4 +1,4 @@
-"""Special arrays for kernels: zeros, first values, rows with a pitch, mapped memory of the host, and arrays of CuPy."""
+"""Special arrays for kernels: zeros, rows with a pitch, mapped memory of the host, and arrays of CuPy."""
 
 from __future__ import annotations
 
@@ -21,20 +21,6 @@ def cleared(size: int, dtype):
     if array.nbytes:
         check(driver.cuMemsetD8(array.device_ctypes_pointer.value, 0, array.nbytes), "clear memory of the device")
     return array
-
-
-def leading(array, count: int) -> np.ndarray:
-    """Returns the first `count` values of a one-dimensional array on the device; a view of them would take numba 40 us
-    to make."""
-    if simulated:
-        return array[:count].copy_to_host()
-    from cuda.bindings import driver
-
-    found = np.empty(count, array.dtype)
-    if found.nbytes:
-        place = found.ctypes.data, array.device_ctypes_pointer.value
-        check(driver.cuMemcpyDtoH(*place, found.nbytes), "copy values from the device")
-    return found
 
 
 class Pitched:

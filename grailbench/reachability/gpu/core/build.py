@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.device.arrays import leading
 from grailbench.device.describe import memory, require_memory
 from grailbench.device.gateway import cuda, simulated
 from grailbench.device.launch import Prepared, Shape
@@ -96,7 +95,7 @@ class Builder:
         parts = self._peeler.parts
         above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
         place = [getattr(parts, name).copy_to_host() for name in ("position", "end", "gate")]
-        return Peeled(above, leading(parts.core, core), *place)
+        return Peeled(above, parts.core[:core].copy_to_host(), *place)
 
 
 def upload_index(arrays: dict[str, np.ndarray]) -> Held:
