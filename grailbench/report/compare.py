@@ -278,14 +278,19 @@ def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: Cl
 
 def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> None:
     before, after = old.counters or {}, now.counters or {}
-    found.counted += len(before.keys() & after.keys())
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
-        if a != b and name in before and name in after and varies(name, now.impl, now.problem):
-            found.counted -= 1
-        elif a != b:
+        changed = counter_changed(now, name, a, b)
+        found.counted += name in before and name in after and (changed or a == b)
+        if changed:
             verdict = counter_verdict(name, a, b, gate.require_all)
             found.counters.append(CounterChange(old.dataset, old.name, name, a, b, verdict))
+
+
+def counter_changed(cell: Cell, name: str, before: int | None, after: int | None) -> bool:
+    """Whether a counter of a cell is another one, or is lost or found. Those that the timing of threads changes may be
+    another one."""
+    return before != after and (None in (before, after) or not varies(name, cell.impl, cell.problem))
 
 
 def counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:

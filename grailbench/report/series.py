@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.contract import varies
-from grailbench.report.compare import MIN_TRIALS, Clock, TimeChange, counter_verdict, group_of
+from grailbench.report.compare import MIN_TRIALS, Clock, TimeChange, counter_changed, counter_verdict, group_of
 from grailbench.report.gate import Gate
 from grailbench.runs import machines, statistics
 from grailbench.runs.cells import Cell, Run, of_machine
@@ -184,7 +183,7 @@ def _counters(series: Series, a: Point, b: Point) -> Iterator[Step]:
     before, after = a.cell.counters or {}, b.cell.counters or {}
     for name in before if after else ():
         old, new = before[name], after.get(name)
-        if old != new and not (new is not None and varies(name, b.cell.impl, b.cell.problem)):
+        if counter_changed(b.cell, name, old, new):
             ratio = new / old if old and new is not None else None
             verdict = counter_verdict(name, old, new, False)
             yield Step(series, COUNTERS, name, a.run, b.run, (old, new), verdict, ratio=ratio)
