@@ -162,10 +162,9 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
     return dict(_registry.setdefault(solved, {}))
 
 
-def varies(counter: str, name: str, solved: str) -> bool:
-    """Whether the timing of threads changes a counter of an implementation; False for one that is not known here."""
-    known = implementations(solved).get(name)
-    return known is not None and counter in known.varying
+def registered(name: str, solved: str) -> type[Implementation] | None:
+    """The implementation of exactly that name; None if this installation has none, as of runs made elsewhere."""
+    return implementations(solved).get(name)
 
 
 def implementation(name: str, solved: str = USUAL) -> type[Any]:

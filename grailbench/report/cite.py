@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from grailbench import __version__, paths, words
-from grailbench.contract import PROBLEMS, implementations
+from grailbench.contract import PROBLEMS, registered
 from grailbench.datasets.registry import registry
 from grailbench.graph.store import sha256_file
 from grailbench.report import document
@@ -203,7 +203,7 @@ def _peers(run: Run) -> Iterator[Entry]:
     for problem, name in dict.fromkeys((cell.problem, cell.impl) for cell in run.cells):
         if not name.startswith(("peer:", "program:")) or problem not in PROBLEMS:
             continue
-        made_by = implementations(problem).get(name)
+        made_by = registered(name, problem)
         bare = name.partition(":")[2]
         version = next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
         fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from grailbench import words
-from grailbench.contract import problem, varies
+from grailbench.contract import problem, registered
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.report.gate import Gate, load_gate
 from grailbench.runs import statistics
@@ -290,7 +290,10 @@ def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> No
 def counter_changed(cell: Cell, name: str, before: int | None, after: int | None) -> bool:
     """Whether a counter of a cell is another one, or is lost or found. Those that the timing of threads changes may be
     another one."""
-    return before != after and (None in (before, after) or not varies(name, cell.impl, cell.problem))
+    if before == after or None in (before, after):
+        return before != after
+    known = registered(cell.impl, cell.problem)
+    return known is None or name not in known.varying
 
 
 def counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:

@@ -54,7 +54,7 @@ class Measure(NamedTuple):
 
 def _device_peak(cell: Cell) -> int | None:
     """The device peak of a cell; None for implementations on a CPU, which older rows give that of their process."""
-    known = contract.implementations(cell.problem).get(cell.impl)
+    known = contract.registered(cell.impl, cell.problem)
     return None if known is not None and "gpu" not in known.needs else cell.device_peak_bytes
 
 

@@ -25,7 +25,7 @@ from typing import Annotated, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grailbench import __version__, records, temporary, words
-from grailbench.contract import implementations
+from grailbench.contract import registered
 from grailbench.errors import InputError
 from grailbench.files import Bytes
 from grailbench.files import opened as file_opened
@@ -131,7 +131,7 @@ def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
 
 def racy(problem: str, impl: str) -> bool:
     """Whether an implementation is wrong as printed."""
-    made_by = implementations(problem).get(impl)
+    made_by = registered(impl, problem)
     return made_by is not None and made_by.racy
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
-from grailbench.contract import PROBLEMS, USUAL
+from grailbench.contract import PROBLEMS, USUAL, registered
 from grailbench.graph import outline
 from grailbench.graph.outline import Outline
 from grailbench.report.footnotes import Footnotes
@@ -52,7 +52,7 @@ def page(name: str, problem: str, entries: Iterable[Entry], up: str = "../") -> 
 
 def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
     yield "heading", "What it is"
-    known = measures.registered(name, problem)
+    known = registered(name, problem)
     if known is None:
         yield "text", "This installation has no implementation of this name: the page is made from its rows alone."
     elif said := _paragraph(known):
@@ -334,7 +334,7 @@ def _listed(problem: str, place: str, groups: dict[str, list[Entry]], entries: l
         found = rounds(name, problem, entries)
         won, compared = graphs_won(found)
         edges_won, edges = graphs_won(found, whole=True)
-        known = measures.registered(name, problem)
+        known = registered(name, problem)
         bad = Counter(entry.cell.status for entry in own if not entry.cell.sound)
         lines.append([
             name, _line(known) if known is not None else "not part of this installation", f"{len(own):,}",

@@ -72,7 +72,7 @@ def comparable(cell: Cell) -> str:
 
 def place(cell: Cell) -> str:
     """Where a cell ran, one of `PLACES`. Workers of dask are many cores, also with one thread each."""
-    known = registered(cell.impl, cell.problem)
+    known = contract.registered(cell.impl, cell.problem)
     if known is None:  # a cell on a CPU may have a device's peak too, in a process that it shared
         return GPU if on_gpu([cell]) or cell.device_peak_bytes else MANY if (cell.threads or 1) > 1 else ONE
     return GPU if "gpu" in known.needs else MANY if (cell.threads or 1) > 1 or "dask" in known.needs else ONE
@@ -81,11 +81,6 @@ def place(cell: Cell) -> str:
 def is_peer(name: str) -> bool:
     """True for an implementation of others that this project measures."""
     return name.startswith(PREFIX)
-
-
-def registered(name: str, problem: str) -> type | None:
-    """The class of an implementation; None if this installation has none of that name."""
-    return contract.implementations(problem).get(name)
 
 
 def searchless(cell: Cell) -> bool | None:
