@@ -293,9 +293,9 @@ def test_kernels_inside_others_count_with_these(tmp_path):
 
 
 def test_a_process_whose_indices_are_not_checked_ends(monkeypatch):
-    monkeypatch.setattr("numba.core.config.BOUNDSCHECK", 1)
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")  # what is set in its config is gone once a variable of numba changes
     bounds.require_checks()
-    monkeypatch.setattr("numba.core.config.BOUNDSCHECK", None)
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK")
     with pytest.raises(RuntimeError, match="NUMBA_BOUNDSCHECK=1"):
         bounds.part("corpus", 1, [])
 
