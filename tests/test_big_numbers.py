@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import big_numbers
 import far
+import far_ranks
 
 from grailbench.bench.plan import Experiment
 from grailbench.cli.options import Seconds
@@ -24,6 +25,31 @@ def test_functions_give_the_same_where_rows_begin_near_two_to_the_32(session_cac
     big_numbers.offsets(tally)
     assert tally.faults == []
     assert set(tally.kernels) == set(far.ROWS)
+
+
+@pytest.mark.slow
+def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
+    tally = big_numbers.Tally()
+    big_numbers.ranks(tally, far_ranks.CPU)
+    assert tally.faults == []
+    assert set(tally.ranked.values()) == {2}
+    assert len(tally.ranked) == 8
+
+
+@pytest.mark.slow
+def test_ranks_that_do_not_fit_are_found():
+    _, faults = far_ranks.compare(far_ranks.CPU, far_ranks.LAST + 4)
+    assert {fault.partition(": other")[0] for fault in faults} == {
+        "reachability.cpu.traverse:label_pair", "reachability.cpu.traverse:label_pair, cuts",
+        "reachability.cpu.search:answer_blocks", "reachability.gpu.fused.host:_repaired",
+        "reachability.streamed.labels:_widen", "reachability.core.peel:_peel", "reachability.core.answer:answer_wide",
+    }  # fmt: skip
+
+
+def test_code_that_no_longer_begins_to_count_where_it_did_is_told(monkeypatch):
+    monkeypatch.setitem(far_ranks.BEGINS, "reachability.cpu.traverse", {"rank = 0": "rank = {}"})
+    with pytest.raises(ValueError, match="has 'rank = 0' 0 times, not once"):
+        far_ranks.begun("reachability.cpu.traverse", 5)
 
 
 @njit

@@ -1,4 +1,5 @@
-"""Kernels of a GPU beyond 2^32, in numba's simulator: the short form of scene gpu of `tests/faults/big_numbers.py`."""
+"""Kernels of a GPU beyond 2^32, and labels with ranks up to 2^31 - 2, in numba's simulator: the short form of scenes
+gpu and ranks of `tests/faults/big_numbers.py`."""
 
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import simulated as _simulated  # noqa: F401
 sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import far_gpu
+import far_ranks
 
 from grailbench.device import gateway
 from grailbench.device.gateway import cuda
@@ -31,6 +33,22 @@ def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
         far_gpu.drive(("counts/counts-gpu", "closure/condense-bits-gpu"))
     assert world.faults == []
     assert {"counts.gpu.sweep:_sweep", "device.oracle:_pull_long"} <= world.tried.keys()
+
+
+@pytest.mark.slow
+def test_labels_whose_ranks_end_at_the_greatest_are_right():
+    tried, faults = far_ranks.compare(far_ranks.GPU)
+    assert faults == []
+    assert set(tried.values()) == {2}
+    assert len(tried) == 8
+
+
+@pytest.mark.slow
+def test_ranks_that_do_not_fit_are_found():
+    _, faults = far_ranks.compare((far_ranks._labels_of_fused,), far_ranks.LAST + 4)
+    assert {fault.partition(": ")[0] for fault in faults} >= {
+        "reachability.gpu.fused.grid:kernel", "reachability.gpu.fused.small:kernel",
+    }  # fmt: skip
 
 
 @cuda.jit

@@ -1,9 +1,11 @@
-"""Numbers at the ends of their types: places of edges near 2^32, weights, limits of time and memory, and clocks.
+"""Numbers at the ends of their types: places of edges near 2^32, ranks up to 2^31 - 2, weights, limits of time and
+memory, and clocks.
 
     python tests/faults/big_numbers.py --record numbers
 
 - offsets   functions that go through rows are called twice, once with rows that begin near 2^32 (`far`)
 - gpu       kernels of a GPU do so in numba's simulator (`far_gpu`), and its compiler makes sums of 64 bits
+- ranks     labels of the CPU, and of a GPU in the simulator, are made again with ranks up to 2^31 - 2 (`far_ranks`)
 - ids       graphs of more vertices than 2^31 - 2 are refused before memory is taken for them
 - weights   at the limits of floats and integers, negative, NaN: used, or refused with the place
 - limits    options that take seconds, sizes and counts, given inf, nan, 1e300 and the like: exit 0 to 3, no traceback
@@ -31,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import far
 import far_gpu
+import far_ranks
 import record
 from asked import Digraph, implementations
 
@@ -53,7 +56,7 @@ class Tally:
     """How many things were tried, and what broke."""
 
     def __init__(self):
-        self.tried, self.faults, self.kernels = 0, [], {}
+        self.tried, self.faults, self.kernels, self.ranked = 0, [], {}, {}
 
 
 def called(*words) -> tuple[int | str, str]:
@@ -113,6 +116,16 @@ def gpu(tally: Tally) -> None:
                 tally.tried += 1
                 if rows != near[name]:
                     tally.faults.append(f"{name}: other rows of words from vertex {first:,} on")
+
+
+def ranks(tally: Tally, ways: tuple = far_ranks.CPU + far_ranks.GPU) -> None:
+    """What makes labels, and answers by them, with ranks from 1 on and up to the greatest."""
+    from grailbench import device
+
+    if set(ways) & set(far_ranks.GPU):
+        device.simulate()
+    tally.ranked, tally.faults = far_ranks.compare(ways)
+    tally.tried = sum(tally.ranked.values())
 
 
 def _drive(problem, name: str, kind: type, digraph: Digraph) -> None:
@@ -272,7 +285,8 @@ def clocks(tally: Tally) -> None:
             tally.faults.append(f"folders of any time: {type(error).__name__}: {error}")
 
 
-SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks, "gpu": gpu}
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks, "gpu": gpu,
+          "ranks": ranks}  # fmt: skip
 
 
 @click.command(help=__doc__.partition("\n")[0])
@@ -291,17 +305,19 @@ def main(nightly, only, name):
             print(f"  {fault}")
     tried, faults = (sum(each) for each in zip(*((t.tried, len(t.faults)) for t in tallies.values()), strict=True))
     kernels = {kernel: calls for tally in tallies.values() for kernel, calls in tally.kernels.items()}
-    said = f"{len(kernels)} kernels with rows near 2^32, and {tried:,} calls in all, {faults} faults"
+    ranked = {what: times for tally in tallies.values() for what, times in tally.ranked.items()}
+    said = f"{len(kernels)} kernels with rows near 2^32, {len(ranked)} results with ranks up to 2^31 - 2, "
+    said += f"and {tried:,} calls in all, {faults} faults"
     print(f"{said}, {monotonic() - began:.0f} s")
     if name:
         record.write(
             name, kept=not faults, area="Numbers",
-            promise="Places of edges beyond 2^32 are right; impossible ids, weights, limits and clocks are "
-            "refused in one line, or do what is expected.",
+            promise="Places of edges beyond 2^32 and ranks up to 2^31 - 2 are right; impossible ids, weights, limits "
+            "and clocks are refused in one line, or do what is expected.",
             test="tests/faults/big_numbers.py", figure=said, seconds=monotonic() - began,
             command=f"python tests/faults/big_numbers.py --record {name}",
             details={"tried": {scene: tally.tried for scene, tally in tallies.items()}, "kernels": kernels,
-                     "values": list(ENDS)},
+                     "ranks": ranked, "values": list(ENDS)},
         )  # fmt: skip
     sys.exit(int(faults > 0))
 

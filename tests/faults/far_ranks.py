@@ -1,0 +1,202 @@
+"""Ranks that end at 2^31 - 2, as in a graph of as many vertices as there may be.
+
+The labels of a small DAG are made twice: as ever, and by code that begins to count ranks so late. All ranks of the
+second must be those of the first and as much more, and the answers by them the same. A rank that is kept in fewer bits,
+or added to another in 32, comes out as another one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from unittest import mock
+
+import numpy as np
+from asked import Digraph
+from ways import narrow_queues
+
+LAST = 2**31 - 2  #: the greatest rank that a graph can have
+#: module -> where its code begins to count, and the same with another beginning
+BEGINS: dict[str, dict[str, str]] = {
+    "reachability.cpu.traverse": {"rank = np.int32(0)": "rank = np.int32({})"},
+    "reachability.core.peel": {
+        "free = np.int32(0)": "free = np.int32({})",
+        "    _place_below(order, above, core": "    _place_below(order, above + {}, core",
+    },
+    "reachability.gpu.ranks": {"ranks.before[root] = 0": "ranks.before[root] = {}"},
+    "reachability.gpu.fused.grid": {"base = np.int32(0)": "base = np.int32({})"},
+    "reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
+}
+DIM = 2
+MOST_PAIRS = 200
+Told = Callable[[str, bool], None]  #: is told what was compared, and whether it is as expected
+
+
+def begun(name: str, number: int) -> types.ModuleType:
+    """A module of grailbench whose code counts from `number` on, if one of `BEGINS`. Raises ValueError if its code no
+    longer begins as that says."""
+    module = import_module(f"grailbench.{name}")
+    code = inspect.getsource(module)
+    for text, late in BEGINS[name].items():
+        if code.count(text) != 1:
+            raise ValueError(f"{name} has {text!r} {code.count(text)} times, not once")
+        code = code.replace(text, late.format(number))
+    found = types.ModuleType(module.__name__)
+    found.__dict__.update(__file__=module.__file__, __package__=module.__package__)
+    exec(compile(re.sub(r"cache=True,? ?", "", code), module.__file__, "exec"), found.__dict__)  # not kept on the disk
+    return found
+
+
+def _labels_of_cpu(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.cpu import grail
+    from grailbench.reachability.index import FILTERS, NoTimer, Params
+    from grailbench.reachability.labels import columns
+
+    params = Params(dim=DIM, filters=FILTERS)
+    near = grail.Sequential.build(found.dag, params, NoTimer())
+    with mock.patch.object(grail, "label_pair", begun("reachability.cpu.traverse", number).label_pair):
+        far = grail.Sequential.build(found.dag, params, NoTimer())
+    told("reachability.cpu.traverse:label_pair", _later(columns(near.labels), columns(far.labels), number))
+    cut = slice(2 * DIM + 1, 3 * DIM + 1)
+    near_cuts, far_cuts = (index.labels.lanes.reshape(found.dag.vertices, -1)[:-1, cut] for index in (near, far))
+    told("reachability.cpu.traverse:label_pair, cuts", _later((near_cuts,), (far_cuts,), number))
+    told("reachability.cpu.search:answer_blocks", _answers(found, far.query_batch))
+
+
+def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.graph.leveled import by_level
+    from grailbench.reachability.gpu.fused import host
+    from grailbench.reachability.gpu.fused.layout import salts
+    from grailbench.reachability.gpu.fused.siblings import STEPS_OF_ROWS
+    from grailbench.reachability.streamed import labels
+
+    graph, salt = by_level(found.dag), salts(5, range(1))
+    n, roots = found.dag.vertices, int(graph.level_starts[2])
+    deep, rows = (graph.deep_starts, graph.deep_targets), (graph.starts, graph.targets)
+    none, made = (np.zeros(n + 1, np.int64), np.empty(0, np.int32)), []
+    for first in (0, number):
+        parent, size, base = np.zeros(n, np.int32), np.ones(n, np.int32), np.zeros(n, np.int32)
+        base[0] = first
+        host._plant(*deep, *salt, STEPS_OF_ROWS, parent, size, base)
+        parents, sizes, bases = np.full((n, 1), -1, np.int32), np.ones((n, 1), np.int32), np.zeros((n, 1), np.int32)
+        parents[1:roots], bases[0] = 0, first
+        labels._take_parents(0, *deep, salt, parents)
+        labels._sum_sizes(parents, sizes)
+        labels._place(0, *deep, salt, STEPS_OF_ROWS, parents, sizes, bases)
+        ends = np.stack([bases[:, 0] + 1, -(bases[:, 0] + sizes[:, 0])], axis=1)
+        labels._widen(0, *rows, *none, ends, np.empty(0, np.uint64))
+        made.append((_positive(host._repaired(*rows, base, size)), _positive(tuple(ends[1:].T))))
+    near, far = made
+    told("reachability.gpu.fused.host:_repaired", _later(near[0], far[0], number))
+    told("reachability.streamed.labels:_widen", _later(near[1], far[1], number))
+    told("host and streamed", all(map(np.array_equal, [each[1:] for each in far[0][:2]], far[1])))
+
+
+def _places_of_core(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.core import index, records
+    from grailbench.reachability.core.peel import Peeled, peel
+    from grailbench.reachability.index import NoTimer, Params
+
+    dag, near = found.dag, peel(found.dag)
+    far = Peeled(*begun("reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
+    shift = lambda peeled: (peeled.position[:-1], peeled.end[:-1])  # noqa: E731 - the super-root has the last place
+    told("reachability.core.peel:_peel", _later(shift(near), shift(far), number))
+    with mock.patch.object(index, "PLAIN", dag.vertices**2):  # the closure as bits
+        arrays = dict(index.Core.build(dag, Params(), NoTimer()).arrays)
+    far = replace(far, above=far.above + number)
+    arrays["sources"], arrays["targets"] = records.records(far)
+    arrays["shape"] = np.array([far.above, far.core.shape[0]], np.int64)
+    told("reachability.core.answer:answer_wide",
+         _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
+
+
+def _labels_of_gpu(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.gpu import path_pipeline, pipeline, ranks
+    from grailbench.reachability.index import NoTimer, Params, implementation
+
+    for name, module in (("gpu", pipeline), ("gpu-path", path_pipeline)):
+        build, params = implementation(name).build, Params(dim=1)
+        with mock.patch.object(module, "usual", narrow_queues):
+            near = build(found.dag, params, NoTimer())
+            with mock.patch.object(ranks, "_start", begun("reachability.gpu.ranks", number)._start):
+                far = build(found.dag, params, NoTimer())
+        told(f"reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
+        told(f"searches of {name}", _answers(found, far.query_batch))
+
+
+def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.device import leveled
+    from grailbench.graph.leveled import by_level
+    from grailbench.reachability.gpu.fused import grid, small
+    from grailbench.reachability.gpu.fused.batch import Searcher, SearchSizes
+    from grailbench.reachability.gpu.fused.labeler import Labeler
+    from grailbench.reachability.gpu.fused.search import Adjacency
+
+    graph = by_level(found.dag)
+    there = leveled.upload(graph, graph.parents())
+    sizes = SearchSizes(1, 2, 16, 1, 2, 32, 2, 1)  # each leaves queries open
+    adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
+    for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
+        make = lambda how=how: Labeler(leveled.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
+        near = make()
+        with mock.patch.object(module, "kernel", begun(f"reachability.gpu.fused.{name}", number).kernel):
+            far = make()
+        lanes = [each.lanes.copy_to_host().reshape(found.dag.vertices, -1).T for each in (near, far)]
+        pairs = [_positive((*each[: 2 * DIM], each[2 * DIM + 1], each[2 * DIM + 2])) for each in lanes]
+        told(f"reachability.gpu.fused.{name}:kernel", _later(*pairs, number))
+        searcher = Searcher(there.rank, graph.level_starts, adjacency, far, sizes)
+        told(f"searches by labels of {name}", _answers(found, lambda us, vs, _, by=searcher: by.search(us, vs)))
+
+
+def _positive(columns: tuple) -> tuple:
+    """Columns of starts and of negated ends in turns, as starts and ends."""
+    return tuple(-each if number % 2 else each for number, each in enumerate(columns))
+
+
+def _later(near: tuple, far: tuple, number: int) -> bool:
+    return all(np.array_equal(np.asarray(one, np.int64) + number, other) for one, other in zip(near, far, strict=True))
+
+
+def _answers(found: Digraph, ask: Callable) -> bool:
+    from grailbench.reachability.index import NoTimer
+
+    us, vs = (ends[:MOST_PAIRS] for ends in found.pairs)
+    asked = (found.dag.component[ends].astype(np.int32) for ends in (us, vs))
+    return np.array_equal(ask(*asked, NoTimer()), found.answers(us, vs))
+
+
+def digraphs() -> Iterator[Digraph]:
+    """Two trees about a core that is dense, and a DAG of many edges."""
+    into = [(0, 2), (1, 2), (2, 6), (3, 5), (4, 5), (5, 6), (6, 7)]
+    between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
+    out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
+    yield Digraph("trees", 1, 25, np.array(into + between + out))
+    ends = np.random.default_rng(31).integers(0, 24, (70, 2))
+    yield Digraph("edges", 2, 24, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))
+
+
+CPU = (_labels_of_cpu, _labels_of_levels, _places_of_core)
+GPU = (_labels_of_gpu, _labels_of_fused)
+
+
+def compare(ways: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:
+    """How often each kernel was compared, and what came out otherwise, with ranks that end at `last`."""
+    tried: dict[str, int] = {}
+    faults: list[str] = []
+
+    def told(what: str, right: bool) -> None:
+        tried[what] = tried.get(what, 0) + 1
+        if not right:
+            faults.append(f"{what}: other results where ranks end at {last:,}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # what numpy wraps in the simulator is told as another rank
+        for found in digraphs():
+            for way in ways:
+                way(found, last - found.dag.vertices, told)
+    return tried, faults
