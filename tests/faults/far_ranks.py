@@ -33,7 +33,7 @@ BEGINS: dict[str, dict[str, str]] = {
     "reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
 }
 DIM = 2
-MOST_PAIRS = 200
+MOST_PAIRS = 64
 Told = Callable[[str, bool], None]  #: is told what was compared, and whether it is as expected
 
 
@@ -115,18 +115,29 @@ def _places_of_core(found: Digraph, number: int, told: Told) -> None:
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
 
 
-def _labels_of_gpu(found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.gpu import path_pipeline, pipeline, ranks
+def _labels_of_thesis(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.gpu import pipeline
+
+    _labels_of("gpu", pipeline, found, number, told)
+
+
+def _labels_of_paths(found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.gpu import path_pipeline
+
+    _labels_of("gpu-path", path_pipeline, found, number, told)
+
+
+def _labels_of(name: str, module: types.ModuleType, found: Digraph, number: int, told: Told) -> None:
+    from grailbench.reachability.gpu import ranks
     from grailbench.reachability.index import NoTimer, Params, implementation
 
-    for name, module in (("gpu", pipeline), ("gpu-path", path_pipeline)):
-        build, params = implementation(name).build, Params(dim=1)
-        with mock.patch.object(module, "usual", narrow_queues):
-            near = build(found.dag, params, NoTimer())
-            with mock.patch.object(ranks, "_start", begun("reachability.gpu.ranks", number)._start):
-                far = build(found.dag, params, NoTimer())
-        told(f"reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
-        told(f"searches of {name}", _answers(found, far.query_batch))
+    build, params = implementation(name).build, Params(dim=1)
+    with mock.patch.object(module, "usual", narrow_queues):
+        near = build(found.dag, params, NoTimer())
+        with mock.patch.object(ranks, "_start", begun("reachability.gpu.ranks", number)._start):
+            far = build(found.dag, params, NoTimer())
+    told(f"reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
+    told(f"searches of {name}", _answers(found, far.query_batch))
 
 
 def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
@@ -176,12 +187,12 @@ def digraphs() -> Iterator[Digraph]:
     between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
     out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
     yield Digraph("trees", 1, 25, np.array(into + between + out))
-    ends = np.random.default_rng(31).integers(0, 24, (70, 2))
-    yield Digraph("edges", 2, 24, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))
+    ends = np.random.default_rng(31).integers(0, 12, (30, 2))
+    yield Digraph("edges", 2, 12, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))
 
 
 CPU = (_labels_of_cpu, _labels_of_levels, _places_of_core)
-GPU = (_labels_of_gpu, _labels_of_fused)
+GPU = (_labels_of_thesis, _labels_of_paths, _labels_of_fused)
 
 
 def compare(ways: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:
