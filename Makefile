@@ -7,12 +7,12 @@
 # LOCKED   0 installs any releases that pyproject.toml allows, where those of locks/ cannot be had
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
-# PYTEST_ARGS   of make test and make check, in place of two processes that share the tests
+# PYTEST_ARGS   of make test and make check, in place of three processes that share the tests
 
 PYTHON ?= python3
 MIRROR ?= $(or $(GRAILBENCH_MIRROR),$(abspath $(wildcard ../shared/datasets)))
 CONFIG ?= quickstart
-PYTEST_ARGS ?= -n 2 --dist worksteal
+PYTEST_ARGS ?= -n 3 --dist worksteal
 
 VENV := .venv
 BIN := $(VENV)/bin
