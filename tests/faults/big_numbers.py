@@ -104,7 +104,7 @@ def gpu(tally: Tally) -> None:
         far_gpu.drive()
     tally.kernels, tally.tried = world.tried, sum(world.tried.values())
     tally.faults += sorted(set(world.faults))
-    tally.faults += [f"{name} was not reached" for name in far_gpu.PLACES if name not in world.tried]
+    tally.faults += [f"{name} was not reached" for name in far_gpu.EXPECTED if name not in world.tried]
     for name, kind in far_gpu.widths().items():
         tally.tried += 1
         if not kind.endswith("int64"):
