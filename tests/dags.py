@@ -25,3 +25,11 @@ def layers(deep=40, wide=8):
     starts = [(u, (u // wide + 1) * wide) for u in range((deep - 1) * wide)]
     edges = [(u, v) for u, first in starts for v in range(first, first + wide)]
     return deep * wide, edges
+
+
+def between_trees():
+    """The number of vertices and the edges of a DAG of in-trees, a core below them, and out-trees below that."""
+    into = [(0, 2), (1, 2), (2, 6), (3, 5), (4, 5), (5, 6), (6, 7)]
+    between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
+    out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
+    return 25, into + between + out

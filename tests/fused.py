@@ -20,8 +20,13 @@ def searcher_on(dag, params, sizes=None, counting=False):
     if index.hubs is not None:
         hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
     there = leveled.upload(graph, graph.parents())
-    adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
     records = records_of(cuda.to_device(lanes), params.dim, cuda.to_device(hubs))
+    return searcher_by(graph, there, records, sizes, counting)
+
+
+def searcher_by(graph, there, records, sizes=None, counting=False):
+    """A `Searcher` by labels on the device. graph: the `Leveled` graph; there: the same on the device."""
+    adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
     return Searcher(there.rank, graph.level_starts, adjacency, records, sizes, counting)
 
 

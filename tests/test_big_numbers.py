@@ -38,7 +38,7 @@ def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
 
 @pytest.mark.slow
 def test_ranks_that_do_not_fit_are_found():
-    _, faults = far_ranks.compare((far_ranks._labels_of_levels,), far_ranks.LAST + 4)
+    _, faults = far_ranks.compare((far_ranks.LEVELS,), far_ranks.LAST + 4)
     assert {fault.partition(": other")[0] for fault in faults} == {
         "reachability.gpu.fused.host:_repaired", "reachability.streamed.labels:_widen",
     }  # fmt: skip

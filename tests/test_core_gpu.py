@@ -9,6 +9,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from dags import between_trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -116,11 +117,8 @@ def sums_that_begin_at(number):
 @pytest.mark.skipif(not gateway.simulated, reason="replaces a function of a kernel")
 @pytest.mark.parametrize("number", [2**31 - 3, 2**31 - 7, 2**32 - 3, 2**32 - 7, 3 * 2**31 - 5, 2**40 - 4])
 def test_sizes_of_trees_are_summed_beyond_two_to_the_32(number, monkeypatch):
-    into = [(0, 2), (1, 2), (2, 6), (3, 5), (4, 5), (5, 6), (6, 7)]
-    between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
-    out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
     monkeypatch.setattr(_peel, "_place_siblings", sums_that_begin_at(number))
-    assert_peeled_alike(dag_of(25, into + between + out))
+    assert_peeled_alike(dag_of(*between_trees()))
 
 
 @pytest.mark.skipif(not gateway.simulated, reason="counts in the simulator")

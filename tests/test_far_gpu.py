@@ -32,12 +32,13 @@ def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
     with far_gpu.far_launches() as world:
         far_gpu.drive(("counts/counts-gpu", "closure/condense-bits-gpu"))
     assert world.faults == []
-    assert {"counts.gpu.sweep:_sweep", "device.oracle:_pull_long"} <= world.tried.keys()
+    expected = {"counts.gpu.sweep:_sweep", "device.oracle:_pull_long", "reachability.gpu.fused.sweep:sweep"}
+    assert expected <= world.tried.keys()
 
 
 @pytest.mark.slow
 def test_labels_whose_ranks_end_at_the_greatest_are_right():
-    tried, faults = far_ranks.compare((far_ranks._labels_of_paths, far_ranks._labels_of_fused))
+    tried, faults = far_ranks.compare((far_ranks.PATHS, far_ranks.FUSED))
     assert faults == []
     assert set(tried.values()) == {2}
     assert len(tried) == 6
@@ -45,7 +46,7 @@ def test_labels_whose_ranks_end_at_the_greatest_are_right():
 
 @pytest.mark.slow
 def test_ranks_that_do_not_fit_are_found():
-    _, faults = far_ranks.compare((far_ranks._labels_of_fused,), far_ranks.LAST + 4)
+    _, faults = far_ranks.compare((far_ranks.FUSED,), far_ranks.LAST + 4)
     assert {fault.partition(": ")[0] for fault in faults} >= {
         "reachability.gpu.fused.grid:kernel", "reachability.gpu.fused.small:kernel",
     }  # fmt: skip

@@ -121,6 +121,13 @@ def asked_of(found: Digraph, implementation: type) -> tuple[np.ndarray, np.ndarr
     return sources[:most], targets[:most]
 
 
+def some_pairs(found: Digraph, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """At most so many pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
+    sources, targets = (ends[:most] for ends in found.pairs)
+    places = (found.dag.component[ends].astype(np.int32) for ends in (sources, targets))
+    return *places, found.answers(sources, targets)
+
+
 def check_index(found: Digraph, implementation: type, params) -> int:
     """Ask an index of reachability, and one from edges; returns the number of answers. Raises AssertionError."""
     from grailbench.reachability.index import NoTimer

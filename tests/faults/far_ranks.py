@@ -13,11 +13,13 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from unittest import mock
 
 import numpy as np
-from asked import Digraph
+from asked import Digraph, some_pairs
+from dags import between_trees
 from ways import narrow_queues
 
 LAST = 2**31 - 2  #: the greatest rank that a graph can have
@@ -32,8 +34,7 @@ BEGINS: dict[str, dict[str, str]] = {
     "reachability.gpu.fused.grid": {"base = np.int32(0)": "base = np.int32({})"},
     "reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
 }
-DIM = 2
-MOST_PAIRS = 64
+DIM, MOST_PAIRS = 2, 64
 Told = Callable[[str, bool], None]  #: is told what was compared, and whether it is as expected
 
 
@@ -104,8 +105,8 @@ def _places_of_core(found: Digraph, number: int, told: Told) -> None:
 
     dag, near = found.dag, peel(found.dag)
     far = Peeled(*begun("reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
-    shift = lambda peeled: (peeled.position[:-1], peeled.end[:-1])  # noqa: E731 - the super-root has the last place
-    told("reachability.core.peel:_peel", _later(shift(near), shift(far), number))
+    places = [(peeled.position[:-1], peeled.end[:-1]) for peeled in (near, far)]  # but for the super-root's, the last
+    told("reachability.core.peel:_peel", _later(*places, number))
     with mock.patch.object(index, "PLAIN", dag.vertices**2):  # the closure as bits
         arrays = dict(index.Core.build(dag, Params(), NoTimer()).arrays)
     far = replace(far, above=far.above + number)
@@ -115,22 +116,11 @@ def _places_of_core(found: Digraph, number: int, told: Told) -> None:
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
 
 
-def _labels_of_thesis(found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.gpu import pipeline
-
-    _labels_of("gpu", pipeline, found, number, told)
-
-
-def _labels_of_paths(found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.gpu import path_pipeline
-
-    _labels_of("gpu-path", path_pipeline, found, number, told)
-
-
-def _labels_of(name: str, module: types.ModuleType, found: Digraph, number: int, told: Told) -> None:
+def _labels_of_gpu(name: str, pipeline: str, found: Digraph, number: int, told: Told) -> None:
     from grailbench.reachability.gpu import ranks
     from grailbench.reachability.index import NoTimer, Params, implementation
 
+    module = import_module(f"grailbench.reachability.gpu.{pipeline}")
     build, params = implementation(name).build, Params(dim=1)
     with mock.patch.object(module, "usual", narrow_queues):
         near = build(found.dag, params, NoTimer())
@@ -141,17 +131,15 @@ def _labels_of(name: str, module: types.ModuleType, found: Digraph, number: int,
 
 
 def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
+    from fused import searcher_by
+
     from grailbench.device import leveled
     from grailbench.graph.leveled import by_level
     from grailbench.reachability.gpu.fused import grid, small
-    from grailbench.reachability.gpu.fused.batch import Searcher, SearchSizes
     from grailbench.reachability.gpu.fused.labeler import Labeler
-    from grailbench.reachability.gpu.fused.search import Adjacency
 
     graph = by_level(found.dag)
     there = leveled.upload(graph, graph.parents())
-    sizes = SearchSizes(1, 2, 16, 1, 2, 32, 2, 1)  # each leaves queries open
-    adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
     for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
         make = lambda how=how: Labeler(leveled.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
         near = make()
@@ -160,8 +148,7 @@ def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
         lanes = [each.lanes.copy_to_host().reshape(found.dag.vertices, -1).T for each in (near, far)]
         pairs = [_positive((*each[: 2 * DIM], each[2 * DIM + 1], each[2 * DIM + 2])) for each in lanes]
         told(f"reachability.gpu.fused.{name}:kernel", _later(*pairs, number))
-        searcher = Searcher(there.rank, graph.level_starts, adjacency, far, sizes)
-        told(f"searches by labels of {name}", _answers(found, lambda us, vs, _, by=searcher: by.search(us, vs)))
+        told(f"searches by labels of {name}", _answers(found, searcher_by(graph, there, far).search))
 
 
 def _positive(columns: tuple) -> tuple:
@@ -176,23 +163,22 @@ def _later(near: tuple, far: tuple, number: int) -> bool:
 def _answers(found: Digraph, ask: Callable) -> bool:
     from grailbench.reachability.index import NoTimer
 
-    us, vs = (ends[:MOST_PAIRS] for ends in found.pairs)
-    asked = (found.dag.component[ends].astype(np.int32) for ends in (us, vs))
-    return np.array_equal(ask(*asked, NoTimer()), found.answers(us, vs))
+    us, vs, right = some_pairs(found, MOST_PAIRS)
+    return np.array_equal(ask(us, vs, NoTimer()), right)
 
 
 def digraphs() -> Iterator[Digraph]:
     """Two trees about a core that is dense, and a DAG of many edges."""
-    into = [(0, 2), (1, 2), (2, 6), (3, 5), (4, 5), (5, 6), (6, 7)]
-    between = [(7, 8), (7, 9), (8, 10), (9, 10), (8, 9), (10, 11), (10, 12)]
-    out = [(u, v) for u in range(11, 17) for v in (2 * u - 9, 2 * u - 8)]
-    yield Digraph("trees", 1, 25, np.array(into + between + out))
+    vertices, edges = between_trees()
+    yield Digraph("trees", 1, vertices, np.array(edges))
     ends = np.random.default_rng(31).integers(0, 12, (30, 2))
     yield Digraph("edges", 2, 12, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))
 
 
-CPU = (_labels_of_cpu, _labels_of_levels, _places_of_core)
-GPU = (_labels_of_thesis, _labels_of_paths, _labels_of_fused)
+LEVELS, FUSED = _labels_of_levels, _labels_of_fused
+PATHS = partial(_labels_of_gpu, "gpu-path", "path_pipeline")
+CPU = (_labels_of_cpu, LEVELS, _places_of_core)
+GPU = (partial(_labels_of_gpu, "gpu", "pipeline"), PATHS, FUSED)
 
 
 def compare(ways: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:

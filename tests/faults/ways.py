@@ -24,9 +24,7 @@ def some_pairs(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """Some pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
     from grailbench.device.gateway import simulated
 
-    sources, targets = (ends[: SIMULATED_FEW if simulated else MOST_FEW] for ends in found.pairs)
-    places = (found.dag.component[ends].astype(np.int32) for ends in (sources, targets))
-    return *places, found.answers(sources, targets)
+    return asked.some_pairs(found, SIMULATED_FEW if simulated else MOST_FEW)
 
 
 def one_index(found: asked.Digraph, **params) -> None:
