@@ -70,6 +70,8 @@ def _rows_fault(index: CoreIndex, dag: Dag, above: np.ndarray, own: np.ndarray) 
     known, row = np.unique(index.sources[:, 1], return_inverse=True)
     bits = np.zeros((known.shape[0], index.arrays["usual"].shape[0]), np.uint64)
     _unpack(known.astype(np.int64), *index.closure, bits)
+    if bits[row.reshape(-1)[-1]].any():  # the super-root's, which vertices of in-trees have that reach no core
+        return "the row of vertices that reach nothing of the core is not empty"
     u = _first_wrong(dag.offsets, dag.children, above, own, row.reshape(-1), bits)
     return None if u < 0 else f"the row of {u} is not the union of its children's"
 
