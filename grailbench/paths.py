@@ -45,7 +45,7 @@ def published_dir() -> Path:
 
 
 def baselines_dir() -> Path:
-    """The recorded runs, a folder a machine; an installed wheel has the ceilings of the shipped machines only."""
+    """The recorded runs, a folder a machine; an installed wheel has none."""
     return _shipped("results/baselines")
 
 

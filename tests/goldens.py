@@ -5,7 +5,8 @@
 
 A folder has the help of every command, the plan of every config, the report of every recorded run (JSON and CSV), the
 rows of a small run of every implementation on the host and in the simulator (without times, machine and keys), and a
-hash of every array of an index. Names of fields that are derived from the code, such as the key of a cell, are left out.
+hash of every array of an index. Fields that are derived from the code, such as the key of a cell,
+are left out.
 """
 
 from __future__ import annotations
@@ -164,11 +165,14 @@ def write(folder: Path, parts: tuple[str, ...]) -> None:
 def compare(before: Path, after: Path) -> None:
     """Name each golden that differs between two folders; exit code 1 if one does."""
     files = {path.relative_to(folder) for folder in (before, after) for path in folder.rglob("*") if path.is_file()}
-    texts = {file: [(each / file).read_text() if (each / file).exists() else None for each in (before, after)] for file in files}
-    different = sorted(str(file) for file, (old, new) in texts.items() if old != new)
+    different = sorted(str(file) for file in files if _text(before / file) != _text(after / file))
     click.echo("\n".join(different))
     click.echo(f"{len(different)} of {len(files)} differ")
     sys.exit(bool(different))
+
+
+def _text(file: Path) -> str | None:
+    return file.read_text() if file.exists() else None
 
 
 if __name__ == "__main__":

@@ -84,11 +84,11 @@ def test_ids_weights_and_clocks_beyond_what_is_possible(scene):
 
 
 def test_options_given_what_is_no_number_of_theirs_are_refused_or_right(session_cache):
-    options = ((big_numbers._RUN, ("--time-limit", "--oracle-seconds")), (big_numbers._CAPACITY, ("--scanned",)))
+    options = ((big_numbers._RUN, ("--time-limit", "--oracle-seconds")),)
     tally = big_numbers.Tally()
     big_numbers.limits(tally, options, ("inf", "nan", "1e300", "1e-7"))
     assert tally.faults == []
-    assert tally.tried == 12
+    assert tally.tried == 8
 
 
 def test_a_command_that_ends_in_a_traceback_is_found(monkeypatch):
@@ -96,8 +96,8 @@ def test_a_command_that_ends_in_a_traceback_is_found(monkeypatch):
 
     monkeypatch.setattr(main, "main", lambda words: 1 / 0)
     tally = big_numbers.Tally()
-    big_numbers.limits(tally, ((("capacity",), ("--disk",)),), ("1",))
-    assert tally.faults == ["capacity --disk 1: ZeroDivisionError: division by zero "]
+    big_numbers.limits(tally, ((("plan",), ("--count",)),), ("1",))
+    assert tally.faults == ["plan --count 1: ZeroDivisionError: division by zero "]
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0, -1])

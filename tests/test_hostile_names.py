@@ -209,7 +209,6 @@ CALLS = {
     "verify": ["--dataset N", "--config N", "+ --dataset ids --impl dfs --count 9"],
     "cluster": ["--dataset N"],
     "limits": ["--out N.edges/x --quick --only N", "--only N"],
-    "capacity": ["N", "--machine N --vertices 9 --edges 9 --depth 2"],
     "report": ["+ R --details --counters --html=out/N.html --out out", "+ R --format latex --out out", "+ R --json",
                "N/x", "R --table N", "--into N.md", "R --reference N --html=out/y.html", "R --machine N"],
     "plot": ["+ R --out out/plots --figure edges --format svg", "R --figure N"],

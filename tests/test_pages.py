@@ -153,7 +153,7 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
     ("body", "where", "said"),
     [
         ("[columns", "", "not TOML"),
-        ("", "", "one of 'columns', 'table', 'runs', 'hours' and 'capacity'"),
+        ("", "", "one of 'columns', 'table' and 'runs'"),
         ('columns = {a = "sequential label"}\nrows = 1', "", "key 'rows': unknown key, did you mean 'groups'?"),
         ('columns = {a = "sequentail label"}', "", "did you mean 'sequential'?"),
         ('columns = {a = "sequential lable"}', "", "no cell has it"),

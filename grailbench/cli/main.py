@@ -18,7 +18,7 @@ from grailbench.visible import visible
 #: in the order of `grailbench --help`
 COMMANDS = (
     "fetch", "import", "export", "generate", "list", "info", "profile", "build", "ask", "plan", "run", "verify",
-    "cluster", "limits", "capacity", "report", "plot", "site", "compare", "history", "ab", "advise", "record", "pack",
+    "cluster", "limits", "report", "plot", "site", "compare", "history", "ab", "advise", "record", "pack",
     "cite", "cache", "completion",
 )  # fmt: skip
 _MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise

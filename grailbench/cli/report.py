@@ -75,9 +75,8 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     = true, bars of the columns, the last at their ends); a column 'gpu-fused floor' with limits = "limits", a
     folder beside the page, is the least time of `ready`, 'floor/counted' and 'floor/solve' those of a closure;
     table = "2.4", a table of the run's report, or of several runs together: the first's cells, and those that only
-    later ones have; runs = [...], a list of runs with commit and command; hours = ["closure"], how long configs would
-    take by what of them the runs have; records = "kept.jsonl" in place of a run, a table or a figure of a file of
-    records; capacity = "scale" or "errors", predictions of 'grailbench capacity'.
+    later ones have; runs = [...], a list of runs with commit and command; records = "kept.jsonl"
+    in place of a run, a table or a figure of a file of records.
     'groups' makes a line of each group of graphs, of geometric means, 'mean = true' one of all; 'statistic' is
     median, mean or least, 'problem' bfs, closure, and so on.
 

@@ -24,8 +24,6 @@ graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mea
 its end. `limits = "limits"` is the folder of the ceilings that a column `gpu-fused floor` needs.
 `table = "2.4"` inserts that table of the run's report, or of the report on several runs, of which later ones add what
 the first has not; `runs = [...]` lists runs with their cells, commits, and the commands that repeat them.
-`hours = [...]` estimates from the runs how long these configs would take (`report.hours`).
-`capacity = "scale"` inserts a table of predictions or of their errors, one of `report.capacities.BLOCKS`.
 
 `records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
 `columns` are headers and fields, `where` has the values that fields must have. With `figure` it draws stacked bars: the
@@ -51,7 +49,7 @@ from grailbench.datasets.locate import members
 from grailbench.errors import InputError
 from grailbench.files import read_text
 from grailbench.limits.ceilings import Ceilings
-from grailbench.report import capacities, document, fields, hours, recorded
+from grailbench.report import document, fields, recorded
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.places import save
@@ -92,16 +90,14 @@ class Block(BaseModel):
     caption: str = ""
     axis: str = ""
     runs: list[str] = []
-    hours: list[str] = []
     records: str = ""
-    capacity: str = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Block:
-        if sum(map(bool, (self.columns, self.table, self.runs, self.hours, self.capacity))) != 1:
-            raise ValueError("a block has one of 'columns', 'table', 'runs', 'hours' and 'capacity'")
-        if not (self.runs or self.run or self.records or self.capacity):
-            raise ValueError("'columns', 'table' and 'hours' need a 'run', or 'records'")
+        if sum(map(bool, (self.columns, self.table, self.runs))) != 1:
+            raise ValueError("a block has one of 'columns', 'table' and 'runs'")
+        if not (self.runs or self.run or self.records):
+            raise ValueError("'columns' and 'table' need a 'run', or 'records'")
         if self.stacked and not (self.run and self.figure and len(self.columns) > 1):
             raise ValueError("'stacked' needs a 'run', a 'figure', and two 'columns' or more")
         return self
@@ -167,13 +163,6 @@ class Page:
             return compact(recorded.overview(map(self._run, block.runs)))
         if block.table:
             return compact(self._reported(block))
-        if block.capacity:
-            if block.capacity not in capacities.BLOCKS:
-                known = did_you_mean(block.capacity, capacities.BLOCKS)
-                raise InputError(f"no table {block.capacity!r} of predictions", remedy=known)
-            return compact(capacities.BLOCKS[block.capacity]())
-        if block.hours:
-            return compact(hours.table(block.hours, [cell for name in _names(block) for cell in self._run(name).cells]))
         if block.records:
             lines = fields.read(self.path.parent / block.records, block.columns, block.where)
             return self._drawn(block, fields.bars(lines)) if block.figure else compact(fields.table(lines, block.title))

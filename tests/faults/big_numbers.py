@@ -41,13 +41,9 @@ ASKED = ("reachability/sequential", "reachability/sweep", "reachability/core", "
          "sssp/dijkstra", "closure/condense-bits", "closure/condense-pairs", "counts/search")  # fmt: skip
 ENDS = ("inf", "-inf", "nan", "1e300", "-1", "0", "1e-300", "1e400", "1e18", "9" * 23, "4000000000", "1e-7")
 _RUN = ("run", "--dataset", "path-4", "--impl", "parallel", "--trials", "1", "--warmup", "0", "--out", "OUT")
-_CAPACITY = ("capacity", "--vertices", "5000", "--edges", "20000", "--depth", "11", "--queries-per-second", "200",
-             "--machine", "cpu-2core")  # fmt: skip
 #: a command, and options of it that take a number
 OPTIONS = (
     (_RUN, ("--time-limit", "--memory-limit", "--oracle-seconds", "--threads", "--sample")),
-    (_CAPACITY, ("--vertices", "--edges", "--depth", "--queries-per-second", "--scanned", "--bandwidth", "--latency",
-                 "--disk")),
     (("plan", "--dataset", "path-4", "--impl", "core"), ("--memory", "--count", "--seed", "--trials", "--time-limit")),
 )  # fmt: skip
 

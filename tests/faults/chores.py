@@ -267,7 +267,6 @@ def graphs(place: Place) -> None:
     command("ask", GRAPH, "--pairs", out / "pairs.txt", "--path", "--json")
     command("list", "implementations"), command("list", "datasets"), command("info", GRAPH), command("info", "core")
     command("plan", "--dataset", GRAPH), command("cluster", "--help")
-    command("capacity", "--vertices", 1000, "--edges", 5000, "--depth", 10, "--queries-per-second", 1000)
 
 
 @chore

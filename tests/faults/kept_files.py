@@ -20,7 +20,6 @@ from targets import values_of
 import grailbench
 from grailbench import records
 from grailbench.bench import plan, resume
-from grailbench.capacity import machine
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
@@ -169,15 +168,6 @@ def query_set(data: bytes, place: Place) -> str:
     again = queries.query_set(spec, _small()[1], "f" * 64)
     assert (again.sources.tolist(), again.targets.tolist()) == right, "other pairs"
     return "kept" if path.read_bytes() == content else "made again"
-
-
-def limits(path: Path) -> object:
-    content = path.read_bytes()
-    path.write_bytes(sealed(content))
-    document = machine._read(path)
-    ceilings._read(path)
-    ceilings.Ceilings.of(document, 4)
-    return document
 
 
 def kept_limits(data: bytes, place: Place) -> str:

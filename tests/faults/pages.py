@@ -93,8 +93,6 @@ call("list.txt", "list", "implementations")
 call("plan.txt", "plan", "--dataset", "path-4", "--impl", "sequential")
 call("export.txt", "export", "path-9", out / "path.csv", "--format", "csv")
 call("closure.txt", "export", "random-tree-300", out / "closure.csv", "--closure", "--format", "csv")
-call("capacity.txt", "capacity", "--vertices", 5000, "--edges", 20000, "--depth", 9, "--queries-per-second", 7,
-     "--machine", "cpu-2core")
 """
 
 
