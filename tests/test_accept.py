@@ -24,7 +24,7 @@ def stored(tmp_path):
 
 
 def content(folder):
-    return {file: (folder / file).read_bytes() for file in baseline.FILES}
+    return {file: results.content(folder, file) for file in results.FILES}
 
 
 def test_an_accepted_run_is_the_baseline_though_it_is_slower(capsys, stored):
@@ -87,7 +87,7 @@ def test_a_disk_that_refuses_leaves_the_old_baseline(capsys, monkeypatch, stored
     def refuse(*names, **how):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("grailbench.bench.baseline.shutil.copyfile", refuse)
+    monkeypatch.setattr("grailbench.bench.baseline._stored", refuse)
     code, _, err = call(capsys, "compare", base, new, "--accept")
     assert (code, "No space left" in err, "make room" in err) == (4, True, True)
     assert content(base) == old

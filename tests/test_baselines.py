@@ -57,10 +57,12 @@ def test_the_manifest_lists_every_folder_that_says_what_it_was_measured_on():
 @pytest.mark.parametrize("name", MANIFEST)
 def test_recorded_files_are_those_that_were_entered(name):
     files = MANIFEST[name]["files"]
-    here = {path.name for path in (HOME / name).iterdir()} & set(provenance._LISTED)
-    assert set(files) == here
-    for file, digest in files.items():
-        assert hashlib.sha256((HOME / name / file).read_bytes()).hexdigest() == digest, f"{name}/{file} was changed"
+    assert results.checksums(HOME / name, provenance._LISTED) == files
+
+
+def test_recorded_rows_are_compressed_and_nothing_is_made_from_them_there():
+    assert not [*HOME.rglob(results.ROWS), *HOME.rglob("report")]
+    assert sum(path.stat().st_size for path in HOME.parent.rglob("*") if path.is_file()) < 15e6
 
 
 @pytest.mark.parametrize("name", MANIFEST)
@@ -97,7 +99,7 @@ def test_keys_of_rows_follow_from_the_code_of_the_manifest(name):
     cells = {key_columns(record): identity(record) for record in plan["cells"]}
     machines = {sitting["fingerprint"] for sitting in environments(name)}
     checked = set()
-    for line in (HOME / name / results.ROWS).read_text().splitlines():
+    for line in results.content(HOME / name, results.ROWS).splitlines():
         row = json.loads(line)
         if row["key"] in checked:
             continue

@@ -6,6 +6,7 @@ import pytest
 from commands import ROOT, call
 
 from grailbench import contract
+from grailbench.runs import folder as results
 
 OURS = [
     (problem, name)
@@ -49,8 +50,8 @@ def test_info_says_it_to_people_a_sentence_a_line(capsys):
 def recorded():
     """Nonzero counters of the sound cells of all recorded runs, by problem and implementation."""
     found = {}
-    for path in (ROOT / "results" / "baselines").rglob("trials.jsonl"):
-        for line in path.read_text(encoding="utf-8").splitlines():
+    for path in (ROOT / "results" / "baselines").rglob(results.COMPRESSED):
+        for line in results.content(path.parent, results.ROWS).decode().splitlines():
             if '"counters": {' in line and (row := json.loads(line))["status"] == "ok":
                 work = {name for name, count in row["counters"].items() if count and not name.endswith(TRAFFIC)}
                 found.setdefault((row.get("problem") or "reachability", row["impl"]), set()).update(work)

@@ -23,6 +23,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.outline import BINS, FILE, bit_range, bits, level_bins
 from grailbench.reachability.outline import outline
 from grailbench.report.outlined import figures
+from grailbench.runs import folder as results
 
 GENERATED = ("kegg-like", "erdos-renyi-100-0.1", "random-tree-1000", "scale-free-1000", "slides-apsp-4-like")
 ROW = re.compile(r'"dataset": ?"([^"]*)".*?"graph_sha256": ?"([0-9a-f]{64})"')
@@ -116,8 +117,9 @@ def kept():
 def checksums():
     """The SHA-256 of each graph of the recorded runs, as their rows have it."""
     found: dict[str, set[str]] = {}
-    for path in provenance.baselines().rglob("trials.jsonl"):
-        for name, checksum in ROW.findall(path.read_text(encoding="utf-8")):  # parsing 24,000 rows takes seconds
+    for path in provenance.baselines().rglob(results.COMPRESSED):
+        rows = results.content(path.parent, results.ROWS).decode()
+        for name, checksum in ROW.findall(rows):  # parsing 24,000 rows takes seconds
             found.setdefault(name, set()).add(checksum)
     return found
 

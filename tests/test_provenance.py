@@ -10,7 +10,7 @@ from commands import call
 from stored import lost, trials
 
 from grailbench import paths
-from grailbench.bench import baseline, provenance
+from grailbench.bench import provenance
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
 from grailbench.runs.commit import STAMP, code_hash, commit_state, write_stamp
@@ -141,12 +141,12 @@ def test_recording_copies_a_clean_run_and_enters_it_in_the_manifest(checkout, a_
     code, out, _ = call(capsys, "record", folder, "here/mine")
     kept = checkout / "results" / "baselines" / "here" / "mine"
     assert (code, out) == (0, f"recorded: {kept}\n")
-    assert {path.name for path in kept.iterdir()} == set(baseline.FILES)
-    assert (kept / results.ROWS).read_bytes() == (folder / results.ROWS).read_bytes()
+    assert {path.name for path in kept.iterdir()} == {results.COMPRESSED, results.PLAN, results.ENVIRONMENT}
+    assert results.content(kept, results.ROWS) == (folder / results.ROWS).read_bytes()
     entry = provenance.manifest()["here/mine"]
     assert entry["found"] == "commit"
     assert entry["codes"] == {"0.1.0+aaa": ["c1", "c2"], "0.1.0+bbb": ["c3"]}
-    assert set(entry["files"]) == set(baseline.FILES)
+    assert set(entry["files"]) == set(results.FILES)
 
 
 @pytest.mark.parametrize(

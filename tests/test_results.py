@@ -1,5 +1,6 @@
 """Rows survive kills: whole trials stay, torn ones go, and the newest word on a cell counts."""
 
+import hashlib
 import json
 import os
 
@@ -326,3 +327,33 @@ def test_new_runs_never_share_a_folder(stored, tmp_path):
     (tmp_path / "taken" / results.PLAN).write_text("{}")
     with pytest.raises(InputError, match="holds a run already"):
         new_run("a", "1", tmp_path / "taken")
+
+
+@pytest.fixture
+def recorded(run):
+    """A run as it is recorded: its rows are compressed."""
+    rows = (run / results.ROWS).read_bytes()
+    (run / results.COMPRESSED).write_bytes(results.compressed(rows))
+    (run / results.ROWS).unlink()
+    return run
+
+
+def test_the_compressed_rows_of_a_recorded_run_are_read_as_they_were(recorded):
+    assert read_rows(recorded) == (trial(0) + trial(1), results.Damage())
+    rows = results.content(recorded, results.ROWS)
+    assert results.checksums(recorded, [results.ROWS]) == {results.ROWS: hashlib.sha256(rows).hexdigest()}
+    assert results.compressed(rows) == (recorded / results.COMPRESSED).read_bytes()
+
+
+def test_nothing_is_added_to_a_recorded_run(recorded):
+    with pytest.raises(InputError, match="is a recorded run, to which nothing is added"):
+        repair(recorded)
+
+
+def test_damaged_compressed_rows_are_refused_by_name(recorded):
+    path = recorded / results.COMPRESSED
+    whole = path.read_bytes()
+    for damaged in (whole[:-5], whole[: len(whole) // 2], whole[:10] + b"\xff\xff" + whole[12:]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=results.COMPRESSED):
+            read_rows(recorded)

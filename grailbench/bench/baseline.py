@@ -13,11 +13,10 @@ from pathlib import Path
 
 from grailbench import disk
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.graph.store import atomic_file
 from grailbench.paths import runs_dir
 from grailbench.runs import folder as results
 
-FILES = (results.ROWS, results.PLAN, results.ENVIRONMENT)  #: of a run; all others are made from them
 BEFORE, NEXT, MAKING = ".before", ".next", ".making"  #: beside a run: the old one, the new one, and a new one half made
 MADE = ("report", "figures")  #: folders that commands make from the rows: those of the old run are left out
 
@@ -35,16 +34,19 @@ def replace(target: Path, source: Path) -> Path:
     MachineLacks if the disk is full; the old run is then as it was.
     """
     before, following, making = (beside(target, ending) for ending in (BEFORE, NEXT, MAKING))
-    if before.exists() and not _is_run(before):
+    if before.exists() and not results.is_run(before):
         raise InputError("is there and holds no run", path=before, remedy="move it away, the old run is kept there")
     try:
         for left in (making, following):
             if left.exists():
                 shutil.rmtree(left)
-        _copy_folder(target, making, (*FILES, *MADE))
-        for file in FILES:
-            if (source / file).exists():
-                _copy(source / file, making / file)
+        _copy_folder(target, making, (*results.FILES, results.COMPRESSED, *MADE))
+        for file in results.FILES:
+            if (found := results.content(source, file)) is not None:
+                name, stored = _stored(file, found)
+                (making / name).write_bytes(stored)
+                if results.content(source, file) != found:
+                    raise InputError("changed while it was copied", path=source, remedy="is it still being measured?")
         disk.sync(making, whole=True)
         _move(making, following)  # each move is on the disk before the next, which would not be without it
         if before.exists():
@@ -77,10 +79,16 @@ def place(source: Path, target: Path) -> None:
     cannot be written, and MachineLacks if the disk is full."""
     try:
         for file in (results.ENVIRONMENT, results.ROWS, results.PLAN):
-            with atomic_file(target / file) as stream:
-                stream.write((source / file).read_bytes())
+            name, stored = _stored(file, results.content(source, file) or b"")
+            with atomic_file(target / name) as stream:
+                stream.write(stored)
     except OSError as error:
         raise of_system(error) from None
+
+
+def _stored(file: str, content: bytes) -> tuple[str, bytes]:
+    """The name and the bytes of one of the files of a run where it is recorded."""
+    return (results.COMPRESSED, results.compressed(content)) if file == results.ROWS else (file, content)
 
 
 def _copy_folder(source: Path, copy: Path, without: tuple[str, ...] = ()) -> None:
@@ -96,18 +104,7 @@ def _copy_folder(source: Path, copy: Path, without: tuple[str, ...] = ()) -> Non
 
 def same(target: Path, source: Path) -> bool:
     """Whether two runs have equal files."""
-    return all(_content(target / file) == _content(source / file) for file in FILES)
-
-
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _copy(source: Path, copy: Path) -> None:
-    """Copy a file. Raises InputError if it changed meanwhile."""
-    shutil.copyfile(source, copy)
-    if sha256_file(source) != sha256_file(copy):
-        raise InputError("changed while it was copied", path=source, remedy="is it still being measured?")
+    return all(results.content(target, file) == results.content(source, file) for file in results.FILES)
 
 
 def settle(base: str | os.PathLike) -> Path | None:
@@ -115,11 +112,7 @@ def settle(base: str | os.PathLike) -> Path | None:
     was nothing to do."""
     base = next((path for path in (Path(base), runs_dir() / base) if beside(path, NEXT).exists()), Path(base))
     following = beside(base, NEXT)
-    if not base.name or base.exists() or not (_is_run(following) and _is_run(beside(base, BEFORE))):
+    if not base.name or base.exists() or not (results.is_run(following) and results.is_run(beside(base, BEFORE))):
         return None
     os.replace(following, base)
     return base
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / results.PLAN).is_file() or (folder / results.ROWS).is_file()

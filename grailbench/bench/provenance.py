@@ -1,9 +1,10 @@
 """Recorded runs and their manifest; run as a program, writes the stamp of a clean checkout (`runs.commit`).
 
 Recorded runs are in `results/baselines`, where `grailbench record` puts them. The file `manifest.json` there has, for
-each of them, the sha256 of its files and the commits of each code version in it. `found` says how the commits are
-known: 'commit' if the run names them and was made from clean checkouts; 'code' if the run names another commit or none,
-but the sources of these commits have the code hash in the keys of its rows; 'none' if no commit has that code.
+each of them, the sha256 of its files (of the rows before they were compressed) and the commits of each code version in
+it. `found` says how the commits are known: 'commit' if the run names them and was made from clean checkouts; 'code' if
+the run names another commit or none, but the sources of these commits have the code hash in the keys of its rows;
+'none' if no commit has that code.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pathlib import Path
 from grailbench import paths
 from grailbench.bench import baseline
 from grailbench.errors import InputError
-from grailbench.graph.store import sha256_file
 from grailbench.runs import folder as results
 from grailbench.runs import pack
 from grailbench.runs.cells import read
@@ -22,7 +22,7 @@ from grailbench.runs.commit import write_stamp
 from grailbench.visible import quoted
 
 MANIFEST = "manifest.json"
-_LISTED = (*baseline.FILES, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
+_LISTED = (*results.FILES, "limits.json", "stages.jsonl")  #: files whose checksums are in the manifest
 
 
 def baselines() -> Path:
@@ -93,7 +93,7 @@ def accept(base: Path, new: Path) -> list[str]:
 def enter(name: str, folder: Path, codes: dict[str, list[str]], found: str) -> None:
     """Write the entry of a run to the manifest. `codes`: the commits of each code version in its rows."""
     known = manifest()
-    files = {file: sha256_file(folder / file) for file in _LISTED if (folder / file).exists()}
+    files = results.checksums(folder, _LISTED)
     known[name] = {"found": found, "codes": codes, "files": files}
     results.write_json(baselines() / MANIFEST, dict(sorted(known.items())))
 

@@ -67,7 +67,7 @@ def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Pac
     where = results.find_run(run)
     rows = pack.require_whole(where)
     pack.require_sound(rows, where)
-    files = {name: (where / name).read_bytes() for name in pack.FILES}
+    files = {name: results.content(where, name) or b"" for name in pack.FILES}
     environment, redacted = results.read_environment(where), []
     if redact:
         files, redacted = _redacted(files)

@@ -21,7 +21,7 @@ from grailbench import disk, paths
 from grailbench.errors import InputError, of_system
 from grailbench.graph.store import atomic_file
 from grailbench.records import sealed
-from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_no_run
+from grailbench.runs.folder import COMPRESSED, ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
@@ -125,7 +125,13 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 def repair(folder: Path) -> tuple[list[dict], Damage]:
-    """Read the rows as `read_rows` does. If it left any out, replace the file by one without them."""
+    """Read the rows as `read_rows` does. If it left any out, replace the file by one without them.
+
+    Raises InputError if it is a recorded run.
+    """
+    if (folder / COMPRESSED).exists():
+        what, remedy = "is a recorded run, to which nothing is added", f"unpack {COMPRESSED} in a copy of the folder"
+        raise InputError(what, path=folder, remedy=remedy)
     rows, damage, lines = read_lines(folder)
     if damage.torn or damage.rows:
         with atomic_file(folder / ROWS) as stream:

@@ -11,7 +11,6 @@ from functools import cache
 from grailbench import __version__, paths, words
 from grailbench.contract import PROBLEMS, registered
 from grailbench.datasets.registry import registry
-from grailbench.graph.store import sha256_file
 from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
@@ -87,7 +86,7 @@ def of_run(run: str | None = None) -> Citation:
     environment = found.environment
     report = document.make(found)
     with pack.folder_of(found.folder) as where:
-        files = {name: sha256_file(where / name) for name in pack.FILES if (where / name).is_file()}
+        files = results.checksums(where, pack.FILES)
         plan = results.read_json(where / results.PLAN) if results.PLAN in files else {}
     graphs: dict[str, str] = {}
     for cell in found.cells:

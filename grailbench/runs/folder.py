@@ -1,6 +1,7 @@
 """Runs on disk, and reading them; `bench.writer` writes them.
 
-A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`. A row has the
+A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`; a recorded run has
+`trials.jsonl.gz` in place of the first, the same rows compressed, to which nothing is added. A row has the
 fields of `rows.FIELDS`. A trial of a cell has one row for each phase, with that of the last phase of the problem at the
 end; a trial without that row is incomplete. A cell without times has one row without a phase, with `status` and
 `reason`. Both JSON files and each row have a checksum (`records`), except in runs before `rows.FORMAT` 2.
@@ -8,9 +9,12 @@ end; a trial without that row is incomplete. A cell without times has one row wi
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,12 +25,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from grailbench import paths
 from grailbench.errors import InputError
+from grailbench.files import opened as file_opened
 from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
+FILES = (ROWS, PLAN, ENVIRONMENT)  #: of a run; all others are made from them
+COMPRESSED = f"{ROWS}.gz"  #: the rows of a recorded run
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,35 @@ def read_environment(folder: Path) -> dict:
     return found
 
 
+def rows_path(folder: Path) -> Path:
+    """The file of the rows of a run, whether it is there or not."""
+    compressed = folder / COMPRESSED
+    return compressed if compressed.exists() else folder / ROWS
+
+
+def content(folder: Path, name: str) -> bytes | None:
+    """The bytes of one of the `FILES` of a run, of rows without their compression; None if it is missing.
+
+    Raises OSError if it cannot be read, InputError if compressed rows are damaged.
+    """
+    path = rows_path(folder) if name == ROWS else folder / name
+    if path.name == COMPRESSED:
+        with file_opened(path, pipes=False) as source:
+            return source.text.tobytes()
+    return path.read_bytes() if path.exists() else None
+
+
+def checksums(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The sha256 of each of these files that a run has, of rows without their compression."""
+    found = {name: content(folder, name) for name in names}
+    return {name: hashlib.sha256(each).hexdigest() for name, each in found.items() if each is not None}
+
+
+def compressed(rows: bytes) -> bytes:
+    """The content of the file `COMPRESSED`: equal rows give equal bytes."""
+    return gzip.compress(rows, 9, mtime=0)
+
+
 def has_sums(folder: Path) -> bool:
     """Whether the first row of a run has a checksum; True for a run without rows."""
     try:
@@ -138,16 +174,16 @@ def read_rows(folder: Path) -> tuple[list[dict], Damage]:
 
 def read_lines(folder: Path) -> tuple[list[dict], Damage, list[bytes]]:
     """The results of `read_rows`, and the lines of these rows."""
-    path = folder / ROWS
+    path = rows_path(folder)
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return [], Damage(), []
+        found = content(folder, ROWS)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
+    if found is None:
+        return [], Damage(), []
     # where the power went before a part of the file was on the disk it reads as zeros; nothing after it was either
-    *lines, rest = content.partition(b"\0")[0].split(b"\n")
-    torn = rest != b"" or b"\0" in content
+    *lines, rest = found.partition(b"\0")[0].split(b"\n")
+    torn = rest != b"" or b"\0" in found
     rows = parse_all(lines, path, sums=format_of(folder) == FORMAT)
     whole = _complete_trials(rows)
     return whole, Damage(torn, len(rows) - len(whole)), lines[: len(whole)]
@@ -176,8 +212,13 @@ def current(rows: list[dict]) -> list[dict]:
 
 def require_no_run(folder: Path, remedy: str) -> None:
     """Raise InputError when a folder contains a run."""
-    if (folder / ROWS).exists() or (folder / PLAN).exists():
+    if is_run(folder):
         raise InputError("holds a run already", path=folder, remedy=remedy)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder has the files of a run."""
+    return (folder / PLAN).exists() or rows_path(folder).exists()
 
 
 def find_run(run: str | os.PathLike) -> Path:
@@ -186,7 +227,7 @@ def find_run(run: str | os.PathLike) -> Path:
     Raises InputError when there is no such run, or several.
     """
     folder = Path(run)
-    if (folder / PLAN).is_file() or (folder / ROWS).is_file():
+    if is_run(folder):
         return folder
     names = [path.name for path in runs()]
     fits = [name for name in names if name == str(run)] or [name for name in names if name.startswith(str(run))]
@@ -233,7 +274,7 @@ def latest_results() -> Path:
     """The newest stored run that has a row. Raises InputError when there is none."""
     for folder in reversed(runs()):
         with suppress(OSError):
-            if (folder / ROWS).stat().st_size:
+            if rows_path(folder).stat().st_size:
                 return folder
     found = len(runs())
     which = "no run is stored" if not found else f"none of the {found} stored runs has a row"

@@ -35,7 +35,7 @@ from grailbench.runs.rows import cell_of, part_of, standing
 SUFFIX = ".pack.tar.gz"
 FORMAT = 1
 MANIFEST = "manifest.json"
-FILES = (folder.ENVIRONMENT, folder.PLAN, folder.ROWS)  #: the files of a run that a pack has
+FILES = (folder.ENVIRONMENT, folder.PLAN, folder.ROWS)  #: the files of a run, as a pack orders them
 MEMBERS = (MANIFEST, *FILES)
 #: the most bytes of a member. The largest recorded run has 51 MB of rows and 0.6 MB of plan
 MOST = {MANIFEST: 1 << 16, folder.ENVIRONMENT: 4 << 20, folder.PLAN: 64 << 20, folder.ROWS: 256 << 20}
@@ -105,7 +105,7 @@ def require_whole(where: Path) -> list[dict]:
     """The current rows of the run in a folder. Raises InputError when its last trial is not whole, when a row is of a
     cell that its plan does not have, and when a graph of one name has two checksums."""
     rows, damage = folder.read_rows(where)
-    path = where / folder.ROWS
+    path = folder.rows_path(where)
     if damage.torn or damage.rows or not rows:
         raise InputError("holds no whole rows", path=path)
     planned = _planned(where / folder.PLAN)

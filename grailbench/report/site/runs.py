@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from grailbench.contract import USUAL
 from grailbench.contract import problem as problem_of
-from grailbench.graph.store import sha256_file
 from grailbench.report import answer, measured, recorded, strips, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
@@ -115,7 +114,7 @@ def described(source: Source) -> Described:
         ("measured", (run.environment.get("at") or "")[:10]),
         ("cells", recorded.counted(run.cells)),
         ("to repeat it", recorded.repeated(run.folder, run.environment)),
-        ("its rows", f"{results.ROWS}, sha256 {sha256_file(run.folder / results.ROWS)}"),
+        ("its rows", f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}"),
     ]
     known = [(name, value) for name, value in facts if value]
     return Described(replace(source, run=run.rowless()), known, named, notes)
