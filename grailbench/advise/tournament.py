@@ -30,8 +30,8 @@ from grailbench.datasets.library import BenchGraph
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
-from grailbench.graph.store import atomic_file
 from grailbench.guard import guarded
+from grailbench.outputs import atomic_file
 from grailbench.reachability.pairs import UNKNOWN, read_pairs
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores

@@ -20,7 +20,7 @@ from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import from_stored
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.reachability import kept
 from grailbench.reachability.index import Implementation, Params
 

@@ -17,7 +17,7 @@ from grailbench.cluster.held import columns_of
 from grailbench.cluster.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from grailbench import disk
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.graph.store import sha256_file
+from grailbench.outputs import atomic_file
 from grailbench.paths import runs_dir
 from grailbench.runs import folder as results
 

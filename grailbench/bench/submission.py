@@ -20,7 +20,7 @@ from grailbench import words
 from grailbench.contract import USUAL
 from grailbench.datasets.registry import Dataset, registry
 from grailbench.errors import CheckFailed, InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs import folder as results
 from grailbench.runs import pack

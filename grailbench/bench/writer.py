@@ -19,7 +19,7 @@ from time import monotonic
 
 from grailbench import disk, paths
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.records import sealed
 from grailbench.runs.folder import ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial

@@ -23,7 +23,8 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from grailbench import caches, disk, paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.graph.store import sha256_file
+from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.temporary import File
 

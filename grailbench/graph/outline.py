@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from grailbench import paths, settings
 from grailbench.errors import InputError, of_system
 from grailbench.files import read_text
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 FILE = "graph-profiles.jsonl"
 BINS = 64  #: most bins of the levels

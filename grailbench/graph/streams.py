@@ -25,7 +25,7 @@ from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
 from grailbench.graph.readers.table import usual_columns
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time

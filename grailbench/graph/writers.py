@@ -56,7 +56,7 @@ def _encoded(text: str) -> bytes:
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     """A new file in the place of `path`. Raises InputError if it cannot be written."""
-    from grailbench.graph.store import atomic_file
+    from grailbench.outputs import atomic_file
 
     path = Path(path)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from grailbench import commands
 from grailbench.bench import provenance
 from grailbench.errors import of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 WHY = "a recorded run or a pack, into which nothing is written unasked"
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from grailbench import paths
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 

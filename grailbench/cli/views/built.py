@@ -47,7 +47,7 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
 
 def _streamed(graph: str, out: str, flags: dict):
     from grailbench.api.streamed import built, file_of
-    from grailbench.graph.store import link_file
+    from grailbench.outputs import link_file
     from grailbench.reachability.index import FILTERS, Params
     from grailbench.reachability.streamed.folder import remove
 

@@ -14,7 +14,7 @@ import click
 
 from grailbench.cli.streams import KEEP
 from grailbench.errors import of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.visible import visible
 
 

@@ -18,7 +18,7 @@ import psutil
 
 from grailbench import disk
 from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.words import decimal_size
 
 FORMAT = 1  #: of the stages; increase it when their files change
