@@ -18,7 +18,7 @@ from grailbench.counts.cpu import sketch
 from grailbench.counts.cpu.catalog import searched
 from grailbench.counts.cpu.sweep import count_all
 from grailbench.counts.index import task_of
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.guard import interruptible, interruptible_but
@@ -196,12 +196,10 @@ class Index:
         """Writes the bits of `stream` to a file, which appears when all are there, and returns the number of pairs k;
         `numpy.unpackbits(numpy.fromfile(path, numpy.uint8), count=k)` reads them.
 
-        Raises what `stream` raises; InputError or MachineLacks if the file cannot be written.
+        Raises what `stream` raises; InputError if the file was read as pairs or a graph, or cannot be written, and
+        MachineLacks if the disk is full.
         """
-        try:
-            return shards.written(path, self._streamed(pairs, shard, columns))
-        except OSError as error:
-            raise of_system(error) from None
+        return shards.written(path, self._streamed(pairs, shard, columns))
 
     @property
     def workers(self) -> list[str]:
@@ -324,7 +322,8 @@ class Index:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes graph and index to one file for `grailbench.load`; it appears whole or not at all.
 
-        Raises InputError if this implementation cannot store its index, or the file cannot be written.
+        Raises InputError if this implementation cannot store its index, if this process read the file as anything but
+        an index, or if the file cannot be written.
         """
         saved.save(self.graph, self._inside, path)
 

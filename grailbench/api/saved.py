@@ -40,7 +40,7 @@ def save(graph: Graph, inside: Inside, path: str | os.PathLike[str]) -> None:
 def write(graph: Graph, inside: Inside, path: Path) -> None:
     """As `save`, but raises OSError if the file cannot be written."""
     said, arrays = _described(graph, inside)
-    with atomic_file(path) as stream:
+    with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
         mapped.write(stream, said, arrays)
 
 

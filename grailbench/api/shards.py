@@ -17,7 +17,7 @@ from grailbench.cluster.held import columns_of
 from grailbench.cluster.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
-from grailbench.outputs import atomic_file
+from grailbench.outputs import protect, replaced
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"
@@ -32,6 +32,7 @@ def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterat
         raise InputError(f"shard {size}: a positive number of pairs")
     if isinstance(pairs, str | os.PathLike):
         path = Path(pairs)
+        protect(path)
         readers: dict[str, Callable[[Path, int, tuple[str, str] | None], Iterator[Shard]]]
         readers = {".parquet": _of_parquet, ".npy": _of_npy}
         reads = readers.get(path.suffix.lower())
@@ -64,7 +65,8 @@ def aligned(answered: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
 
 
 def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarray]]) -> int:
-    """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs."""
+    """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs. Raises
+    InputError if it is an input or cannot be written, and MachineLacks if the disk is full."""
     pairs = 0
 
     def counted() -> Iterator[tuple[int, np.ndarray]]:
@@ -73,7 +75,7 @@ def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarr
             pairs += count
             yield count, bits
 
-    with atomic_file(Path(path)) as stream:
+    with replaced(path) as stream:
         for bits in aligned(counted()):
             stream.write(bits.data)
     return pairs

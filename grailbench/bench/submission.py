@@ -75,10 +75,10 @@ def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Pac
     data = pack.packed(files, is_clean, len(found), redacted)
     path = Path(f"{where.resolve().name}{pack.SUFFIX}" if out is None else out)
     try:
-        if not path.exists() or path.read_bytes() != data:
-            if path.exists():
+        if not path.is_file() or path.read_bytes() != data:
+            if path.is_file():
                 raise InputError("another file is there", path=path, remedy="--out FILE")
-            with atomic_file(path) as stream:
+            with atomic_file(path, follow=True) as stream:
                 stream.write(data)
     except OSError as error:
         raise of_system(error, path) from None

@@ -14,7 +14,8 @@ from grailbench.cli import options
 @click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of a cell. [default: the config's]")
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Turns of each revision.")
 @options.comparison
-@click.option("--out", metavar="DIR", help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")
+@click.option("--out", type=options.Output(), metavar="DIR",
+              help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")  # fmt: skip
 @click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing.")
 @options.as_json
 def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, out, no_fetch, as_json, **flags):

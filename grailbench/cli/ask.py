@@ -22,10 +22,12 @@ from grailbench.cli import complete, options
 @click.option("--count", is_flag=True, help="Only how many; alone, the number of descendants of every vertex.")
 @click.option("--path", is_flag=True, help="A shortest path for each pair, too.")
 @click.option("--explain", is_flag=True, help="Which filter or search answered each pair, and what it looked at.")
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the answers there; .gz is packed.")
+@click.option("--out", type=options.Output(dir_okay=False, allow_dash=True), metavar="FILE",
+              help="Write the answers there; .gz is packed.")  # fmt: skip
 @options.index
 @click.option("--index", "index_file", type=complete.FILE, metavar="FILE", help="Open an index that --save wrote.")
-@click.option("--save", type=click.Path(dir_okay=False), metavar="FILE", help="Save the index for --index.")
+@click.option("--save", type=options.Output(dir_okay=False, index=True), metavar="FILE",
+              help="Save the index for --index.")  # fmt: skip
 @options.as_json
 def command(graph, source, target, **flags):  # fmt: skip
     """Ask whether U reaches V in GRAPH, a name or a file, and print `U V 1` or `U V 0`.

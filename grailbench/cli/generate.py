@@ -24,10 +24,11 @@ from grailbench.cli import complete, options
     metavar="GRAPH",
     help="Write the profile of a graph, a name or a file, instead.",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
+@click.option("--out", type=options.Output(file_okay=False, path_type=Path), default=".",
+              help="Folder of that profile.")  # fmt: skip
 @click.option(
     "--stream",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.Output(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Of 'random': write a Parquet file as edges are made, which may be more than memory holds.",
 )

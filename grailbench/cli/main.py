@@ -10,7 +10,7 @@ from contextlib import suppress
 import click
 
 from grailbench import __version__, faults, kernelcache
-from grailbench.cli import streams
+from grailbench.cli import options, streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 from grailbench.guard import prompt_interrupts
 from grailbench.visible import visible
@@ -36,7 +36,9 @@ class Commands(click.Group):
     def get_command(self, ctx, name):
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
+        found = importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
+        found.context_class = options.Command
+        return found
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):

@@ -15,10 +15,11 @@ from grailbench.cli.plot import FORMATS
 @click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=complete.GRAPH_OR_FILE)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
               help="Of the vertices and pairs that are drawn.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Draw figures into DIR.")
+@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
+              help="Draw figures into DIR.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
               help="Kind of the figures' files.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
               help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph; without GRAPH, of those of "
                    "the recorded runs that can be had here.")  # fmt: skip
 @click.option("--most-edges", type=click.IntRange(0), default=20_000_000, show_default=True, metavar="N",

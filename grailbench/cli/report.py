@@ -20,12 +20,12 @@ from grailbench.cli import complete, options
     help="Files to write beside the run.",
 )  # fmt: skip
 @click.option(
-    "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    "--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
     help="Folder of the files. [default: report in the run's folder; none of a recorded run]",
 )  # fmt: skip
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
 @click.option(
-    "--html", "page", is_flag=False, flag_value="", metavar="[=FILE]",
+    "--html", "page", type=options.Output(), is_flag=False, flag_value="", metavar="[=FILE]",
     help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
 )  # fmt: skip
 @click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")

@@ -189,7 +189,7 @@ def lock(file: str, digest: str, size: int, source: str) -> None:
             "source": source,
             "first_fetched": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        with atomic_file(path) as stream:
+        with atomic_file(path, over=b"") as stream:
             stream.write(_toml(entries).encode())
 
 

@@ -24,7 +24,7 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import __version__
+from grailbench import __version__, outputs
 from grailbench.errors import InputError
 
 MAGIC = b"grailbench index"
@@ -60,6 +60,7 @@ def content_of(path: str | os.PathLike) -> mmap.mmap | bytes:
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
+            outputs.protect(path)
             # copy-on-write: numba compiles other kernels for arrays that cannot be written
             return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if size else b""
     except FileNotFoundError:

@@ -23,13 +23,12 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import caches
+from grailbench import caches, outputs
 from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
-from grailbench.outputs import atomic_file
 from grailbench.paths import cache_dir
 from grailbench.visible import quoted
 
@@ -254,7 +253,8 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 
 def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True) -> dict:
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    with atomic_file(path, lasting) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+    opened = outputs.atomic_file(path, lasting, seeks=True, over=b"")  # stored graphs are ours
+    with opened as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
@@ -271,6 +271,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """Opens an archive and turns every error that a damaged one can cause into Damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
+            outputs.protect(path)
             yield archive
     except FileNotFoundError:
         raise InputError("there is no such stored graph", path=path) from None

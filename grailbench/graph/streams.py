@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from grailbench import outputs
 from grailbench.errors import InputError
 from grailbench.files import REFETCH
 from grailbench.graph.csr import MAX_VERTICES
@@ -25,7 +26,6 @@ from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
 from grailbench.graph.readers.table import usual_columns
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse
-from grailbench.outputs import atomic_file
 
 Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time
@@ -74,6 +74,7 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
             f"{format} files do not come as a stream", path=path,
             remedy=f"{' and '.join(FORMATS)} do; or import the graph, if it fits the memory",
         )  # fmt: skip
+    outputs.protect(path)
     stat = path.stat()
     origin = {"file": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns, "vertices": vertices}
     return (_of_parquet if format == "parquet" else _of_text)(path, origin, vertices)
@@ -179,7 +180,7 @@ def write_parquet(path: Path, stream: Stream) -> dict:
     parquet, arrow = needed("pyarrow.parquet", "Parquet"), needed("pyarrow", "Parquet")
     schema = arrow.schema([(name, arrow.int32()) for name in ("source", "target")])
     edges = 0
-    with atomic_file(path) as file:
+    with outputs.atomic_file(path, seeks=True, follow=True) as file:
         said = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
         with parquet.ParquetWriter(
             file, schema.with_metadata(said), compression="none", use_dictionary=False

@@ -383,6 +383,7 @@ def read(where: Path) -> Run:
 
     An incomplete trial at the end is left out. The files are not changed.
     """
+    folder.protect(where)
     rows, damage = folder.read_rows(where)
     rows, stored = folder.current(rows), folder.read_environment(where)
     return Run(where, machines.measuring(stored, rows), rows, damage, stored)

@@ -19,9 +19,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from grailbench import paths
+from grailbench import outputs, paths
 from grailbench.errors import InputError
-from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
@@ -41,9 +40,15 @@ class Damage:
     rows: int = 0
 
 
+def protect(folder: Path) -> None:
+    """Refuse outputs in the place of the files of a run from now on."""
+    for name in (ROWS, ENVIRONMENT, PLAN):
+        outputs.protect(folder / name)
+
+
 def write_json(path: Path, value: dict) -> None:
     """Write a JSON file atomically, with its checksum."""
-    with atomic_file(path) as stream:
+    with outputs.atomic_file(path) as stream:
         stream.write((json.dumps(sealed(value), indent=1, allow_nan=False) + "\n").encode())
 
 

@@ -47,6 +47,7 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
 
 def _streamed(graph: str, out: str, flags: dict):
     from grailbench.api.streamed import built, file_of
+    from grailbench.graph.mapped import MAGIC
     from grailbench.outputs import link_file
     from grailbench.reachability.index import FILTERS, Params
     from grailbench.reachability.streamed.folder import remove
@@ -56,6 +57,6 @@ def _streamed(graph: str, out: str, flags: dict):
     params = Params(flags["threads"], flags["seed"], dim=flags["dim"], filters=FILTERS, memory=flags["memory"] or 0)
     folder = Path(flags["folder"] or f"{out}.build")
     _, stages = built(graph, params, folder, flags["vertices"], flags["resume"], note)
-    link_file(file_of(folder), Path(out))
+    link_file(file_of(folder), Path(out), over=MAGIC)
     remove(folder)
     return api.load(out), stages
