@@ -115,11 +115,14 @@ def test_a_busy_machine_spoils_every_session_that_began_then():
 
 def test_a_machine_of_a_run_keeps_all_of_its_own_sessions_and_no_other(tmp_path):
     """The load of an earlier session of a worker was lost, that of another machine would count."""
-    workers = {"a": CALM | {"fingerprint": "1" * 16}, "b": BUSY | {"fingerprint": "1" * 16},
-               "c": BUSY | {"fingerprint": "2" * 16}, "d": CALM | {"fingerprint": "3" * 16}}  # fmt: skip
+    machines = {"a": ("1", CALM), "b": ("1", BUSY), "c": ("2", BUSY), "d": ("3", CALM)}
+    workers = {
+        name: {**load, "cores_logical": 2, "fingerprint": digit * 16, "pinned": [0]}
+        for name, (digit, load) in machines.items()
+    }
     rows = [each for name in workers for each in trials(dataset=f"graph-{name}", worker=name)]
     run = load(store(tmp_path / "run", rows, CALM | {"client": True, "workers": workers}))
-    assert [bool(stability.loads(of_machine(run, name * 8).environment)) for name in "123"] == [True, True, False]
+    assert [len(stability.loads(of_machine(run, name * 8).environment)) for name in "123"] == [1, 1, 0]
 
 
 def test_runs_taken_as_one_keep_the_load_of_every_session():

@@ -18,7 +18,8 @@ _SHOWN = 8  #: digits of a fingerprint that name a machine
 def sessions(environment: Mapping) -> list[Mapping]:
     """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`."""
     workers = environment.get("workers") or {}
-    local = [each for each in (*environment.get("earlier", ()), environment) if not each.get("client")]
+    local = [each for each in (*environment.get("earlier", ()), environment)
+             if not each.get("client") and "pinned" not in each]  # what is pinned is a worker's, and among these
     return [*local, *workers.values()]
 
 
@@ -48,12 +49,10 @@ def measuring(environment: Mapping, rows: Iterable[Mapping]) -> Mapping:
     rows = list(rows)
     if not workers or not rows:
         return environment
-    machines = by_machine(environment, rows)
-    (first, _), *others = machines.values()
-    earlier = [each for each, _ in others]
+    first, *earlier = (each for each, _ in by_machine(environment, rows).values())
     if any(row.get("worker") is None for row in rows):
         earlier += [each for each in environment.get("earlier", ()) if not each.get("client")
-                    and each.get("fingerprint") not in machines]  # fmt: skip
+                    and all(each is not other for other in (first, *earlier))]  # fmt: skip
     own = {"command": environment.get("command"), **{name: value for name, value in first.items() if name != "earlier"}}
     return {**own, "workers": workers, "earlier": earlier}
 

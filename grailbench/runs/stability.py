@@ -112,8 +112,8 @@ def judged_phases(cell: Cell) -> tuple[str, ...]:
 
 def loads(environment: Mapping) -> list[str]:
     """'load average 3.1 on 2 cores' for each session of a run, also on workers, that began while the machine had other
-    work; equal ones once."""
-    return list(dict.fromkeys(load for each in sessions(environment) if (load := busy(each))))
+    work."""
+    return [load for each in sessions(environment) if (load := busy(each))]
 
 
 def _of_phase(phase: str, stats: Stats) -> Iterator[Finding]:
