@@ -15,8 +15,9 @@ from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import run, verify
 from grailbench.bench.tasks import cell_key
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.runs import environment
+from grailbench.runs import environment, stability
 from grailbench.runs import folder as results
+from grailbench.runs.cells import load
 from grailbench.runs.folder import read_rows
 from grailbench.runs.rows import FIELDS
 
@@ -379,6 +380,21 @@ def test_query_file_of_right_answers_is_measured(measured, tmp_path):
     (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 0\n4 5\n5 4 1\n")
     done, _ = measured("right", queries=str(tmp_path / "pairs.txt"))
     assert (done.rows[-1]["queries"], done.rows[-1]["positives"]) == (4, 3)
+
+
+def test_every_session_of_a_resumed_run_counts_in_its_verdict(measured, monkeypatch):
+    """A first session under load was dropped by --resume on the same machine, and the verdict 'UNSTABLE' with it."""
+    monkeypatch.setattr(environment.os, "getloadavg", lambda: (640.0, 640.0, 640.0))
+    monkeypatch.setattr(environment, "usable_cores", lambda: 8)
+    done, _ = measured("right", trials=2)
+    monkeypatch.setattr(environment.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    for trials in (3, 4):
+        again, _ = measured("right", trials=trials, resume=done.folder)
+    run = load(done.folder)
+    assert [each["load_average"][0] for each in run.environment["earlier"]] == [640.0, 0.0]
+    assert stability.loads(run.environment) == ["load average 640.0 on 8 cores"]
+    for found in (run.environment, again.by_machine[0][0]):
+        assert stability.verdict(run.cells[0], found).rules == ("load",)
 
 
 def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeypatch):

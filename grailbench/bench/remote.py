@@ -232,7 +232,8 @@ def environment(seat: Seat) -> dict:
     if all(gpu.isdigit() and int(gpu) < len(env["gpus"]) for gpu in seat.gpus):
         env["gpus"] = [env["gpus"][int(gpu)] for gpu in seat.gpus]
     env |= {"fingerprint": machine.fingerprint(env), "pinned": list(seat.cores), "at": results.now()}
-    parts = [env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores, seat.gpus]
+    parts = [env["at"], env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores,
+             seat.gpus]  # fmt: skip
     return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
 
 

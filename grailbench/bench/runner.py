@@ -241,7 +241,7 @@ def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
 
 
 def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple[dict, Callable[[], None]]:
-    """The environment, with those of earlier sittings that differ, and a function that writes it and the plan.
+    """The environment, with those of all earlier sessions, and a function that writes it and the plan.
 
     The plan is not written if the run has the `same` one. A `client` measures nothing itself: its environment says so
     (`runs.machines`), and gets those of its workers.
@@ -256,8 +256,7 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
         env["earlier"] = before.pop("earlier", [])
         if (known := before.pop("workers", None)) is not None:
             env["workers"] = known
-        other = [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]
-        if (other or client) and not before.get("client"):
+        if not before.get("client"):
             env["earlier"].append(before)
     stored = {
         "format": FORMAT if results.has_sums(folder) else 1,

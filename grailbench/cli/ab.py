@@ -19,11 +19,12 @@ from grailbench.cli import options
 @click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing.")
 @options.as_json
 def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, out, no_fetch, as_json, **flags):
-    """Measure the commits REV_A and REV_B of this checkout in turns, and compare B with A.
+    """Measure the commits REV_A and REV_B of grailbench's own checkout in turns, and compare B with A.
 
     Each revision runs from a git worktree of its own in a temporary folder, with the packages and the cache of
     graphs that are here. The two take turns, a block of trials each, so that a drifting machine moves both. The
-    config is read once, from the working tree, and given to both. Uncommitted changes are in neither.
+    config is read once, from the working tree, and given to both. Uncommitted changes are in neither. It refuses to
+    run from an installed package, and in another git repository, such as that of a plug-in.
 
     \b
     Exit codes: 0 no regression, 1 a regression, 2 bad input or a revision that cannot run, 3 nothing comparable.

@@ -45,7 +45,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
-    'X is 3.1 ± 0.2 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
+    'X is 2.9 to 3.3 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
     the graphs of the run; with --table all that are printed. The report is
     written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV; with --format
     latex one LaTeX file a table. Into a

@@ -19,6 +19,7 @@ from grailbench.report.render.csv import csv
 from grailbench.report.series import COUNTERS, STATUS, TIME, History, Step, began, history, steps
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell, Run
+from grailbench.runs.ratios import span
 
 if TYPE_CHECKING:
     import pandas
@@ -128,7 +129,7 @@ def steps_table(told: Told, link: Link | None = None) -> Table:
         cells = {id(point.run): point.cell for point in step.series.points}
         texts = [step.series.dataset, step.series.name, *([step.series.machine] if several else []), step.what,
                  _WORDS.get((step.kind, step.verdict), step.verdict), between(step), step.after.name]  # fmt: skip
-        bounds = "" if step.bounds is None else "..".join(map(words.fine_ratio, step.bounds))
+        bounds = "" if step.bounds is None else span(step.bounds, words.fine_ratio)
         ratio = "" if step.ratio is None else words.fine_ratio(step.ratio)
         p = "" if step.p is None else f"{step.p:.3f}"
         lines.append([*texts, *(_value(step, value) for value in step.values), ratio, bounds, p, step.how])

@@ -365,7 +365,7 @@ def load(run: str | os.PathLike | None = None) -> Run:
 def joined(runs: Iterable[Run]) -> Run:
     """At least one run as one: the rows of the first, and those of cells that only later ones have.
 
-    It has the folder and the environment of the first, with the others' as earlier sittings: `mixed` tells whether all
+    It has the folder and the environment of the first, with the others' as earlier sessions: `mixed` tells whether all
     are of one machine.
     """
     first, *others = runs
@@ -374,7 +374,9 @@ def joined(runs: Iterable[Run]) -> Run:
         more = [row for row in run.rows if cell_of(row) not in have]
         rows += more
         have |= {cell_of(row) for row in more}
-    earlier = [*first.environment.get("earlier", ()), *(run.environment for run in others)]
+    earlier = [*first.environment.get("earlier", ())]
+    for run in others:
+        earlier += [*run.environment.get("earlier", ()), run.environment]
     return Run(first.folder, {**first.environment, "earlier": earlier}, rows, first.damage)
 
 

@@ -16,11 +16,12 @@ from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
 from grailbench.report.site.indexes import by_implementation
-from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, span, tables, to
+from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
 from grailbench.runs import axes
 from grailbench.runs.cells import NOT_FROM_EDGES
+from grailbench.runs.ratios import EQUAL, span
 from grailbench.runs.rows import STATUSES
 from grailbench.runs.statistics import PENALTY, geometric_mean
 from grailbench.visible import quoted
@@ -235,7 +236,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
                "from edges: ratio", "from edges: 95 %"]  # fmt: skip
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
-        "interval; below 1 it is faster. Wins: the interval lies below 1.",
+        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it.",
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
         *foot.lines(),
