@@ -171,7 +171,7 @@ def _check_filled(size: int, head: bytes, path: Path, asked: Options) -> None:
 
 
 def _check_known(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
+    if format is not None and not (isinstance(format, str) and format in FORMATS):
         raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
 
 
