@@ -12,7 +12,7 @@ from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
-from grailbench.graph.arguments import check_path, shown, whole_number
+from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.guard import interruptible
 from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
@@ -88,6 +88,7 @@ def build(
     params = _params(d, filters, threads, search, order, seed, devices, memory)
     pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
     device = None if device is None else whole_number(device, "device", 0)
+    resume = flag(resume, "resume")
     if folder is not None:
         check_path(folder, "folder")
     if not isinstance(graph, Graph):
@@ -176,7 +177,9 @@ def _params(
         names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
     if not isinstance(names, tuple | list):
         raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
-    room = parsed(str(memory)) if memory is not None else 0
+    if isinstance(memory, str | float):
+        memory = parsed(str(memory))
+    room = 0 if memory is None else whole_number(memory, "memory", 1)
     return Params(
         whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
         filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,

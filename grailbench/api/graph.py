@@ -12,7 +12,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph import csr
-from grailbench.graph.arguments import GREATEST, LEAST, check_path, id_column, id_columns, shown, whole_number
+from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
 from grailbench.graph.condense import simple_rows
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
@@ -93,6 +93,7 @@ class Graph:
         """
         ends = id_columns(sources, targets)
         vertices = None if vertices is None else whole_number(vertices, "vertices", 0)
+        renumber = flag(renumber, "renumber")
         if any(each.dtype == object for each in ends):
             if names is not None or vertices is not None or renumber:
                 raise InputError("the columns hold names, so `names`, `vertices` and `renumber` have no meaning")

@@ -29,7 +29,8 @@ def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterat
     Raises InputError for what holds no pairs, also midway, and MachineLacks without pyarrow.
     """
     size = whole_number(size, "shard", 1)
-    if columns is not None and not (isinstance(columns, tuple | list) and len(columns) == 2):
+    named = isinstance(columns, tuple | list) and len(columns) == 2 and all(isinstance(each, str) for each in columns)
+    if columns is not None and not named:
         raise InputError(f"columns {shown(columns)}: the names of two columns are expected")
     if isinstance(pairs, str | os.PathLike):
         check_path(pairs, "pairs")

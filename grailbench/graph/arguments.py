@@ -7,9 +7,9 @@ fraction, a truth value, a text or a dictionary in the place of a column.
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -70,22 +70,26 @@ def id_columns(sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
 def whole_number(value: Any, what: str, least: int = LEAST, greatest: int = GREATEST) -> int:
     """A whole number as int. Raises InputError for anything else (also True, 1.0 and '1'), and if it is not in
     least..greatest."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool | np.bool_):
+    if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"{what} {shown(value)}: a whole number is expected")
+    number = int(value)
     if not least <= number <= greatest:
         above = f"{least:,} or more is expected" if number < least else f"at most {greatest:,} is expected"
         raise InputError(f"{what} {shown(number)}: {above}")
     return number
 
 
+def flag(value: Any, what: str) -> bool:
+    """True or False. Raises InputError for anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{what} {shown(value)}: True or False is expected")
+    return bool(value)
+
+
 def check_path(value: Any, what: str = "path") -> None:
     """Raises InputError for what is no path of a file."""
     name = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(name, str) or "\0" in name:
+    if not isinstance(name, str) or not name or "\0" in name:
         raise InputError(f"{what} {shown(value)}: the path of a file is expected")
 
 
