@@ -211,9 +211,9 @@ def test_a_file_and_a_name(tmp_path):
         (lambda: gb.Graph.from_edges([0, 1], [1]), "2 sources and 1 targets"),
         (lambda: gb.Graph.from_edges([0.5], [1]), "0.5 is neither a name nor a whole number"),
         (lambda: gb.Graph.from_edges(np.array([0.5]), [1]), "sources of float64"),
-        (lambda: gb.Graph.from_edges(["a"], [None]), "None is neither"),
+        (lambda: gb.Graph.from_edges(["a"], [None]), "place 0 of 1: the id is missing"),
         (lambda: gb.Graph.from_edges(["a"], [1]), "one column holds names"),
-        (lambda: gb.Graph.from_edges([-1], [1]), "source -1 is out of range"),
+        (lambda: gb.Graph.from_edges([-1], [1]), r"source -1 is out of range.*renumber=True"),
         (lambda: gb.Graph.from_edges([0], [10**9]), "makes a graph of 1,000,000,001 vertices"),
         (lambda: gb.Graph.from_edges([0], [1], names=["a"]), "target 1 is out of range"),
         (lambda: gb.Graph.from_edges([0], [1], names=["a", "a"]), "two vertices are named 'a'"),
@@ -289,9 +289,9 @@ def test_a_number_out_of_range_is_found_wherever_it_stands(kind, wrong):
             columns = np.zeros((2, pairs), np.int64)
             columns[pairs % 2, at] = wrong
             us, vs = columns.astype(kind)
-            with pytest.raises(gb.InputError, match="out of range|vertex"):
+            with pytest.raises(gb.InputError, match="out of range|vertex|64 bits"):
                 index.reaches_many(us, vs)
-            with pytest.raises(gb.InputError, match="out of range"):
+            with pytest.raises(gb.InputError, match="out of range|64 bits"):
                 index.reaches_many_vertices(us, vs)
     assert index.reaches_many(np.zeros(0, kind), np.zeros(0, kind)).tolist() == []
     assert index.reaches_many(np.arange(5).astype(kind), np.full(5, 4, kind)).all()

@@ -70,7 +70,8 @@ def test_edges_between_names(tmp_path, name, text, options, note, zipped):
         ("source,target\n0,2\n1,2\n", Counted, [(0, 2), (1, 2)]),
         ("7,3\n3,900000000000\n", Listed, [(7, 3), (3, 900000000000)]),
         ("from,to\n07,3\n3,7\n", Named, [("07", "3"), ("3", "7")]),
-        ("from,to\n-7,3\n", Named, [("-7", "3")]),
+        ("from,to\n-7,3\n3,9223372036854775807\n", Listed, [(-7, 3), (3, 2**63 - 1)]),
+        ("from,to\n-7,9223372036854775808\n", Named, [("-7", "9223372036854775808")]),
     ],
 )
 def test_ids_stay_numbers_if_all_are(tmp_path, text, ids, edges):
@@ -115,7 +116,7 @@ def test_what_pandas_writes_is_read_back(tmp_path, edges):
         ({"a": np.array([7, 3], np.uint8), "b": ["3", "x"]}, [("7", "3"), ("3", "x")]),
         ({"a": pd.Categorical(["u", "v"]), "b": ["v", "w"]}, [("u", "v"), ("v", "w")]),
         ({"w": [1, 1], "target": ["b", "c"], "source": ["a", "b"]}, [("a", "b"), ("b", "c")]),
-        ({"a": [-1, 3], "b": [3, 4]}, [("-1", "3"), ("3", "4")]),
+        ({"a": [-1, 3], "b": [3, 4]}, [(-1, 3), (3, 4)]),
     ],
 )
 def test_columns_of_parquet(tmp_path, columns, edges):

@@ -12,6 +12,7 @@ from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
+from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.guard import interruptible
 from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
@@ -83,17 +84,21 @@ def build(
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
     True
     """
-    names = tuple(FILTERS) if filters is None else filters
-    if isinstance(names, str):
-        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    room = parsed(str(memory)) if memory is not None else 0
-    params = Params(threads, seed, dim=d, search=search, filters=names, order=order, devices=devices, memory=room)
+    implementation = _name(implementation)
+    params = _params(d, filters, threads, search, order, seed, devices, memory)
+    pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
+    device = None if device is None else whole_number(device, "device", 0)
+    resume = flag(resume, "resume")
+    if folder is not None:
+        check_path(folder, "folder")
     if not isinstance(graph, Graph):
         if implementation != STREAMED:
-            raise InputError(
-                f"{graph!r:.80} is no Graph, and {implementation!r} builds on one",
-                remedy="Graph.read and Graph.open make one; 'streamed' takes a stream of edges",
-            )
+            remedy = "Graph.read and Graph.open make one; 'streamed' takes a stream of edges"
+            if hasattr(graph, "columns"):
+                remedy = "Graph.from_edges(table['source'], table['target']) makes one of a table"
+            elif hasattr(graph, "is_directed"):
+                remedy = "Graph.from_networkx or Graph.from_igraph makes one"
+            raise InputError(f"{shown(graph)} is no Graph, and {implementation!r} builds on one", remedy=remedy)
         from grailbench.api import streamed
 
         index, _ = streamed.built(graph, params, folder, vertices, resume)
@@ -111,8 +116,8 @@ def build(
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
     if device is not None and "gpu" not in found.needs:
         raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
-    if device is not None and devices > 1:
-        raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
+    if device is not None and params.devices > 1:
+        raise InputError(f"device {device} and {params.devices} devices: one of them", remedy="leave out `device`")
     return _spread(Index(graph, built(found, params, graph, device)), client)
 
 
@@ -140,6 +145,9 @@ def load(
     >>> gb.load("letters.index").reaches("a", "c")
     True
     """
+    check_path(path)
+    if not isinstance(graph, Graph | None):
+        raise InputError(f"{shown(graph)} is no Graph")
     if client is not None and implementation is None:
         from grailbench.api import spread
 
@@ -150,6 +158,32 @@ def load(
     found.check()
     own = found.params
     return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
+
+
+def _name(implementation: object) -> str:
+    """The name of an implementation. Raises InputError for what is none."""
+    if not isinstance(implementation, str):
+        remedy = "'grailbench list implementations' shows them"
+        raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)
+    return implementation
+
+
+def _params(
+    d: Any, filters: Any, threads: Any, search: Any, order: Any, seed: Any, devices: Any, memory: Any
+) -> Params:
+    """The parameters that a caller names. Raises InputError for those that mean nothing."""
+    names = tuple(FILTERS) if filters is None else filters
+    if isinstance(names, str):
+        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
+    if not isinstance(names, tuple | list):
+        raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
+    if isinstance(memory, str | float):
+        memory = parsed(str(memory))
+    room = 0 if memory is None else whole_number(memory, "memory", 1)
+    return Params(
+        whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
+        filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,
+    )  # fmt: skip
 
 
 def _spread(index: Index, client: Client | None) -> Index:

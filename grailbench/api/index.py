@@ -6,12 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api import saved, shards, sweeps
-from grailbench.api.graph import Graph, id_column
+from grailbench.api.graph import Graph
 from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
 from grailbench.counts.cpu import sketch
@@ -19,6 +20,7 @@ from grailbench.counts.cpu.catalog import searched
 from grailbench.counts.cpu.sweep import count_all
 from grailbench.counts.index import task_of
 from grailbench.errors import InputError
+from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.guard import interruptible, interruptible_but
@@ -102,30 +104,34 @@ class Index:
     def reaches_vertices(self, source: int, target: int) -> bool:
         """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
         vertices = self.graph.vertices
+        if type(source) is not int or type(target) is not int:
+            source, target = whole_number(source, "vertex"), whole_number(target, "vertex")
         if not (0 <= source < vertices and 0 <= target < vertices):
-            raise InputError(f"vertices {source} and {target}: the graph has {vertices:,}, from 0")
+            raise InputError(f"vertices {shown(source)} and {shown(target)}: the graph has {vertices:,}, from 0")
         return self._reaches(source, target)
 
     def reaches_many(self, sources: Iterable[Any], targets: Iterable[Any]) -> np.ndarray:
-        """Whether each source reaches its target, bool[k], for two columns of k ids: lists, numpy arrays or pandas.
+        """Whether each source reaches its target, bool[k], for two columns of k ids: lists, arrays of numpy, columns of
+        pandas or Arrow.
 
         >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
         array([ True, False])
         """
-        us, vs = id_column(sources, "sources"), id_column(targets, "targets")
-        if us.shape != vs.shape:
-            raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
+        us, vs = id_columns(sources, targets)
         graph = self.graph
         if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
             return self._answers(graph.vertices_of(us), graph.vertices_of(vs))
         answers = self._ask(us, vs, graph.ids.first)
         if answers is None:
-            raise graph.unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
+            raise graph._unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
         return answers
 
     def reaches_many_vertices(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """As `reaches_many`, for vertices 0..n - 1 (int32[k] each) in place of ids; see `Graph.vertices_of`."""
-        return self._answers(sources, targets)
+        us, vs = id_columns(sources, targets)
+        if us.dtype == object or vs.dtype == object:
+            raise InputError("names in the place of vertices", remedy="`reaches_many` takes names")
+        return self._answers(us, vs)
 
     def reaches_any(self, sources: Iterable[Any], targets: Iterable[Any]) -> bool:
         """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
@@ -199,6 +205,7 @@ class Index:
         Raises what `stream` raises; InputError if the file was read as pairs or a graph, or cannot be written, and
         MachineLacks if the disk is full.
         """
+        check_path(path)
         return shards.written(path, self._streamed(pairs, shard, columns))
 
     @property
@@ -265,9 +272,9 @@ class Index:
         >>> estimates.round().tolist()
         [2.0, 1.0, 0.0, 1.0]
         """
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence {confidence}: a number between 0 and 1")
-        dag = self.graph.dag
+        if not (isinstance(confidence, Real) and 0 < confidence < 1):
+            raise InputError(f"confidence {shown(confidence)}: a number between 0 and 1")
+        dag, seed = self.graph.dag, whole_number(seed, "seed", 0)
         found, exact, _ = sketch.estimated(task_of(dag), Params().workers, seed)
         low, high = sketch.bounds(sketch.RANKS, 1 - confidence)
         found, exact = found[dag.component], exact[dag.component]
@@ -280,7 +287,7 @@ class Index:
         ['flour', 'dough']
         """
         _, chosen = self._common(first, second)
-        return self.graph.ids_of(self._members(chosen))
+        return self.graph.ids.labels_of(self._members(chosen))
 
     def lowest_common_ancestors(self, first: Hashable, second: Hashable) -> np.ndarray:
         """The ids of those common ancestors that reach no other one, but for those in a cycle with them.
@@ -290,7 +297,7 @@ class Index:
         """
         common, chosen = self._common(first, second)
         dag = self.graph.dag
-        return self.graph.ids_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
+        return self.graph.ids.labels_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
 
     # ------------------------------------------------------------------ evidence
 
@@ -305,7 +312,7 @@ class Index:
             return None
         dag = self.graph.dag
         found = sweeps.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
-        return list(self.graph.ids_of(found).tolist())
+        return list(self.graph.ids.labels_of(found).tolist())
 
     def explain(self, source: Hashable, target: Hashable) -> Explanation:
         """The answer, and which step or search gave it, what it looked at, and a shortest path if there is one.
@@ -325,6 +332,7 @@ class Index:
         Raises InputError if this implementation cannot store its index, if this process read the file as anything but
         an index, or if the file cannot be written.
         """
+        check_path(path)
         saved.save(self.graph, self._inside, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -366,11 +374,11 @@ class Index:
         if type(id) is int and 0 <= (vertex := id - self._first) < self._counted:
             return vertex
         places = self._places
-        if places is None:
+        if places is None or type(id) not in (int, str):  # 1.0 and True are equal to 1
             return self.graph.vertex(id)
         try:
             return places[id]
-        except (KeyError, TypeError):
+        except KeyError:
             return self.graph.vertex(id)
 
     @cached_property
@@ -378,7 +386,7 @@ class Index:
         """Id -> vertex, where that is faster than asking the graph; it is made when the first id is asked for."""
         if isinstance(self.graph.ids, Counted):
             return None
-        labels = self.graph.ids_of(np.arange(self.graph.vertices)).tolist()
+        labels = self.graph.ids.labels_of(np.arange(self.graph.vertices)).tolist()
         return dict(zip(labels, range(len(labels)), strict=True))
 
     @interruptible
@@ -464,7 +472,7 @@ class Index:
         return common, chosen
 
     def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
-        return self.graph.ids_of(vertices[vertices != one])
+        return self.graph.ids.labels_of(vertices[vertices != one])
 
 
 def _unpacked(content: bytes) -> Index:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from grailbench.cli import complete, options
 
 
-@click.command("ask")
+class _WithNumbers(click.Command):
+    """A command of vertices, which takes -3 for one of them and for no option."""
+
+    def parse_args(self, ctx, args):
+        ctx.ignore_unknown_options = any(re.fullmatch("-[0-9]+", arg) for arg in args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("ask", cls=_WithNumbers)
 @click.argument("graph", type=complete.GRAPH_OR_FILE)
 @click.argument("source", metavar="[U", required=False)
 @click.argument("target", metavar="V]", required=False)

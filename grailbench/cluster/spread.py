@@ -25,6 +25,7 @@ from grailbench.cluster.facts import Facts, of_workers, require_same
 from grailbench.cluster.held import Held, Opener
 from grailbench.errors import ClusterLost, GrailbenchError, InputError
 from grailbench.graph import mapped
+from grailbench.graph.arguments import shown
 from grailbench.words import count
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Spread:
     def __init__(self, client: Client, path: Path, opener: Opener, needs_gpu: bool = False, most: int | None = None):
         if not hasattr(client, "scheduler_info"):
             raise InputError(
-                f"client {client!r}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
+                f"client {shown(client)}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
             )
         if client.asynchronous:
             raise InputError("the client of dask is asynchronous", remedy="make it by Client(...) outside of a loop")

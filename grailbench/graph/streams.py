@@ -19,6 +19,7 @@ import numpy as np
 from grailbench import outputs
 from grailbench.errors import InputError
 from grailbench.files import REFETCH
+from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
@@ -58,12 +59,15 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
 
     vertices: their number, in place of what a file states. Raises InputError for anything else.
     """
-    if vertices is not None and not 0 <= vertices <= MAX_VERTICES:
-        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
+    if vertices is not None:
+        vertices = whole_number(vertices, "vertices", 0)
+        if vertices > MAX_VERTICES:
+            raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
     if callable(source):
-        return Stream(lambda: map(_columns, source()), {"stream": "a function"}, vertices)
+        return Stream(lambda: _blocks(source()), {"stream": "a function"}, vertices)
     if not isinstance(source, str | os.PathLike):
-        return Stream(lambda: map(_columns, source), {"stream": type(source).__name__}, vertices)
+        return Stream(lambda: _blocks(source), {"stream": type(source).__name__}, vertices)
+    check_path(source, "stream")
     if not os.path.exists(source) and (found := parse_random(str(source))) is not None:
         n, degree, seed = found
         return Stream(lambda: random_blocks(n, degree, seed), {"generated": str(source)}, n, 0, round(n * degree))
@@ -81,13 +85,21 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
 
 
 def _columns(block: Any) -> Block:
-    sources, targets = (np.asarray(column) for column in block)
-    if sources.shape != targets.shape or sources.ndim != 1 or not {sources.dtype.kind, targets.dtype.kind} <= {*"iu"}:
-        raise InputError(
-            f"a block of {sources.dtype} {sources.shape} and {targets.dtype} {targets.shape}: two columns of as many "
-            "whole numbers are expected"
-        )
-    return sources, targets
+    try:
+        sources, targets = block
+    except (TypeError, ValueError):
+        raise InputError(f"a block {shown(block)}: two columns, sources and targets, are expected") from None
+    ends = id_columns(sources, targets)
+    if any(each.dtype == object for each in ends):
+        raise InputError("a block of names: whole numbers are expected", remedy="number the vertices from 0 first")
+    return ends
+
+
+def _blocks(source: Any) -> Iterable[Block]:
+    """The blocks of an iterable. Raises InputError if it is none."""
+    if not isinstance(source, Iterable):
+        raise InputError(f"{shown(source)} is no stream of edges", remedy="a path, a name, or an iterable of blocks is")
+    return map(_columns, source)
 
 
 # ------------------------------------------------------------------ edge lists

@@ -19,6 +19,7 @@ import numpy as np
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.files import Source
 from grailbench.files import opened as opened_file
+from grailbench.graph.arguments import shown
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.options import Options
 from grailbench.graph.readers.table import usual_columns
@@ -171,8 +172,8 @@ def _check_filled(size: int, head: bytes, path: Path, asked: Options) -> None:
 
 
 def _check_known(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
-        raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
+    if format is not None and not (isinstance(format, str) and format in FORMATS):
+        raise InputError(f"unknown format {shown(format)}", remedy=f"one of {', '.join(FORMATS)}")
 
 
 def guess_format(path: str | os.PathLike) -> str:

@@ -22,7 +22,8 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.readers.labelled import found_of, is_number, needed, parsing
+from grailbench.graph.ids import is_number
+from grailbench.graph.readers.labelled import found_of, needed, parsing
 from grailbench.graph.readers.table import decoded, rows, usual_columns
 from grailbench.graph.readers.text import REFETCH, Found
 from grailbench.graph.weights import of_values
@@ -181,12 +182,17 @@ def _whole(path: Path, name: str, column) -> None:
 
 
 def _labels(path: Path, name: str, column, arrow) -> np.ndarray:
-    """The ids in a column: int64[m] if they are numbers from 0 on, else object[m] of str."""
+    """The ids in a column: int64[m] if they are numbers, else object[m] of str."""
     _whole(path, name, column)
     kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
     if arrow.types.is_integer(kind):
-        numbers = column.cast(arrow.int64()).to_numpy()
-        return numbers if numbers.min() >= 0 else numbers.astype(str).astype(object)
+        try:
+            return column.cast(arrow.int64()).to_numpy()
+        except arrow.ArrowInvalid:
+            raise InputError(
+                f"column {name!r} has an id beyond 64 bits with a sign", path=path,
+                remedy="a column of text may hold ids of any size",
+            ) from None  # fmt: skip
     if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
         raise InputError(f"column {name!r} is of type {column.type}: text or whole numbers are expected", path=path)
     labels = np.array([*column.cast(arrow.string()).to_pylist(), None], object)[:-1]

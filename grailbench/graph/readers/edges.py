@@ -81,7 +81,7 @@ _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns a
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
 _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
-_NAMES = "--format names if the ids are words, csv or tsv if this is a table"
+_NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
