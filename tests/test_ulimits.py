@@ -56,6 +56,7 @@ def test_the_library_says_that_memory_is_too_little():
     assert (code, "ulimit -v 146484" in out) == (0, True), out
 
 
+@pytest.mark.processes
 def test_libraries_that_load_for_ever_are_given_up(limited):
     limited.setattr(ulimits, "_TRIAL", ulimits._TRIAL.replace(f"= {ulimits._CPU_SECONDS}", "= 1").partition("try:")[0]
                     + "while True: pass")  # fmt: skip
