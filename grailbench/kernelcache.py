@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from grailbench import temporary
+from grailbench import temporary, ulimits
 from grailbench.errors import InputError
 
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
@@ -195,8 +195,10 @@ def adopt(implementation: type | None = None, beside: str = "") -> None:
     """Puts `Locator` in front of the locators of numba, or of the package that compiles kernels for a GPU, which has
     entries of its own in a folder `beside`; call it before kernels are decorated.
 
-    implementation: the class of caches that has the locators, that of numba if None.
+    implementation: the class of caches that has the locators, that of numba if None. Raises MachineLacks if `ulimit`
+    leaves too little memory to load numba.
     """
+    ulimits.require_loadable()
     if implementation is None:
         from numba.core.caching import CompileResultCacheImpl as implementation
     for cls in implementation.__mro__:

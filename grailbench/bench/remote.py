@@ -25,13 +25,14 @@ from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.processes import START, Named
 from grailbench.bench.sitting import Opened, Sitting
+from grailbench.cluster import liveness
 from grailbench.cluster.seats import Seat
 from grailbench.contract import Checks, problem
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
 
-POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted
+POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
 _START = START.format(work="from grailbench.bench import remote\nremote._serve(int(sys.argv[1]))")
 
@@ -148,17 +149,19 @@ class _Bench:
         self._connection.send(seat)
 
     def work(self, order: bytes | None, wanted):
-        """Hand over an order and yield the messages. Raises RuntimeError if the process ends, or the task is no longer
-        `wanted`, as when its client went away."""
+        """Hand over an order and yield the messages. Raises RuntimeError if the process ends or is stopped, or the task
+        is no longer `wanted`, as when its client went away."""
         if self._timer is not None:
             self._timer.cancel()
         try:
             self._connection.send(order)
-            asked = monotonic()
+            asked, stopped = monotonic(), liveness.Stopped(self._process.pid)
             while True:
                 if monotonic() - asked >= POLL_SECONDS:
                     if not wanted():
                         raise RuntimeError("nobody waits for this cell any more")
+                    if stopped.look():
+                        raise RuntimeError("the process of the worker that ran the cell was stopped (SIGSTOP)")
                     asked = monotonic()
                 if self._connection.poll(POLL_SECONDS):
                     if (message := self._connection.recv()) is None:
