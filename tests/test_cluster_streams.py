@@ -416,7 +416,7 @@ def test_a_worker_that_has_no_time_for_an_index_is_named(graph, tmp_path, monkey
     gb.build(graph, "sequential").save(path := tmp_path / "x.index")
     monkeypatch.setattr(client_side, "PATIENCE_SECONDS", 0.5)
     with connection.started(1) as client:
-        busy = client.submit(time.sleep, 5, pure=False)
+        busy = client.submit(time.sleep, 60, pure=False)
         with pytest.raises(gb.ClusterLost, match="tcp://.* has other work: it did not take the index in 0.5 s"):
             client_side.Spread(client, path, opened)
         del busy

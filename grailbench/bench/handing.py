@@ -13,7 +13,6 @@ import math
 import pickle
 import queue
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -137,15 +136,11 @@ class Workers:
     def look(self) -> dict[str, str | None]:
         """The addresses of all workers that the scheduler has now, and why each is lost; None for those that are not.
         Raises SchedulerGone when it does not answer."""
-        why = "went away"
-        if self.client.status == "running":
-            try:
-                return liveness.heartbeats(self.client).look()
-            except TimeoutError:
-                why = "does not answer"
-            except (OSError, RuntimeError, CancelledError):  # what a client raises that lost its scheduler
-                pass
-        raise SchedulerGone(f"the scheduler at {self.client.scheduler.address} {why}")
+        try:
+            return liveness.heartbeats(self.client).look()
+        except OSError as error:
+            why = "does not answer" if isinstance(error, TimeoutError) else "went away"
+            raise SchedulerGone(f"the scheduler at {self.client.scheduler.address} {why}") from None
 
     def came(self, workers: set[str], taken: list[Seat]) -> tuple[list[Seat], list[str]]:
         """Seats for workers that came during a run, and why some got none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -119,12 +119,16 @@ def from_scheduler(client: Client, asking: Coroutine) -> Any:
     answer in `SCHEDULER_SECONDS`."""
     asked = start(client, asking)
     try:
+        if client.status != "running":
+            raise ConnectionError("the scheduler is gone")
         for _ in range(int(SCHEDULER_SECONDS / _POLL_SECONDS)):
             if wait([asked], _POLL_SECONDS).done:
                 return asked.result()
             if client.status != "running":
                 raise ConnectionError("the scheduler is gone")
         raise TimeoutError("the scheduler does not answer")
+    except (RuntimeError, CancelledError) as error:  # what a client raises that lost its scheduler
+        raise ConnectionError(str(error)) from None
     finally:
         asked.cancel()
 
