@@ -24,7 +24,7 @@ from grailbench.reachability.peers.output import Output, ProgramFailed
 from grailbench.reachability.peers.texts import FORMATS, write_graph
 from grailbench.reachability.queries import QuerySpec, query_set
 from grailbench.reachability.verify import Checker, checksum
-from grailbench.runs.environment import source_hash
+from grailbench.runs.plugins import source_hash
 
 pytestmark = pytest.mark.processes
 

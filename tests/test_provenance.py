@@ -65,6 +65,25 @@ def test_outside_a_checkout_there_is_no_commit(monkeypatch):
         write_stamp()
 
 
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_folder_inside_another_repository_is_of_no_commit_of_that(copy, ignored):
+    """A copy in a folder that another repository ignores was said to be a clean checkout of that one's commit."""
+    (copy / STAMP).unlink()
+    above = copy.parent
+    (above / ".gitignore").write_text("copy\nproject\n" if ignored else "project\n")
+    git(above, "init", "-q")
+    git(above, "add", ".gitignore")
+    git(above, "commit", "-qm", "of another project")
+    assert commit_state() == (None, None)
+
+
+def test_the_commit_is_of_this_checkout_whatever_repository_git_is_pointed_to(checkout, tmp_path, monkeypatch):
+    commit = git(checkout, "rev-parse", "HEAD")
+    git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert commit_state() == (commit, False)
+
+
 def test_a_copy_without_git_data_names_the_commit_of_its_stamp(checkout, copy):
     assert commit_state() == (git(checkout, "rev-parse", "HEAD"), False)
 

@@ -19,7 +19,7 @@ from grailbench.runs import environment, stability
 from grailbench.runs import folder as results
 from grailbench.runs.cells import load
 from grailbench.runs.folder import read_rows
-from grailbench.runs.rows import FIELDS
+from grailbench.runs.rows import DISTRIBUTION, FIELDS
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, m
 def test_rows_say_everything_about_their_cell(measured):
     done, _ = measured("right", dim=3, trials=1)
     row = done.rows[-1]
-    assert set(row) == set(FIELDS)
+    assert set(row) == {*FIELDS, DISTRIBUTION}  # the latter in rows of plug-ins alone, as toys are
     expected = {
         "run": "run", "dataset": "diamond", "kind": "imported", "impl": "toy:right", "dim": 3, "search": None,
         "filters": None, "threads": None, "order": None, "seed": 1, "query_set": "random-50-s1", "trial": 0,

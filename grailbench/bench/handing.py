@@ -370,9 +370,11 @@ class Handing:
         """Remember the environment of a worker; it is on disk before the rows that name it."""
         chair.env = env
         known = self.sitting.env["workers"]
-        if env["key"] not in known:
-            known[env["key"]] = {name: value for name, value in env.items() if name != "key"}
-            self.sitting.others.append(env)
+        said = {name: value for name, value in env.items() if name != "key"}
+        if known.get(env["key"]) != said:
+            if env["key"] not in known:
+                self.sitting.others.append(env)
+            known[env["key"]] = said
             if self.sitting.new:
                 self.sitting.record()
 

@@ -112,20 +112,19 @@ def entry(folder: Path) -> dict | None:
 
 
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
-    """The commits of each code version in the sittings of a run. Raises InputError unless all commits were clean."""
+    """The commits of each code version in the sessions of a run. Raises InputError unless all code was clean."""
     environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
-    for sitting in pack.every_sitting(environment):
-        if not sitting.get("commit") or sitting.get("dirty") is not False:
-            which = f"commit {sitting['commit'][:12]} with changes" if sitting.get("commit") else "no commit"
+    for session in pack.every_session(environment):
+        if which := pack.doubt(session):
             raise InputError(
                 f"was measured with {which}, so nobody can repeat it",
                 path=folder,
                 remedy="commit, then run again; a copy without git data needs COMMIT.json, see docs/measuring.md",
             )
-        known = codes.setdefault(sitting["code"], [])
-        if sitting["commit"] not in known:
-            known.append(sitting["commit"])
+        known = codes.setdefault(session["code"], [])
+        if session["commit"] not in known:
+            known.append(session["commit"])
     return codes
 
 

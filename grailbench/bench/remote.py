@@ -31,6 +31,7 @@ from grailbench.contract import Checks, problem
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
+from grailbench.runs import plugins
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
@@ -244,8 +245,9 @@ def _work(connection: Connection, order: Order, env: dict, opened: Opened | None
     """Run the cells of an order. Returns the graph, which may be that of the next order."""
     told = _Told(connection, order.run, env["key"])
     try:
-        for named in order.classes:
-            named.found()
+        if new := plugins.facts(named.found() for named in order.classes):
+            env["implementations"] = env.get("implementations", {}) | new
+            connection.send(("environment", env))
         sitting = Sitting(told if order.timing else None, env, list(order.prior), told, order.checks, opened=opened,
                           others=order.stood)  # fmt: skip
         solved = problem(order.problem)

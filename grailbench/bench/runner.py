@@ -27,6 +27,7 @@ from grailbench.guard import prompt_interrupts
 from grailbench.runs import cells as measured
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
+from grailbench.runs import plugins
 from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import FORMAT, SOUND
 from grailbench.visible import quoted, visible
@@ -250,6 +251,8 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
     if client:
         env |= {"client": True, "workers": {}}
+    elif found := plugins.facts(map(implementation_of, plan.cells)):
+        env["implementations"] = found
     path = folder / results.ENVIRONMENT
     if path.exists():
         before = results.read_environment(folder)

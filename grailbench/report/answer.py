@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from grailbench import contract
 from grailbench.contract import USUAL
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.ranking import Place, Ranking, every
 from grailbench.runs import ratios
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
@@ -167,7 +166,7 @@ def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[
 def _indexed(ranking: Ranking, place: Place) -> bool:
     """False for a configuration without an index in a ranking by building time: it has nothing to build."""
     built = ranking.problem != USUAL or ranking.phase == "query"
-    return built or any(cell.dim or cell.index_bytes or cell.impl.startswith(PREFIX) for cell in place.cells.values())
+    return built or any(cell.dim or cell.index_bytes or not cell.ours for cell in place.cells.values())
 
 
 def _timed(ranking: Ranking, place: Place, graph: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from grailbench import words
-from grailbench.contract import USUAL, problem
+from grailbench.contract import OTHERS, USUAL, problem
 from grailbench.runs import axes, folder, machines, pack
 from grailbench.runs.energies import Energies
 from grailbench.runs.folder import Damage
@@ -59,6 +59,7 @@ class Cell:
     vertices, edges, roots  of the graph as the papers count them; `roots` without the super-root
     counters    exact counts of work
     index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges, energy  as in `rows.FIELDS`
+    distribution  of a plug-in, with its version, 'bitclosure 0.1'
     """
 
     key: tuple
@@ -90,6 +91,7 @@ class Cell:
     read_ms: float | None = None
     raw_edges: int | None = None
     energy: Mapping[str, Any] | None = None
+    distribution: str | None = None
 
     dim = _axis("dim")
     search = _axis("search")
@@ -165,6 +167,11 @@ class Cell:
         return self.filters or ("none" if self.impl in _UNFILTERED else "")
 
     @property
+    def ours(self) -> bool:
+        """False for an implementation of others: an adapter of a library, a program, a plug-in."""
+        return self.distribution is None and not self.impl.startswith(OTHERS)
+
+    @property
     def generated(self) -> bool:
         """True for generated graphs such as look-alikes, which are not shown in rows of published tables."""
         return self.kind == "synthetic" or self.dataset.endswith("-like")
@@ -224,7 +231,7 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
 #: fields of a cell that are taken from its first row with a value
 _FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
          "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms", "raw_edges",
-         "energy")  # fmt: skip
+         "energy", "distribution")  # fmt: skip
 
 
 def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:

@@ -65,6 +65,19 @@ def read_json(path: Path) -> dict:
         raise InputError(f"cannot be read: {error}", path=path) from None
 
 
+class _Implementation(BaseModel):
+    """The types of what an environment says of an implementation; see `runs.plugins.facts`."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    files: str
+    distribution: str | None = None
+    version: str | None = None
+    editable: bool = False
+    commit: str | None = None
+    dirty: bool | None = None
+
+
 class _Environment(BaseModel):
     """The types of the fields of an environment; see `runs.environment` for the fields."""
 
@@ -90,6 +103,7 @@ class _Environment(BaseModel):
     gpus: list[dict[str, str | _Count | None]] | None = None
     load_average: list[FiniteFloat] | None = None
     command: list[str] | None = None
+    implementations: dict[str, _Implementation] | None = None
     earlier: list[_Environment] = []
     client: bool | None = None
     pinned: list[_Count] | None = None

@@ -16,10 +16,11 @@ _SHOWN = 8  #: digits of a fingerprint that name a machine
 
 
 def sessions(environment: Mapping) -> list[Mapping]:
-    """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`."""
+    """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`; those of
+    workers, which are pinned to cores, each once."""
     workers = environment.get("workers") or {}
     local = [each for each in (*environment.get("earlier", ()), environment)
-             if not each.get("client") and "pinned" not in each]  # what is pinned is a worker's, and among these
+             if not each.get("client") and "pinned" not in each]  # fmt: skip
     return [*local, *workers.values()]
 
 

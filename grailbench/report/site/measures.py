@@ -16,7 +16,6 @@ import numpy as np
 from grailbench import contract, words
 from grailbench.contract import USUAL
 from grailbench.report.papers.columns import on_gpu
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.render.csv import csv
 from grailbench.report.site.entries import Entry
 from grailbench.report.table import Table
@@ -74,11 +73,6 @@ def place(cell: Cell) -> str:
     if known is None:  # a cell on a CPU may have a device's peak too, in a process that it shared
         return GPU if on_gpu([cell]) or cell.device_peak_bytes else MANY if (cell.threads or 1) > 1 else ONE
     return GPU if "gpu" in known.needs else MANY if (cell.threads or 1) > 1 or "dask" in known.needs else ONE
-
-
-def is_peer(name: str) -> bool:
-    """True for an implementation of others that this project measures."""
-    return name.startswith(PREFIX)
 
 
 def searchless(cell: Cell) -> bool | None:
