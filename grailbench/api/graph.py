@@ -269,7 +269,7 @@ class Graph:
     def vertex(self, id: Hashable) -> int:
         """The vertex 0..n - 1 of an id. Raises InputError, which suggests similar names, if there is no such id."""
         if isinstance(id, str):
-            return self.ids.vertex_of(id)
+            return self.ids.vertex_of(str.__str__(id))  # its characters, whatever a subclass such as an Enum shows
         if isinstance(id, bool) or not isinstance(id, int | np.integer):
             raise InputError(f"{id!r} is no id of a vertex: the graph has {self.ids.extent()}")
         return self.ids.vertex_of(str(int(id)))
@@ -341,8 +341,8 @@ def id_column(values: Iterable[Any], what: str) -> np.ndarray:
                 return array.astype(np.int64)
             except OverflowError:
                 raise InputError(f"{what}: an id beyond 64 bits", remedy="names may be as long as you like") from None
-        if all(issubclass(kind, str) for kind in kinds):  # numpy's own text
-            return np.array([str(each) for each in array], object)
+        if all(issubclass(kind, str) for kind in kinds):  # numpy's own text, members of an Enum
+            return np.array([str.__str__(each) for each in array], object)
         odd = next(each for each in array if not isinstance(each, str))
         raise InputError(f"{what}: {odd!r} is neither a name nor a whole number, as all ids of a graph are")
     raise InputError(f"{what} of {array.dtype}: whole numbers or names are expected")
