@@ -182,17 +182,20 @@ class Graph:
         return cls(reading.graph, reading.ids)
 
     @classmethod
-    def open(cls, name: str) -> Graph:
-        """The graph of that name, as `grailbench list graphs` shows them: fetched, imported or generated.
+    def open(cls, name: str, sha256: str | None = None) -> Graph:
+        """The graph of that name, as `grailbench list datasets` shows them: fetched, imported or generated.
 
-        Raises InputError, which suggests similar names, if there is none or if it was not fetched yet.
+        sha256  that of the graph which is meant, as `grailbench import --json` says it; None for any of that name
+
+        Raises InputError, which suggests similar names, if there is none, if it is not the graph that is meant, or if
+        it was not fetched yet.
 
         >>> gb.Graph.open("path-4").edges
         3
         """
         from grailbench.datasets.library import open_graph
 
-        found = open_graph(name)
+        found = open_graph(name, sha256)
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
