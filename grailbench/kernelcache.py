@@ -21,11 +21,11 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from grailbench import temporary, ulimits
+from grailbench import paths, temporary, ulimits
 from grailbench.errors import InputError
 
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
@@ -100,10 +100,9 @@ def _of_this_process() -> Path:
     return made.path
 
 
-def _places() -> tuple[Path, ...]:
-    import platformdirs
-
-    return _PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("grailbench"))
+def _places() -> Iterator[Path]:
+    yield _PACKAGE / "__pycache__"
+    yield paths.user_cache()
 
 
 def _made(found: Path) -> int:

@@ -12,8 +12,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -95,8 +95,9 @@ def replaced(
 
 @contextmanager
 def atomic_file(
-    path: Path, lasting: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False
-) -> Iterator[IO[bytes]]:
+    path: Path, lasting: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
+    check: Callable[[], None] | None = None,
+) -> Iterator[IO[bytes]]:  # fmt: skip
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
 
     If the system supports it, the file has no name until then, so that a killed process leaves no file behind. An
@@ -106,6 +107,8 @@ def atomic_file(
     lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
              old file or the new one; not for what is made anew when it is found damaged
     follow   whether to replace what a symbolic link leads to, and not the link
+    check    called when the file is about to get its name; if it raises, the file does not. No other process that gives
+             a `check` for a path of the same folder, or of one beside that, gives a name meanwhile
     """
     require_writable(path, seeks, over)
     output, path = path, _followed(path) if follow else path
@@ -120,13 +123,16 @@ def atomic_file(
         handle = nameless = _nameless(path.parent)
         if handle is None:
             made, handle = temporary.new_beside(path)
-        with temporary.locked(handle):  # until it has its name
+        with temporary.locked(handle), ExitStack() as naming:  # until it has its name
             with open(handle, "r+b") as stream:
                 yield stream
                 stream.flush()
                 if lasting:
                     os.fsync(stream.fileno())
                 require_writable(output, seeks, over)  # which may have been read meanwhile
+                if check is not None:
+                    naming.enter_context(temporary.alone(path.parent.parent))
+                    check()
                 written = os.fstat(stream.fileno())
                 # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
                 named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, made, src_dir_fd=nameless)

@@ -127,6 +127,19 @@ def locked(handle: int) -> Iterator[None]:
         os.close(held)
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
+    waits. Raises OSError if the folder cannot be opened."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 # ------------------------------------------------------------------ folders
 
 

@@ -188,10 +188,13 @@ class Graph:
         return cls(reading.graph, reading.ids)
 
     @classmethod
-    def open(cls, name: str) -> Graph:
-        """The graph of that name, as `grailbench list graphs` shows them: fetched, imported or generated.
+    def open(cls, name: str, sha256: str | None = None) -> Graph:
+        """The graph of that name, as `grailbench list datasets` shows them: fetched, imported or generated.
 
-        Raises InputError, which suggests similar names, if there is none or if it was not fetched yet.
+        sha256  that of the graph which is meant, as `grailbench import --json` says it; None for any of that name
+
+        Raises InputError, which suggests similar names, if there is none, if it is not the graph that is meant, or if
+        it was not fetched yet.
 
         >>> gb.Graph.open("path-4").edges
         3
@@ -200,7 +203,7 @@ class Graph:
 
         if not isinstance(name, str):
             raise InputError(f"{shown(name)} is no name of a graph", remedy="Graph.read reads a file")
-        found = open_graph(name)
+        found = open_graph(name, sha256)
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
@@ -277,7 +280,7 @@ class Graph:
     def vertex(self, id: Hashable) -> int:
         """The vertex 0..n - 1 of an id. Raises InputError, which suggests similar names, if there is no such id."""
         if isinstance(id, str):
-            return self.ids.vertex_of(id)
+            return self.ids.vertex_of(str.__str__(id))  # its characters, whatever a subclass such as an Enum shows
         number = isinstance(id, int | np.integer) and not isinstance(id, bool)
         if number and self.ids.numeric and LEAST <= id <= GREATEST:
             return self.ids.vertex_of(str(int(id)))

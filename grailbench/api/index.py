@@ -371,10 +371,12 @@ class Index:
         return one.search(source, target) if answer is None else answer
 
     def _vertex(self, id: Any) -> int:
-        if type(id) is int and 0 <= (vertex := id - self._first) < self._counted:
+        vertex: int
+        kind = type(id)
+        if kind is int and 0 <= (vertex := id - self._first) < self._counted:
             return vertex
         places = self._places
-        if places is None or type(id) not in (int, str):  # 1.0 and True are equal to 1
+        if places is None or (kind is not str and kind is not int):  # True and 1.0 equal ids and are none
             return self.graph.vertex(id)
         try:
             return places[id]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import platform
 import re
 from collections import Counter
@@ -141,7 +142,7 @@ def _says(files: Mapping[str, bytes]) -> list[str]:
 
 def _own() -> list[tuple[str, str]]:
     """Names that lead to the user of this machine, and what each is; the longest first."""
-    found = [(str(Path.home()), "the home folder"), (platform.node(), "this machine")]
+    found = [(os.path.expanduser("~"), "the home folder"), (platform.node(), "this machine")]
     with suppress(OSError, KeyError, ImportError):  # a user without a name
         found.append((getpass.getuser(), "the user"))
     named = [(word, what) for word, what in found if len(word) > 3 and word.strip("/").lower() not in _COMMON]

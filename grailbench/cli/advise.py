@@ -67,8 +67,9 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     from grailbench.cli.views import note
     from grailbench.datasets.imported import named
 
+    name, sha256 = named(graph, note)
     entry = tournament.Entry(
-        named(graph, note), min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process
+        name, min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process, sha256
     )
     held = tournament.hold(entry, view.Progress, out=out, fetch=not no_fetch)
     found = advise(held.last or held.first, entry.queries, memory)

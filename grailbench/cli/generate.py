@@ -61,6 +61,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     from grailbench.cli.views import note, put_json, say
     from grailbench.datasets import generating
     from grailbench.datasets.imported import named
+    from grailbench.datasets.library import open_graph
     from grailbench.screen import put
 
     if listed:
@@ -75,10 +76,10 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
         else:
             say(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
     elif measure:
-        graph = named(measure, note)
+        graph = open_graph(*named(measure, note))
         path = str(generating.profile_file(graph, out))
         if as_json:
-            put_json([{"name": graph, "path": path}])
+            put_json([{"name": graph.name, "path": path}])
         else:
             say(path)
     else:

@@ -68,7 +68,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.screen import put
     from grailbench.visible import quoted
 
-    found = profile(open_graph(named(graph, note)), seed)
+    found = profile(open_graph(*named(graph, note)), seed)
     if as_json:
         put_json([found.record()])
     else:
@@ -90,7 +90,7 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     from grailbench.reachability.outline import outline
 
     found = outlines.read(path)
-    wanted = {named(graph, note): None for graph in graphs} or dict(_recorded(most_edges))
+    wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
     for name, sha256 in wanted.items():
         graph = open_graph(name)
         if sha256 not in (None, graph.sha256):

@@ -175,14 +175,15 @@ def locked_sha256(file: str) -> str | None:
     return _read_lock().get(file, {}).get("sha256")
 
 
-def lock(file: str, digest: str, size: int, source: str) -> None:
-    """Record the sha256 of a file at its first fetch. An existing entry is kept."""
+def lock(file: str, digest: str, size: int, source: str) -> str:
+    """Record the sha256 of a file at its first fetch, unless another process did so before. Returns the sha256 that is
+    recorded."""
     path = lock_path()
     with path.with_suffix(".guard").open("a") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         entries = _read_lock()
         if file in entries:
-            return
+            return entries[file]["sha256"]
         entries[file] = {
             "sha256": digest,
             "bytes": size,
@@ -191,6 +192,7 @@ def lock(file: str, digest: str, size: int, source: str) -> None:
         }
         with atomic_file(path, over=b"") as stream:
             stream.write(_toml(entries).encode())
+        return digest
 
 
 def _read_lock() -> dict:

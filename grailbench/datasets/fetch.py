@@ -208,7 +208,7 @@ class _Fetch:
                     _unpack(path, form, graph, self.limits)
                     checked = self._checked(dataset, form, graph, note)
                     if archive.sha256 is None:  # before the graph is there: then nothing asks for the archive again
-                        cache.lock(archive.file, note["archive_sha256"], path.stat().st_size, note["source"])
+                        _lock(archive.file, note["archive_sha256"], path, note["source"])
                     return self._install(dataset, form, graph, checked)
             except SourceFailed as error:
                 self._arrived.pop(archive.file, None)
@@ -259,7 +259,7 @@ class _Fetch:
                 note = note | {"checked": _compare_with_lock(form.graph_file, digest)}
             _check_readable(dataset, form, graph)
             if "archive_sha256" not in note:
-                cache.lock(form.graph_file, digest, graph.stat().st_size, note["source"])
+                _lock(form.graph_file, digest, graph, note["source"])
         elif digest != form.sha256:
             raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
         else:
@@ -307,12 +307,21 @@ def _compare_with_lock(file: str, digest: str) -> str:
     Raises SourceFailed when the checksum is another one.
     """
     locked = cache.locked_sha256(file)
-    if locked not in (None, digest):
+    _require_locked(locked or digest, digest)
+    return "first" if locked is None else "lock"
+
+
+def _lock(file: str, digest: str, path: Path, source: str) -> None:
+    """Record the checksum of a first fetch. Raises SourceFailed when another process fetched another file meanwhile."""
+    _require_locked(cache.lock(file, digest, path.stat().st_size, source), digest)
+
+
+def _require_locked(locked: str, digest: str) -> None:
+    if locked != digest:
         raise SourceFailed(
             f"its sha256 is {digest}, but {locked} when first fetched here; "
             f"delete its entry in {cache.lock_path()} to accept the new file"
         )
-    return "first" if locked is None else "lock"
 
 
 def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:

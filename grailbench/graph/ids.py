@@ -232,10 +232,12 @@ class Named(Ids):
 
     def __init__(self, names: Iterable[str], repository: str | None = None):
         """Raises InputError unless all names are non-empty text and different."""
-        whole = np.array([*names, None], object)[:-1]  # with None numpy makes no array of fixed-width text
-        if not all(isinstance(name, str) and name for name in whole):
-            wrong = next(at for at, name in enumerate(whole) if not (isinstance(name, str) and name))
-            raise InputError(f"the name of vertex {wrong} is {whole[wrong]!r}; a text that is not empty is expected")
+        names = [*names]
+        if not all(isinstance(name, str) and name for name in names):
+            wrong = next(at for at, name in enumerate(names) if not (isinstance(name, str) and name))
+            raise InputError(f"the name of vertex {wrong} is {names[wrong]!r}; a text that is not empty is expected")
+        # the characters of members of an Enum; with None numpy makes no array of fixed-width text
+        whole = np.array([*map(str.__str__, names), None], object)[:-1]
         encoded = [name.encode("utf-8", "surrogatepass") for name in whole]
         self.content = np.frombuffer(b"".join(encoded), np.uint8)
         self.ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))

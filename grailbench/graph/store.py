@@ -74,12 +74,15 @@ def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
     return digest.hexdigest()
 
 
-def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None) -> dict:
+def save_graph(
+    path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None,
+    check: Callable[[], None] | None = None,
+) -> dict:  # fmt: skip
     """Writes a raw graph and `meta` (anything that JSON can represent) to `path` atomically.
 
-    `ids` are the ids of the vertices in the file that the graph came from; None for 0, 1, ... Returns the meta that was
-    written: `meta` with `kind`, `vertices`, `edges`, `numbering` (of the ids), `sha256` (see `graph_sha256`) and the
-    arrays. Equal arguments give equal bytes.
+    `ids` are the ids of the vertices in the file that the graph came from; None for 0, 1, ... `check` is as of
+    `atomic_file`. Returns the meta that was written: `meta` with `kind`, `vertices`, `edges`, `numbering` (of the ids),
+    `sha256` (see `graph_sha256`) and the arrays. Equal arguments give equal bytes.
     """
     numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
@@ -91,17 +94,18 @@ def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, 
         "sha256": graph_sha256(graph, ids),
     }
     arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
-    return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None})
+    return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None}, check=check)
 
 
-def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
+def load_graph(path: str | os.PathLike, sha256: str | None = None) -> tuple[Graph, dict]:
     """Reads a graph and its meta as written by `save_graph`.
 
-    Raises InputError if the file is missing, or is of an older version that changed the ids without storing them, and
-    `Damaged` (an InputError) if the file is damaged.
+    Raises InputError if the file is missing, is another graph than that with this `sha256` (None for any), or is of an
+    older version that changed the ids without storing them, and `Damaged` (an InputError) if the file is damaged.
     """
     path = Path(path)
     meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
+    require_same(meta.get("sha256"), sha256, path)
     _require_ids(path, meta)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
         raise _damaged(path, "its edge arrays are not as long as its edge count")
@@ -111,15 +115,29 @@ def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
         raise _damaged(path, str(error)) from None
 
 
-def load_ids(path: str | os.PathLike) -> Ids:
+def load_ids(path: str | os.PathLike, sha256: str | None = None) -> Ids:
     """The ids of a stored graph's vertices in the file it came from. Raises the same errors as `load_graph`."""
     path = Path(path)
     meta, arrays = _read(path, "graph", {}, _LABELS)
+    require_same(meta.get("sha256"), sha256, path)
     _require_ids(path, meta)
     try:
         return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
+
+
+def require_same(found: str | None, wanted: str | None, name: str | Path) -> None:
+    """Raises InputError if a graph has another sha256 than is wanted; None is that of any."""
+    if wanted not in (None, found):
+        raise InputError(f"{name}: the graph of this name is another one now", remedy="try again")
+
+
+def require_free(name: str, beside: str, remedy: str) -> None:
+    """Raises InputError if a graph in that folder of the cache, 'imported' or 'generated', has this name."""
+    if (cache_dir() / beside / f"{name}.npz").exists():
+        article = "an" if beside == "imported" else "a"
+        raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
 
 
 def _require_ids(path: Path, meta: dict) -> None:
@@ -151,7 +169,7 @@ def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag
     caches.use(Path(path))
     meta = read_meta(path)
     _require_ids(Path(path), meta)
-    return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
+    return cached_dag(meta["sha256"], lambda: load_graph(path, meta["sha256"])[0] if graph is None else graph), meta
 
 
 def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
@@ -251,9 +269,12 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 # ---------------------------------------------------------------------------------------- files
 
 
-def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True) -> dict:
+def _write(
+    path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True,
+    check: Callable[[], None] | None = None,
+) -> dict:  # fmt: skip
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    opened = outputs.atomic_file(path, lasting, seeks=True, over=b"")  # stored graphs are ours
+    opened = outputs.atomic_file(path, lasting, seeks=True, over=b"", check=check)  # stored graphs are ours
     with opened as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():

@@ -97,7 +97,7 @@ def _index(name: str, question: Question) -> Index:
         if question.index_file or question.save:
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
         return load(name, implementation=None if question.impl == "auto" else question.impl)
-    graph = Graph.open(named(name, note))
+    graph = Graph.open(*named(name, note))
     if question.index_file:
         return load(question.index_file, graph)
     index = build(graph, question.impl, d=question.dim, filters=question.filters, threads=question.threads)

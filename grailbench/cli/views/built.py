@@ -28,9 +28,8 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
         if flags["folder"] or flags["resume"] or flags["vertices"] is not None:
             raise click.UsageError("--folder, --resume and --vertices are for files with --impl streamed")
         names = ("filters", "threads", "seed", "memory")
-        index = api.build(
-            api.Graph.open(named(graph, note)), impl, d=flags["dim"], **{name: flags[name] for name in names}
-        )
+        opened = api.Graph.open(*named(graph, note))
+        index = api.build(opened, impl, d=flags["dim"], **{name: flags[name] for name in names})
         index.save(out)
     record = {
         "path": out, "implementation": index.implementation, "vertices": index.graph.vertices,
