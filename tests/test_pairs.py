@@ -51,6 +51,17 @@ def test_a_header_that_is_a_pair_is_one(tmp_path):
     assert pairs_of(tmp_path / "q.csv", "source,target\n", ids) == [("source", "target", UNKNOWN, 1)]
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("name", ["q", "q.csv"])
+def test_lines_end_in_any_way(tmp_path, name, end):
+    """Holds the fault that '0 1' and '1' on two lines were one pair with an answer."""
+    blank = "," if name == "q.csv" else " "
+    text = f"0{blank}1{end}1{blank}2{blank}0{end}2{blank}0"
+    assert pairs_of(tmp_path / name, text, Counted(3)) == [(0, 1, UNKNOWN, 1), (1, 2, 0, 2), (2, 0, UNKNOWN, 3)]
+    with pytest.raises(InputError, match=rf"{name}, line 2: no query"):
+        pairs_of(tmp_path / name, f"0{blank}1{end}1\n", Counted(3))
+
+
 def test_tables_of_numbers(tmp_path):
     rows = [(7, 3, 1, 2), (3, 3, UNKNOWN, 3)]
     ids = Listed(np.array([7, 3]))

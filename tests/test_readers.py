@@ -170,6 +170,42 @@ def test_blank_lines_comments_and_a_missing_last_newline_are_read_over(folder, t
     assert edges_of(roundtrip(folder, text, "g.txt", "edges")) == [(0, 1), (1, 2)]
 
 
+#: format -> a file of the edges 0 -> 1, 1 -> 2 and others, with comments where the format has them
+_LINED = {
+    "gra": as_gra(3, [(0, 1), (1, 2)]),
+    "edges": "# Nodes: 3 Edges: 2\n0 1\n# c\n1 2\n",
+    "names": "# c\nann bob\nbob\tNew York\n",
+    "csv": 'source,target\nann,"b;c"\n"b;c",eve\n',
+    "tsv": "source\ttarget\nann\tbob\nbob\teve\n",
+    "adjlist": "#script\n# GMT Sat Nov 21 12:00:00 2026\n#\n0 1\n1 2\n2\n",
+    "mtx": as_mtx(3, [(0, 1), (1, 2)]),
+    "metis": as_metis(3, [(0, 1), (1, 2)]),
+    "tuwien": "3 2 directed\n0 1 1\n1 2 1\n",
+    "dot": "digraph {\n a -> b; // c\n b -> c\n}\n",
+    "graphml": "<graphml>\n<graph edgedefault='directed'>\n<edge source='a'\ntarget='b'/></graph></graphml>\n",
+    "obo": "format-version: 1.2\n\n[Term]\nid: a\nis_a: b\n\n[Term]\nid: b\n",
+}
+
+
+@pytest.mark.parametrize("format", _LINED)
+@pytest.mark.parametrize("ends", [("\r",), ("\r\n",), ("\r", "\n"), ("\n", "\r"), ("\r\n", "\r", "\n")])
+def test_lines_end_in_lf_crlf_cr_and_mixtures(folder, format, ends):
+    """Holds the fault that carriage returns alone made edges and lost others without a word."""
+    pieces = _LINED[format].split("\n")
+    mixed = "".join(piece + (ends[at % len(ends)] if piece else "\r\n") for at, piece in enumerate(pieces[:-1]))
+    expected = edges_of(roundtrip(folder, _LINED[format], "lf", format))
+    path = folder / "mixed"
+    path.write_bytes(mixed.encode())
+    assert edges_of(read_graph(path, format)) == expected
+    if format not in ("metis", "names"):  # which a name tells, or the user
+        assert guess_format(path) == format
+
+
+def test_a_fault_after_a_carriage_return_has_its_line(refused):
+    assert refused("0 1\r1 2\r\n3 x\r", "g.edges").line == 3
+    assert refused("source,target\ra,b\r\nc\r", "g.csv").line == 3
+
+
 def test_last_gra_line_needs_no_newline(folder):
     assert roundtrip(folder, "2\n0: 1 #\n1: #", "g.gra").edges == 1
 

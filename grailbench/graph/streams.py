@@ -24,7 +24,7 @@ from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
 from grailbench.graph.readers.table import usual_columns
-from grailbench.graph.readers.text import DONE, LINE, new_state, parse
+from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 from grailbench.graph.store import atomic_file
 
 Block = tuple[np.ndarray, np.ndarray]
@@ -94,7 +94,7 @@ def _columns(block: Any) -> Block:
 
 def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
     with _text(path) as file:
-        head = np.frombuffer(_piece(path, file, 1 << 16), np.uint8)
+        head = with_line_feeds(np.frombuffer(bytearray(_piece(path, file, 1 << 16)), np.uint8))
     header = edge_header(path, head)
     if header.undirected:
         raise InputError(
@@ -126,10 +126,11 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
         while True:
             piece = _piece(path, file, BYTES)
             text = rest + piece
-            end = text.rfind(b"\n") + 1 if piece else len(text)
+            # up to the last line end, which is not a CR at the end of the piece: LF may follow
+            end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if piece else len(text)
             rest = text[end:]
             if end:
-                part, state = np.frombuffer(bytearray(text[:end]), np.uint8), new_state(0, line)
+                part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
                 columns = first, MAX_VERTICES - 1 + first, 0, 2
                 status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
                 if status != DONE:

@@ -28,7 +28,17 @@ from grailbench.files import opened
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.table import decoded, rows, usual_columns, words_of
-from grailbench.graph.readers.text import HASH, NEWLINE, PERCENT, is_blank, is_space, number, refuse_wide, without_bom
+from grailbench.graph.readers.text import (
+    HASH,
+    NEWLINE,
+    PERCENT,
+    is_blank,
+    is_space,
+    number,
+    refuse_wide,
+    with_line_feeds,
+    without_bom,
+)
 
 UNKNOWN = -1  #: the given answer of a pair without one
 _BYTES_A_LINE = 250  # memory per line while a file is read
@@ -60,11 +70,13 @@ def read_pairs(path: str | os.PathLike, ids: Ids, digest: str | None = None, pip
         if digest not in (None, source.sha256):
             raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
         refuse_wide(source.head(2), shown)
-        memory.require(_BYTES_A_LINE * np.count_nonzero(source.text == NEWLINE), f"{shown}: its queries")
         text = without_bom(source.text, source.path)
         if not text.size:
             raise InputError("the file is empty", path=shown, remedy=_LINE)
-        table = _is_table(path, text)
+        lined = with_line_feeds(text)
+        memory.require(_BYTES_A_LINE * np.count_nonzero(lined == NEWLINE), f"{shown}: its queries")
+        table = _is_table(path, lined)
+        text = text if table else lined  # a cell in quotes may hold a carriage return
         found = None if table or not ids.numeric else _of_numbers(shown, text, ids)
         if found is None:
             content = decoded(shown, text)

@@ -9,7 +9,7 @@ import zlib
 from decimal import Decimal, InvalidOperation
 
 Edges = list[tuple[int, int]]
-_VERTEX_LINE = re.compile(rb"[ \t\r]*([0-9]{1,18})[ \t\r]*:([0-9 \t\r]*)#[ \t\r]*")
+_VERTEX_LINE = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]*:([0-9 \t]*)#[ \t]*")
 _STATED = re.compile(rb"[#%]\s*Nodes:?\s*([0-9]+)[,;\s]+Edges:?\s*([0-9]+)\s*", re.IGNORECASE)
 _KONECT = re.compile(rb"%\s*(sym|asym)\s+\w+", re.IGNORECASE)
 _COUNTS = re.compile(rb"%\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*")
@@ -30,9 +30,14 @@ def plain(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a file, which end in LF, CRLF or CR."""
+    return re.split(rb"\r\n|\r|\n", plain(data))
+
+
 def gra(data: bytes) -> tuple[int, Edges]:
     """The number of vertices and the edges of a .gra, in its order. Raises Refused."""
-    lines = plain(data).split(b"\n")
+    lines = lines_of(data)
     for turn in range(2):
         while lines and not lines[0].strip():
             del lines[0]
@@ -42,7 +47,7 @@ def gra(data: bytes) -> tuple[int, Edges]:
         raise Refused("no vertex count")
     vertices, edges, seen = int(lines[0]), [], set()
     for line in lines[1:]:
-        if not line.strip(b" \t\r"):
+        if not line.strip(b" \t"):
             continue
         found = _VERTEX_LINE.fullmatch(line)
         if not found:
@@ -69,8 +74,8 @@ class EdgeList:
         self.edges: Edges = []
         self.columns: list[list[bytes]] = []
         before = True  # any edge
-        for line in plain(data).split(b"\n"):
-            words = re.split(rb"[ \t\r]+", line.strip(b" \t\r"))
+        for line in lines_of(data):
+            words = re.split(rb"[ \t]+", line.strip(b" \t"))
             if words == [b""]:
                 continue
             if words[0][:1] in (b"#", b"%"):

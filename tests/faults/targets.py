@@ -192,9 +192,9 @@ def _mtx_oracle(data: bytes, asked: dict, found, error) -> None:
     """Each entry of a matrix that was accepted is an edge, and there are no others."""
     if error is not None:
         return
-    lines = [line for line in slow_readers.plain(data).split(b"\n") if line.strip() and line.lstrip()[:1] not in b"%#"]
+    lines = [line for line in slow_readers.lines_of(data) if line.strip() and line.lstrip()[:1] not in b"%#"]
     size = int(lines[0].split()[0])
-    entries = [tuple(map(int, line.replace(b"\r", b" ").split()[:2])) for line in lines[1:]]
+    entries = [tuple(map(int, line.split()[:2])) for line in lines[1:]]
     assert found.graph.vertices == size
     assert set(labelled(found)) in (set(entries), {*entries, *((v, u) for u, v in entries)})
 

@@ -22,7 +22,7 @@ from grailbench.files import opened as opened_file
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.options import Options
 from grailbench.graph.readers.table import usual_columns
-from grailbench.graph.readers.text import BOM, Found, refuse_wide, without_bom
+from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
@@ -43,6 +43,8 @@ FORMATS = {
     "python": "Python source tree: from importer to imported module",
 }
 FOLDERS = ("git", "python")  #: formats of folders
+#: text formats whose lines may end in CR alone; the parsers of the others find line ends themselves
+_LINES = ("gra", "edges", "names", "adjlist", "mtx", "metis", "tuwien", "dot", "obo")
 _SUFFIXES = {
     ".gra": "gra",
     ".mtx": "mtx",
@@ -150,6 +152,7 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
         if not named and format == "edges" and asked.source and b"\t" in head:
             format = "tsv"  # numbers with tabs between them are both; columns are asked for
+        text = with_line_feeds(text) if format in _LINES else text
         taken = asked.of(format, source.path) | ({"named": named} if format == "edges" else {})
         module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")
         began = perf_counter()
@@ -200,7 +203,7 @@ def _format_of_folder(folder: Path) -> str:
 
 def _format_of(head: bytes, path: Path) -> str:
     refuse_wide(head, path)
-    head = head.removeprefix(BOM)
+    head = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for signature, format in _SIGNATURES:
         if signature.match(head):
             return format

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,13 +27,16 @@ USUAL = (
 )
 
 
+_LINE_END = re.compile(rb"\r\n?|\n")
+
+
 def decoded(path: Path | str, text: np.ndarray) -> str:
     """A text (uint8[size]) as str, without a byte order mark. Raises InputError with the line if it is not UTF-8."""
     raw = text.tobytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = len(_LINE_END.findall(raw[: error.start])) + 1
         raise InputError(
             f"no UTF-8 text, at byte {error.start}: {error.object[error.start : error.start + 20]!r}",
             path=path,
@@ -75,6 +79,6 @@ def words_of(text: str) -> Iterator[tuple[int, list[str]]]:
 
     Blanks separate words; in a line with a tab only tabs do, and words may be empty.
     """
-    for line, said in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    for line, said in enumerate(text.split("\n"), 1):
         if words := [word.strip() for word in said.split("\t")] if "\t" in said.strip() else said.split():
             yield line, words

@@ -31,7 +31,7 @@ NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWIC
 # least and the greatest number of columns after an edge, and the first line where it differs from the first edge's
 POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED = range(12)
 
-NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
+NEWLINE, RETURN, HASH, PERCENT, COLON = 10, 13, 35, 37, 58
 # Signatures, with which numba compiles a parser, or loads it from its cache, on import and not during a measurement.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
@@ -70,6 +70,30 @@ def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
     text = text.copy()  # the caller computes a checksum of the original bytes
     text[:3] = ord(" ")
     return text
+
+
+def with_line_feeds(text: np.ndarray) -> np.ndarray:
+    """The text (uint8[size]) with a line feed for every carriage return that no line feed follows.
+
+    So lines may end in LF, CRLF or CR, also in one file. The positions of bytes do not change; a text without such a
+    carriage return is returned as it is.
+    """
+    if text.size == 0 or not (_has_lone_return(text) or text[-1] == RETURN):
+        return text
+    lone = text == RETURN
+    lone[:-1] &= text[1:] != NEWLINE
+    text = text.copy()  # the caller computes a checksum of the original bytes
+    text[lone] = NEWLINE
+    return text
+
+
+@njit("boolean(uint8[::1])", cache=True)
+def _has_lone_return(text):
+    """Whether a carriage return is followed by another byte than a line feed. One pass that compiles to vectors."""
+    found = np.uint8(0)
+    for k in range(text.size - 1):
+        found |= np.uint8(text[k] == RETURN) & np.uint8(text[k + 1] != NEWLINE)
+    return found != 0
 
 
 def refuse_wide(start: bytes, path: str | os.PathLike) -> None:
