@@ -219,7 +219,7 @@ def test_any_bytes_are_a_graph_or_an_error(tmp_path, format, data):
 
 @pytest.mark.parametrize(
     ("module", "format"),
-    [("pyarrow", "parquet"), ("pydot", "dot"), ("networkx", "graphml"), ("obonet", "obo")],
+    [("pyarrow", "parquet"), ("pydot", "dot"), ("obonet", "obo")],
 )
 def test_a_missing_library_is_said_with_what_installs_it(tmp_path, monkeypatch, module, format):
     for name in (module, f"{module}.dot_parser", f"{module}.read"):
@@ -278,6 +278,22 @@ def test_bad_dot(tmp_path, text, why):
         read_text(tmp_path, "g.dot", text)
 
 
+GROUP = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="y"><graph edgedefault="directed">
+<node id="s"/><node id="f"><data key="d"><y:node id="no"/></data>
+  <graph edgedefault="undirected"><node id="f::a"/><node id="f::b"/><edge source="f::a" target="f::b"/>
+  <node id="in"><graph><edge source="f::b" target="deep"/></graph></node></graph></node>
+<node id="t"/><edge source="s" target="f::a"/><edge source="f::b" target="t"/></graph></graphml>"""
+
+
+def test_nodes_and_edges_inside_groups_of_graphml_are_read(tmp_path):
+    """Holds the fault that what a group of yEd holds was lost."""
+    found = read_text(tmp_path, "g.graphml", GROUP)
+    assert found.ids.names.tolist() == ["s", "f", "f::a", "f::b", "in", "t", "deep"]
+    edges = [("f::a", "f::b"), ("f::b", "deep"), ("s", "f::a"), ("f::b", "t")]
+    both = [*edges, ("f::b", "f::a"), ("deep", "f::b")]
+    assert (named_edges(found), found.notes) == (both, ("undirected: 2 of 4 edges in both directions",))
+
+
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph, nx.MultiDiGraph])
 def test_graphml_of_networkx(tmp_path, kind):
     graph = kind([("ann", "bob"), ("bob", "eve"), ("eve", "ann")])
@@ -293,11 +309,16 @@ def test_graphml_of_networkx(tmp_path, kind):
     ("text", "why"),
     [
         ("<graphml>\n<graph>\n", r", line 3: a graph in GraphML expected: no element found"),
-        ("<graphml></graphml>", ": a graph in GraphML expected: file not successfully read as graphml"),
-        (
-            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
-            ": the file",
-        ),
+        ("<graphml></graphml>", ": 0 graphs; one is expected"),
+        ("<graphml><graph/><graph/></graphml>", ": 2 graphs; one is expected"),
+        ("<svg><graph><node id='a'/></graph></svg>", ": 0 graphs; one is expected"),
+        ("<graphml xmlns='x'><graph edgedefault='directed'/></graphml>", ": the file holds no vertex"),
+        ("<graphml><graph><node/></graph></graphml>", ": a node without id"),
+        ("<graphml><graph edgedefault='directed'><edge source='a'/></graph></graphml>", ": an edge without target"),
+        ("<graphml><graph edgedefault='no'><edge source='a' target='b'/></graph></graphml>", ": edgedefault 'no'"),
+        ("<graphml><graph><edge source='a' target='b'/></graph></graphml>", ": edgedefault '': 'directed' or"),
+        ("<graphml><graph><node id='a'/><hyperedge/></graph></graphml>", ": a hyperedge"),
+        ("<graphml>" + "<graph><node id='a'>" * 5000, ", line 1: a graph in GraphML expected"),
     ],
 )
 def test_bad_graphml(tmp_path, text, why):

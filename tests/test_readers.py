@@ -87,11 +87,25 @@ def test_konect_header_states_edges_and_vertices_and_ids_count_from_one(folder, 
     assert (graph.vertices, edges_of(graph)) == (vertices, edges)  # whether or not the last vertex has an edge
 
 
-@given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 1 -2")]))
+@given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 0 -2")]))
 def test_matrix_market_general_round_trips(folder, drawn, kind):
     vertices, edges = drawn
     graph = roundtrip(folder, as_mtx(vertices, edges, f"{kind[0]} general", kind[1]), "g.mtx")
     assert (graph.vertices, edges_of(graph)) == (vertices, edges)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zeros", "values"),
+    [("integer general", ("0", "-0"), "3"), ("real symmetric", ("0.0", "0e5"), "1e-9"), ("complex general", ("0 -0.0",
+     "0e1 .0"), "0 1")],
+)  # fmt: skip
+def test_an_entry_of_value_0_is_no_edge(folder, kind, zeros, values):
+    """Holds the fault that a Matrix Market file gave stored zeros as edges."""
+    text = f"%%MatrixMarket matrix coordinate {kind}\n3 3 3\n2 1 {zeros[0]}\n3 2 {values}\n3 1 {zeros[1]}\n"
+    graph = roundtrip(folder, text, "z.mtx")
+    assert edges_of(graph) == [(2, 1), (1, 2)] if "symmetric" in kind else [(2, 1)]
+    assert "2 stored zeros left out" in read(folder / "z.mtx").notes
+    assert graph.weights is None or graph.weights.tolist() == [3]
 
 
 @given(digraphs(), st.sampled_from(["pattern symmetric", "pattern skew-symmetric", "Pattern Hermitian"]))

@@ -115,6 +115,14 @@ class EdgeList:
         return self.edges + [(v, u) for u, v in self.edges if u != v] if self.undirected else self.edges
 
 
+def is_zero(word: bytes) -> bool:
+    """Whether a word is a number of value 0."""
+    try:
+        return Decimal(word.decode("ascii")) == 0
+    except (InvalidOperation, UnicodeDecodeError):
+        return False
+
+
 def _weight(word: bytes) -> int | None:
     """The weight that a word of a line is; None for none that can be used."""
     try:
