@@ -23,7 +23,7 @@ from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
-from grailbench.graph.readers.table import usual_columns
+from grailbench.graph.readers.table import ends_of, unrecognised
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 from grailbench.graph.store import atomic_file
 
@@ -31,6 +31,7 @@ Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time
 ROWS = 1 << 18  #: of a table that are read at a time
 FORMATS = ("edges", "parquet")
+_RENAME = "name the columns source and target"
 _VERTICES = b"grailbench.vertices"  #: key of the metadata of Parquet files
 
 
@@ -149,9 +150,8 @@ def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     with parsing(path, "a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
         names, rows = list(file.schema_arrow.names), file.metadata.num_rows
         said = (file.metadata.metadata or {}).get(_VERTICES)
-    places = usual_columns(names) or (0, 1)
-    if len(names) < 2:
-        raise InputError("one column; an edge needs two", path=path)
+    if (places := ends_of(path, None, names, _RENAME)) is None:
+        raise unrecognised(path, None, names, _RENAME)
     stated = int(said) if vertices is None and said is not None else vertices
     return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
 

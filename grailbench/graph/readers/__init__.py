@@ -21,7 +21,7 @@ from grailbench.files import Source
 from grailbench.files import opened as opened_file
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.options import Options
-from grailbench.graph.readers.table import usual_columns
+from grailbench.graph.readers.table import readings
 from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
 
 FORMATS = {
@@ -75,6 +75,7 @@ _SIGNATURES = (
     (re.compile(rb"\s*format-version\s*:"), "obo"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
     (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
+    (re.compile(rb'[ \t]*"?sep=[^\n]"?[ \t]*\n', re.IGNORECASE), "csv"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
     # the second comment line of networkx.write_adjlist, which edge lists do not have
     (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
@@ -216,10 +217,10 @@ def _format_of(head: bytes, path: Path) -> str:
         return "edges"
     first = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").lstrip("#% ")
     for format, delimiter in (("csv", ","), ("csv", ";"), ("tsv", "\t")):
-        if usual_columns(first.replace('"', "").split(delimiter)):
+        if readings(first.replace('"', "").split(delimiter)):
             return format
     raise InputError(
-        "the format cannot be told", path=path,
+        "cannot detect the format", path=path,
         remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words",
     )  # fmt: skip
 

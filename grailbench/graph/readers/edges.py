@@ -287,6 +287,15 @@ def both_ways(
     )
 
 
+def with_reverses(graph: Graph, undirected: np.ndarray) -> tuple[Graph, tuple[str, ...]]:
+    """The graph with the reverses of its undirected edges (bool[m], or [0] if there are none), and a note on them."""
+    if not undirected.any():
+        return graph, ()
+    which = "each edge" if undirected.all() else f"{np.count_nonzero(undirected):,} of {undirected.size:,} edges"
+    ends = both_ways(graph.sources, graph.targets, graph.weights, undirected)
+    return Graph(graph.vertices, *ends), (f"undirected: {which} in both directions",)
+
+
 def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     """The line of edge number `edge`, where the parser stops if its arrays have room for only that many edges."""
     state = new_state(0, 1)

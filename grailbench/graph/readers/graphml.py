@@ -16,8 +16,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.files import REFETCH, Bytes
-from grailbench.graph.csr import Graph
-from grailbench.graph.readers.edges import both_ways
+from grailbench.graph.readers.edges import with_reverses
 from grailbench.graph.readers.labelled import found_of, parsing
 from grailbench.graph.readers.text import Found
 
@@ -41,14 +40,8 @@ def read_graphml(path: Path, text: np.ndarray) -> Found:
     if not found.graph.vertices:
         raise InputError("the file holds no vertex", path=path)
     undirected = np.array([not directed for _, _, directed in edges], np.bool_)
-    if not undirected.any():
-        return found
-    graph = found.graph
-    sources, targets, _ = both_ways(graph.sources, graph.targets, undirected=undirected)
-    which = "each edge" if undirected.all() else f"{np.count_nonzero(undirected):,} of {undirected.size:,} edges"
-    return replace(
-        found, graph=Graph(graph.vertices, sources, targets), notes=(f"undirected: {which} in both directions",)
-    )
+    graph, notes = with_reverses(found.graph, undirected)
+    return replace(found, graph=graph, notes=notes)
 
 
 def _collect(graph: Element, space: str, usual: str, nodes: list[str], edges: list[tuple[str, str, bool]]) -> None:
