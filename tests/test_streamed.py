@@ -216,6 +216,19 @@ def test_a_faulty_file_is_named_with_its_line(tmp_path, monkeypatch, text, said)
         built(tmp_path / "g.edges", params(), tmp_path / "build")
 
 
+@pytest.mark.parametrize("size", [1, 4, 5, 9, 1 << 20])
+def test_pieces_of_an_edge_list_end_at_any_line_end(tmp_path, monkeypatch, size):
+    """Holds the fault that carriage returns alone made one edge of several lines."""
+    (tmp_path / "g.edges").write_bytes(b"# c\r0 1\r\n1 2\r\r\n2 3\n3 40\r")
+    monkeypatch.setattr(streams, "BYTES", size)
+    read = [block for block in streams.opened(tmp_path / "g.edges").blocks()]
+    assert [np.concatenate(ends).tolist() for ends in zip(*read, strict=True)] == [[0, 1, 2, 3], [1, 2, 3, 40]]
+    (tmp_path / "g.edges").write_bytes(b"0 1\r\n1 2\r2 x\r")
+    with pytest.raises(InputError, match=r"g\.edges, line 3"):
+        list(streams.opened(tmp_path / "g.edges").blocks())
+
+
+
 def test_what_is_no_stream_is_refused(tmp_path):
     (tmp_path / "g.gra").write_text("2\n0: 1 #\n1: #\n")
     for given_, said in (

@@ -33,7 +33,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.store import require_same
 from grailbench.guard import guarded
 from grailbench.outputs import atomic_file
-from grailbench.reachability.pairs import UNKNOWN, read_pairs
+from grailbench.reachability.pairs import UNKNOWN, as_line, read_pairs
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
 from grailbench.words import count
@@ -236,9 +236,9 @@ class _Pairs:
 
     def _line(self, q: int) -> bytes:
         """A pair as a line of a query file."""
-        ends = (str(self.ids.label_of(int(end[q]))) for end in (self.pairs.sources, self.pairs.targets))
+        ends = (self.ids.label_of(int(end[q])) for end in (self.pairs.sources, self.pairs.targets))
         answer = () if self.pairs.given[q] == UNKNOWN else (str(self.pairs.given[q]),)
-        return ("\t".join((*ends, *answer)) + "\n").encode()
+        return as_line((*ends, *answer)).encode()
 
     def words(self, most: int) -> str:
         """The pairs of a round of `most`: '100,000 random and 100,000 balanced pairs'."""

@@ -185,7 +185,7 @@ class Index:
                  that see it read by themselves; or an iterable of columns, arrays, and functions without arguments that
                  make such: these are called where their pairs are answered
         shard    about how many pairs are asked at once
-        columns  the names of two columns of a parquet file; None for the first two
+        columns  the names of two columns of a parquet file; None for those named as source and target
 
         Raises InputError at the first pair that is none, ClusterLost (a MachineLacks) if the scheduler or all workers
         are gone. What was given out before is right.

@@ -17,6 +17,7 @@ from grailbench.cluster.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
+from grailbench.graph.readers.table import ends_of, unrecognised
 from grailbench.outputs import protect, replaced
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
@@ -238,9 +239,10 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     """The names of the two columns. Raises InputError."""
     has = file.schema_arrow.names
     if columns is None:
-        if len(has) < 2:
-            raise InputError(f"its columns are {', '.join(has) or 'none'}; a pair has two", path=path)
-        return has[0], has[1]
+        remedy = "columns=(SOURCE, TARGET)"
+        if (places := ends_of(path, None, has, remedy)) is None:
+            raise unrecognised(path, None, has, remedy)
+        return has[places[0]], has[places[1]]
     for name in columns:
         if name not in has:
             raise InputError(f"no column is named {name!r}", path=path, remedy=f"it has {', '.join(has)}")

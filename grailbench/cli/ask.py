@@ -27,6 +27,12 @@ class _WithNumbers(click.Command):
     metavar="FILE",
     help="Ask the pairs of a file, as --queries of run reads them (also .gz, .csv); - is the standard input.",
 )
+@click.option(
+    "--source", "source_column", metavar="COLUMN", help="Of a table of pairs with a header: where a pair begins."
+)
+@click.option(
+    "--target", "target_column", metavar="COLUMN", help="Of a table of pairs with a header: where a pair ends."
+)
 @click.option("--descendants", metavar="U", help="All other vertices that U reaches.")
 @click.option("--ancestors", metavar="V", help="All other vertices that reach V.")
 @click.option("--count", is_flag=True, help="Only how many; alone, the number of descendants of every vertex.")

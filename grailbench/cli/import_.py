@@ -14,7 +14,11 @@ FORMATS = (
 @click.argument("path", type=click.Path(allow_dash=True))
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
 @click.option("--format", type=click.Choice(FORMATS), help="Default: told from content and name.")
-@click.option("--source", metavar="COLUMN", help="Of a table: where an edge begins; its name, or number from 1.")
+@click.option(
+    "--source",
+    metavar="COLUMN",
+    help="Of a table: where an edge begins; its name, or its number from 1 with --no-header.",
+)
 @click.option("--target", metavar="COLUMN", help="Of a table: where an edge ends.")
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
@@ -37,7 +41,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
       gra     GRAIL's adjacency lists, with or without the line graph_for_greach
       edges   'source target [weight [time]]' a line, in numbers; SNAP and KONECT headers are checked
       names   the same in names: words, or texts with tabs between them
-      csv     a table: --source and --target name its columns; default: the usual names, else the first two
+      csv     a table: --source and --target name its columns; default: those named as source and target
       tsv     the same with tabs
       parquet the same in Parquet
       adjlist a line a vertex: its id, then all that it has edges to (networkx.write_adjlist)

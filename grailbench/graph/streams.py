@@ -25,13 +25,14 @@ from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
-from grailbench.graph.readers.table import usual_columns
-from grailbench.graph.readers.text import DONE, LINE, new_state, parse
+from grailbench.graph.readers.table import ends_of, unrecognised
+from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 
 Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time
 ROWS = 1 << 18  #: of a table that are read at a time
 FORMATS = ("edges", "parquet")
+_RENAME = "name the columns source and target"
 _VERTICES = b"grailbench.vertices"  #: key of the metadata of Parquet files
 
 
@@ -107,7 +108,7 @@ def _blocks(source: Any) -> Iterable[Block]:
 
 def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
     with _text(path) as file:
-        head = np.frombuffer(_piece(path, file, 1 << 16), np.uint8)
+        head = with_line_feeds(np.frombuffer(bytearray(_piece(path, file, 1 << 16)), np.uint8))
     header = edge_header(path, head)
     if header.undirected:
         raise InputError(
@@ -139,11 +140,12 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
         while True:
             piece = _piece(path, file, BYTES)
             text = rest + piece
-            end = text.rfind(b"\n") + 1 if piece else len(text)
+            # up to the last line end, which is not a CR at the end of the piece: LF may follow
+            end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if piece else len(text)
             rest = text[end:]
             if end:
-                part, state = np.frombuffer(bytearray(text[:end]), np.uint8), new_state(0, line)
-                columns = first, MAX_VERTICES - 1 + first, 0, 2
+                part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
+                columns = first, MAX_VERTICES - 1 + first, 0, 2, False
                 status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
                 if status != DONE:
                     raise edge_fault(path, part, state, status, first)
@@ -161,9 +163,8 @@ def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     with parsing(path, "a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
         names, rows = list(file.schema_arrow.names), file.metadata.num_rows
         said = (file.metadata.metadata or {}).get(_VERTICES)
-    places = usual_columns(names) or (0, 1)
-    if len(names) < 2:
-        raise InputError("one column; an edge needs two", path=path)
+    if (places := ends_of(path, None, names, _RENAME)) is None:
+        raise unrecognised(path, None, names, _RENAME)
     stated = int(said) if vertices is None and said is not None else vertices
     return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
 
