@@ -31,6 +31,7 @@ from grailbench.errors import InputError
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parent
 _NAME = "kernels-"
+_OURS = re.compile(rf"{_NAME}[0-9a-f]{{12}}")
 _VARIABLE = "NUMBA_CACHE_DIR"
 _held: list[int] = []  # the handle of the folder that this process uses
 _temporary: list[temporary.Folder] = []  # where it has none
@@ -121,7 +122,8 @@ def _made(found: Path) -> int:
 
 def folders() -> list[Path]:
     """The folders of compiled kernels, of this state of the code and of former ones."""
-    return sorted(path for where in _places() for path in where.glob(f"{_NAME}*") if path.is_dir())
+    found = (path for where in _places() for path in where.glob(f"{_NAME}*"))
+    return sorted(path for path in found if _OURS.fullmatch(path.name) and path.is_dir())
 
 
 def former() -> list[Path]:

@@ -8,6 +8,7 @@ In a checkout (or an editable install) the shipped folders `datasets/`, `configs
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
 import os
@@ -16,9 +17,12 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from grailbench import disk
+from grailbench import disk, owned
 from grailbench.errors import FULL, InputError, of_system
+from grailbench.visible import quoted
 
+CACHE_MARK = "grailbench-cache"  #: a file in a cache, which says that it is one
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)  # nothing can be written into such a folder
 _ELSEWHERE = "GRAILBENCH_CACHE names another folder"
 _PACKAGE = Path(__file__).resolve().parent
 _log = logging.getLogger(__name__)
@@ -63,7 +67,8 @@ def citation() -> Path:
 def cache_dir() -> Path:
     """The cache of downloads, condensed graphs and query sets. It is created on first use and may be deleted.
 
-    Raises InputError if the folder cannot be created.
+    Raises InputError if the folder cannot be created, or if GRAILBENCH_CACHE names one that is neither empty nor bears
+    the mark of a cache; MachineLacks if the disk is full.
     """
     if chosen := os.environ.get("GRAILBENCH_CACHE"):
         path = expanded(chosen)
@@ -73,6 +78,10 @@ def cache_dir() -> Path:
         path = user_cache()
     try:
         disk.make_folder(path)
+        again = f"{_ELSEWHERE}, new or empty; for a cache of an earlier version: touch {quoted(path / CACHE_MARK)}"
+        # the usual place is ours whatever it has: earlier versions left no mark there
+        if not (owned.marked(path, CACHE_MARK, "cache", again) if chosen else (path / CACHE_MARK).is_file()):
+            _mark(path)
     except OSError as error:
         if error.errno in FULL:
             raise of_system(error, path) from None
@@ -115,6 +124,16 @@ def expanded(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise InputError("this home folder is not known", path=text, remedy="name it without '~'") from None
+
+
+def _mark(cache: Path) -> None:
+    """Marks a cache. Raises OSError if that fails, but not where nothing else can be written either."""
+    try:
+        (cache / CACHE_MARK).touch()
+        disk.sync(cache)
+    except OSError as error:
+        if error.errno not in _CLOSED:
+            raise
 
 
 def runs_dir() -> Path:

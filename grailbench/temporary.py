@@ -200,11 +200,10 @@ def sweep_once(folder: Path) -> None:
         sweep(folder)
 
 
-def sweep(folder: Path, dry: bool = False, hidden: bool = False) -> list[Left]:
+def sweep(folder: Path, dry: bool = False) -> list[Left]:
     """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
 
-    dry     only tell what would be removed
-    hidden  whether every file with a dot is temporary, as in folders of the cache, where former versions had others
+    dry  only tell what would be removed
 
     What cannot be read or removed stays, without a word.
     """
@@ -219,7 +218,7 @@ def sweep(folder: Path, dry: bool = False, hidden: bool = False) -> list[Left]:
             found.append(_swept_one(folder / name, match[1], dry, whole=True))
         elif name.startswith("."):
             match = _FILE.fullmatch(name)
-            if match or hidden or _FORMER.fullmatch(name):
+            if match or _FORMER.fullmatch(name):
                 found.append(_swept_one(folder / name, match and match[1], dry, whole=False))
     return [left for left in found if left is not None]
 

@@ -11,6 +11,7 @@ import pytest
 from commands import call
 from dags import same_dag, some_graph
 
+from grailbench import paths
 from grailbench.datasets.imported import import_graph, named, stem
 from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError, TooLittleMemory
@@ -21,7 +22,7 @@ from grailbench.graph import store
 def cache(tmp_path, monkeypatch):
     """Path: a cache for each test."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    return paths.cache_dir()
 
 
 def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
@@ -97,7 +98,7 @@ def test_faulty_file_leaves_nothing_imported(tmp_path, cache):
 
 
 def files_of(folder) -> list[str]:
-    return [path.name for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in folder.rglob("*") if path.is_file() and path.name != paths.CACHE_MARK]
 
 
 def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkeypatch):

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import re
 from collections import Counter
 
@@ -14,6 +15,7 @@ from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import run, verify
 from grailbench.bench.tasks import cell_key
+from grailbench.datasets import imported
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
 from grailbench.runs import environment, stability
 from grailbench.runs import folder as results
@@ -234,6 +236,30 @@ def test_out_folder_with_a_run_is_refused_without_resume(measured):
     measured("right")
     with pytest.raises(InputError, match="holds a run already"):
         measured("right")
+
+
+@pytest.mark.parametrize("name", ["environment.json", "errors.txt"])
+def test_a_file_of_the_user_in_the_out_folder_is_not_replaced(measured, tmp_path, name):
+    """The environment was."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text('{"mine": 1}')
+    with pytest.raises(InputError, match=f"{name}: was not written by grailbench, and is not replaced"):
+        measured("right")
+    assert {path.name: path.read_text() for path in (tmp_path / "run").iterdir()} == {name: '{"mine": 1}'}
+
+
+def test_a_run_whose_graph_is_another_now_is_measured_again(measured, tmp_path):
+    """Rows of the graph before are no answer to what is asked of this one."""
+    path, trials = tmp_path / "changing.edges", {}
+    for number, text in enumerate(("0 1\n1 2\n", "0 1\n2 1\n")):
+        path.write_text(text)
+        os.utime(path, (1, 1))
+        imported.import_graph(path, "changing", replace=True)
+        resume = tmp_path / "run" if number else None
+        done, _ = measured("right", datasets=["changing"], resume=resume)
+        trials[number] = {(row["graph_sha256"], row["trial"]) for row in done.rows if row["trial"] is not None}
+    assert (len(trials[0]), len(trials[1])) == (3, 3)
+    assert not trials[0] & trials[1]
 
 
 def test_resume_does_only_what_is_missing(measured, toys):

@@ -11,7 +11,6 @@ import tracemalloc
 import zipfile
 import zlib
 from contextlib import suppress
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import digraphs
 
-from grailbench import caches
+from grailbench import caches, paths
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.condense import condense
@@ -167,7 +166,7 @@ def test_a_size_that_a_damaged_file_states_is_not_allocated(tmp_path):
         try:
             with suppress(store.Damaged):
                 store.read_meta(path)
-            caches._made_by_name(SimpleNamespace(name="generated"), path)
+            caches._meta(path)
             assert tracemalloc.get_traced_memory()[1] < 8 << 20
         finally:
             tracemalloc.stop()
@@ -342,8 +341,7 @@ def test_cache_that_is_no_zip_is_rebuilt(cache, caplog):
 
 
 def test_cache_that_cannot_be_written_is_a_warning(cache, caplog):
-    cache.mkdir()
-    (cache / "dags").write_text("a file where the folder should be")
+    (paths.cache_dir() / "dags").write_text("a file where the folder should be")
     with caplog.at_level(logging.WARNING):
         assert same_dag(store.cached_dag("abc", some_graph), condense(some_graph()))
     assert "was not cached" in caplog.text

@@ -73,9 +73,10 @@ def build(
 
     With 'streamed' the graph may be one that does not fit the memory: a path of an edge list or Parquet file, a name as
     'random-n4000000-k150-s1', or blocks of edges that you make, each two columns of numbers from 0 on: an iterable, or
-    a function that returns one. `vertices` is their number, by default one more than the greatest. `folder` keeps what
-    is finished, and at last the index; with `resume` a build that was killed goes on from there. Without it a temporary
-    folder is used. A graph with cycles is refused, unless it is a `Graph`.
+    a function that returns one. `vertices` is their number, by default one more than the greatest. `folder`, new
+    or empty, keeps what is finished, and at last the index; with `resume` a build that was killed goes on from there,
+    once the edges were read again and are the same. Without it a temporary folder is used. A graph with cycles is
+    refused, unless it is a `Graph`.
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing, or a worker has another grailbench.

@@ -56,36 +56,35 @@ def record(run: str, name: str, replace: bool = False) -> Path:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
-    before = None
     baseline.settle(target)
     if (target / results.PLAN).exists():
-        before = None if folder.resolve() == target.resolve() else baseline.replace(target, folder)
+        if folder.resolve() != target.resolve():
+            baseline.replace(target, folder, keep=False)  # git has it
     else:
         baseline.place(folder, target)
     enter(name, target, codes, "commit")
-    if before is not None:
-        baseline.remove(before)  # git has it
     return target
 
 
 def accept(base: Path, new: Path) -> list[str]:
     """Put the run `new` in the place of the run `base`, whole or not at all; returns sentences that say what was done.
 
-    Among the recorded runs that is `record`, with its checks. Elsewhere the old one is kept as BASE.before. Raises
-    InputError if `new` is `base`, and the errors of `record` and of `baseline.replace`; the baseline is then as it was.
+    Among the recorded runs that is `record`, with its checks. Elsewhere the old one is kept as BASE.before, or
+    BASE.before-2 and so on if that is there. Raises InputError if `new` is `base`, and the errors of `record` and of
+    `baseline.replace`; the baseline is then as it was.
     """
     base, new = base.resolve(), new.resolve()
     if base == new:
         raise InputError("is the baseline already", path=new, remedy="name another run to accept")
-    made = [name for name in baseline.MADE if (base / name).exists()]
-    again = "'grailbench report' and 'plot' make them anew"
-    dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
     if is_recorded(base):
         name = base.relative_to(baselines().resolve()).as_posix()
         record(str(new), name, replace=True)
-        return [f"accepted: {new} is recorded as {name} and entered in the manifest", *dropped]
+        return [f"accepted: {new} is recorded as {name} and entered in the manifest"]
     if baseline.same(base, new):  # or the old one, which is kept, would be this one
         return [f"accepted before: {base} is a copy of {new} already"]
+    made = [name for name in baseline.MADE if (base / name).exists()]
+    again = "'grailbench report' and 'plot' make them anew"
+    dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
     before = baseline.replace(base, new)
     return [f"accepted: {base} is a copy of {new} now", f"the old baseline is kept in {before}", *dropped]
 

@@ -21,13 +21,12 @@ from grailbench import disk, paths
 from grailbench.errors import InputError, of_system
 from grailbench.outputs import atomic_file, require_writable
 from grailbench.records import sealed
-from grailbench.runs.folder import ENVIRONMENT, PLAN, ROWS, Damage, has_sums, read_lines, require_no_run
+from grailbench.runs.folder import ENVIRONMENT, ERRORS, PLAN, ROWS, Damage, has_sums, read_lines, require_no_run
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
 _ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps makes one anew for every row
 AGAIN = "add --resume, or choose another --out"
-ERRORS = "errors.txt"  #: the file of a run with the tracebacks of cells that failed
 
 
 class Writer:

@@ -19,8 +19,9 @@ from grailbench.cli import complete, options
 @click.option("--vertices", type=click.IntRange(0), metavar="N",
               help="Of streamed: their number, where more than the greatest id says.")  # fmt: skip
 @click.option("--folder", type=options.Output(file_okay=False), metavar="DIR",
-              help="Of streamed: keeps its files until the index is saved. [default: FILE.build]")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Of streamed: go on with a build that was ended in that folder.")
+              help="Of streamed: a new or empty folder for its files until all is saved. [default: "
+                   "FILE.build]")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Of streamed: go on with a build of the same edges that was ended there.")
 @options.as_json
 def command(graph, out, **flags):
     """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.

@@ -91,6 +91,8 @@ def held(dataset: Dataset) -> Held | None:
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"
+    if foreign(path):
+        remedy = f"it has no note, so grailbench did not fetch it: move it elsewhere, then {remedy}"
     digest, note = sha256_file(path), read_note(path)
     if note.get("sha256") != digest:
         note = {}
@@ -126,9 +128,15 @@ def write_note(path: Path, note: dict) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a graph file or an archive, and the note about it."""
-    note_path(path).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
+    """Remove a graph file or an archive, and the note about it; a file without a note is the user's, and stays."""
+    if note_path(path).exists():
+        path.unlink(missing_ok=True)
+        note_path(path).unlink(missing_ok=True)
+
+
+def foreign(path: Path) -> bool:
+    """Whether there is a file without a note, so that it was not fetched: it is not replaced."""
+    return path.exists() and not note_path(path).exists()
 
 
 @contextmanager

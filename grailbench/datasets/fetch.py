@@ -119,7 +119,7 @@ def fetch(
             raise InputError(f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL")
     try:
         for folder in ("downloads", "graphs"):
-            temporary.sweep(paths.cache_dir() / folder, hidden=True)
+            temporary.sweep(paths.cache_dir() / folder)
         return _Fetch(mirror, offline, progress, hosts, limits).all(datasets, jobs)
     except OSError as error:
         error.filename = error.filename or str(paths.cache_dir())
@@ -155,6 +155,8 @@ class _Fetch:
                 return _result(found, "held")
         except InputError as error:
             reasons.append(str(error))
+            if any(cache.foreign(cache.graph_path(dataset, form)) for form in dataset.forms):
+                return FetchResult(dataset, "missing", reasons=tuple(reasons))
         for source in self._sources(dataset):
             if self._stop.is_set():
                 raise Cancelled
@@ -232,6 +234,8 @@ class _Fetch:
                     self._transfer(place, arriving, archive.bytes or UNREGISTERED)
                     _check_no_page(arriving)
                     note = {"source": place} | _check(archive, arriving)
+                    if cache.foreign(path):
+                        raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
                     cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
                     cache.publish(arriving, path)
         except SourceFailed as error:

@@ -24,8 +24,10 @@ from grailbench.errors import InputError
 from grailbench.records import opened, sealed
 from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
+_FOREIGN, _ELSEWHERE = "was not written by grailbench, and is not replaced", "choose another --out, or move it away"
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
+ERRORS = "errors.txt"  #: the tracebacks of cells that failed
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,25 @@ def current(rows: list[dict]) -> list[dict]:
 
 
 def require_no_run(folder: Path, remedy: str) -> None:
-    """Raise InputError when a folder contains a run."""
+    """Raise InputError when a folder contains a run, or a file of another origin that a run would write to."""
     if (folder / ROWS).exists() or (folder / PLAN).exists():
         raise InputError("holds a run already", path=folder, remedy=remedy)
+    require_own(folder / ENVIRONMENT)
+    if (folder / ERRORS).exists():
+        raise InputError(_FOREIGN, path=folder / ERRORS, remedy=_ELSEWHERE)
+
+
+def require_own(path: Path) -> None:
+    """Raise InputError when a file is there that grailbench did not write: one that is no JSON object with a checksum,
+    or of earlier versions with the fingerprint of a machine."""
+    if not path.exists():
+        return
+    try:
+        found, summed = opened(path.read_bytes())
+    except (OSError, ValueError):
+        found, summed = {}, False
+    if not summed and "fingerprint" not in found:
+        raise InputError(_FOREIGN, path=path, remedy=_ELSEWHERE)
 
 
 def find_run(run: str | os.PathLike) -> Path:
