@@ -19,6 +19,9 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
+import grailbench.api.spread
+import grailbench.reachability.spread
+from grailbench import api, reachability
 from grailbench.api.index import _unpacked
 from grailbench.contract import implementations
 from grailbench.errors import MachineLacks
@@ -282,6 +285,17 @@ def test_an_index_in_memory_does_not_depend_on_its_file(old, change):
     index = gb.load(old, mmap=False)
     change(old)
     assert all(question(index) for question in QUESTIONS.values())
+
+
+def test_workers_refuse_a_file_that_was_changed(old):
+    """Workers of a cluster answered wrongly from a file that was overwritten in place."""
+    opened = [api.spread.opened(old, 1), reachability.spread.opened(old, 1)]
+    ends = np.zeros((2, 1), np.int32)
+    assert all(each.answers(*ends, ids=False)[0] for each in opened)
+    _overwritten(old)
+    for each in opened:
+        with pytest.raises(gb.InputError, match="was changed"):
+            each.answers(*ends, ids=False)
 
 
 def test_workers_map_the_file(old):
