@@ -351,7 +351,7 @@ def test_an_index_that_is_damaged_on_its_way_is_refused(place, seed, why, client
         content[place] ^= 1
     identity = mapped.identity(path)
     monkeypatch.setattr(mapped, "identity", lambda path: identity)
-    monkeypatch.setattr(mapped, "content_of", lambda path: content)
+    monkeypatch.setattr(mapped, "content_of", lambda path: mapped.Content(content))
     with pytest.raises(gb.InputError, match=why):
         client_side.Spread(client, path, opened)
 

@@ -128,6 +128,7 @@ def load(
     graph: Graph | None = None,
     client: Client | None = None,
     implementation: str | None = None,
+    mmap: bool = True,
 ) -> Index:
     """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
 
@@ -136,9 +137,18 @@ def load(
             another one than the file's: it is built of the graph in the file, with the label pairs and the seed of the
             index, so that 'gpu-fused' has the labels that 'streamed' saved
     client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
+    mmap    whether the file is mapped; else it is read into this process's memory, and what happens to the file then
+            has no effect
 
     Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
-    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
+    MachineLacks if it needs a GPU that is missing, or the memory is too small. The first question checks the arrays,
+    before anything reads them, and raises InputError if they are damaged, MachineLacks if an extra is missing.
+
+    To replace an index under a server, save the new one to the same path, which replaces the file at once, and load
+    that again; indexes that were loaded before go on answering of the old one. A mapped file must not be written to in
+    place, as by `cp`: the index then refuses questions (`Index`). A question that is running at that moment, and
+    single ones in the 10 ms after it, may get a wrong answer or crash the process, as by SIGBUS where the file was cut.
+    A graph taken from the index is not watched. Load with `mmap=False` where others may write to the file.
 
     >>> import grailbench as gb
     >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
@@ -152,11 +162,12 @@ def load(
     if client is not None and implementation is None:
         from grailbench.api import spread
 
+        if not mmap:
+            raise InputError("mmap=False: the workers of `client` map the file", remedy="leave out one of the two")
         return spread.loaded(client, path, graph)
-    found = saved.load(path, graph)
+    found = saved.load(path, graph, in_memory=not mmap)
     if implementation is None:
         return Index(*found.restored())
-    found.check()
     own = found.params
     return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
 

@@ -47,13 +47,15 @@ class Graph:
         ids: Ids | Callable[[], Ids],
         dag: Dag | None = None,
         rows: tuple[np.ndarray, np.ndarray] | None = None,
+        check: Callable[[], None] | None = None,
     ):
         """For those who have these parts. raw and ids may be functions that are called when they are needed.
 
-        dag   the condensed graph, if it is at hand
-        rows  the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
+        dag    the condensed graph, if it is at hand
+        rows   the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
+        check  raises InputError if the arrays are in a file that is damaged or was changed; None if they are in memory
         """
-        self._raw, self._ids = raw, ids
+        self._raw, self._ids, self.check = raw, ids, check or whole
         if dag is not None:
             self.__dict__["dag"] = dag
         if rows is not None:
@@ -207,9 +209,16 @@ class Graph:
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
-    def kept(cls, dag: Dag, rows: tuple[Any, ...] | None, ids: Ids | Callable[[], Ids], checksum: str) -> Graph:
+    def kept(
+        cls,
+        dag: Dag,
+        rows: tuple[Any, ...] | None,
+        ids: Ids | Callable[[], Ids],
+        checksum: str,
+        check: Callable[[], None],
+    ) -> Graph:
         """A graph of which only these parts were kept; `rows` is None if it is acyclic. For index files."""
-        made = cls(lambda: _raw_of(made), ids, dag, rows)
+        made = cls(lambda: _raw_of(made), ids, dag, rows, check)
         made.__dict__["checksum"] = checksum
         return made
 
@@ -328,6 +337,10 @@ class Graph:
         more = ", ..." if self.vertices > len(known) else ""
         ids = f", ids {', '.join(known)}{more}" if known else ""
         return f"<grailbench.Graph: {self.vertices:,} vertices, {self.edges:,} edges{ids}>"
+
+
+def whole() -> None:
+    """The check of arrays in memory."""
 
 
 def _raw_of(graph: Graph) -> csr.Graph:

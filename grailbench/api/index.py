@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from numbers import Real
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api import saved, shards, sweeps
-from grailbench.api.graph import Graph
+from grailbench.api.graph import Graph, whole
 from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
 from grailbench.counts.cpu import sketch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
+_UNSEEN = 0.01  #: seconds for which single questions do not look again whether the file was changed
 
 
 @interruptible_but("reaches", "reaches_vertices")  # which take less time than that, and ask by `_prepare` and `_ask`
@@ -42,6 +44,9 @@ class Index:
 
     Every vertex reaches itself. Vertices are given and returned as the ids of the graph. Any number of threads may ask
     at the same time. A vertex that the graph has not raises InputError, which suggests similar names.
+
+    Of an index that `grailbench.load` mapped, questions raise InputError once the file was changed in place: `reaches`
+    and `reaches_vertices` within 10 ms of the change, all others at once.
 
     >>> import grailbench as gb
     >>> graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
@@ -62,10 +67,12 @@ class Index:
         self._quick: Callable[[int, int, int], bool | None] = _unknown
         self._at = 0  # the filters, where each id is its vertex
         self._first = self._counted = 0  # ids that count: the first, and how many
+        self._of_file = inside.check is not whole
+        self._due = 0.0  # when a single question looks again whether the file was changed
 
     @property
     def graph(self) -> Graph:
-        """The graph. Raises InputError if the file that it was loaded from is damaged."""
+        """The graph. Raises InputError if the file that it was loaded from is damaged or was changed."""
         self._inside.check()
         return self._graph
 
@@ -92,6 +99,8 @@ class Index:
         >>> index.reaches("bread", "bread")
         True
         """
+        if self._of_file and monotonic() >= self._due:
+            self._look()
         if type(source) is int and type(target) is int:
             try:
                 answer = self._quick(self._at, source, target)
@@ -103,7 +112,9 @@ class Index:
 
     def reaches_vertices(self, source: int, target: int) -> bool:
         """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
-        vertices = self.graph.vertices
+        if self._of_file and monotonic() >= self._due:
+            self._look()
+        vertices = self._graph.vertices
         if type(source) is not int or type(target) is not int:
             source, target = whole_number(source, "vertex"), whole_number(target, "vertex")
         if not (0 <= source < vertices and 0 <= target < vertices):
@@ -118,9 +129,9 @@ class Index:
         array([ True, False])
         """
         us, vs = id_columns(sources, targets)
-        graph = self.graph
+        graph = self._graph
         if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
-            return self._answers(graph.vertices_of(us), graph.vertices_of(vs))
+            return self._answers(self.graph.vertices_of(us), graph.vertices_of(vs))
         answers = self._ask(us, vs, graph.ids.first)
         if answers is None:
             raise graph._unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
@@ -344,6 +355,12 @@ class Index:
     # ------------------------------------------------------------------ inside
 
     @interruptible
+    def _look(self) -> None:
+        """Raises InputError if the file is damaged or was changed; single questions trust it for a while."""
+        self._inside.check()
+        self._due = monotonic() + _UNSEEN
+
+    @interruptible
     def _prepare(self) -> None:
         """Gets what answers single pairs, if the implementation has that, when the first one is asked."""
         ids = self.graph.ids
@@ -394,13 +411,15 @@ class Index:
     @interruptible
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
-        of range."""
+        of range. The file is looked at before and after: no answers are returned of one that was changed meanwhile."""
         self._inside.check()
         if self._inside.index.concurrent:
-            return self._answered(us, vs, first)
-        with self._lock:
-            answers: np.ndarray | None = self._inside.run(self._answered, us, vs, first)
-            return answers
+            answers = self._answered(us, vs, first)
+        else:
+            with self._lock:
+                answers = self._inside.run(self._answered, us, vs, first)
+        self._inside.check()
+        return answers
 
     def _answers(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
         """The answers, bool[k], to pairs of vertices, int[k] each. Raises InputError if some are out of range."""

@@ -213,7 +213,7 @@ class Spread:
         self._workers[worker.facts.worker] = worker
 
     async def _send(self, worker: _Worker) -> None:
-        content = np.frombuffer(mapped.content_of(self._path), np.uint8)
+        content = np.frombuffer(mapped.content_of(self._path).buffer, np.uint8)
         for at in range(0, content.size, PIECE):
             piece = content[at : at + PIECE]
             await self._call(worker, "put", at, piece, int(content.size))
