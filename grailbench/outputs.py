@@ -36,9 +36,16 @@ def protect(path: str | os.PathLike) -> None:
             _remember(found, os.path.abspath(path))
 
 
-def forget() -> None:
-    """Forgets which files were read and written: a command begins."""
+@contextmanager
+def apart() -> Iterator[None]:
+    """Until the block ends, only what is read and written in it counts; after it, only what was before: a command."""
+    before = dict(_files)
     _files.clear()
+    try:
+        yield
+    finally:
+        _files.clear()
+        _files.update(before)
 
 
 def _remember(found: os.stat_result, path: str) -> None:

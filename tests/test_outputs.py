@@ -124,6 +124,13 @@ def test_what_this_process_wrote_or_what_is_no_input_any_more_is_replaced():
     write_lines("h.edges", "", np.arange(1), np.arange(1))
 
 
+def test_what_one_command_read_another_may_replace(capsys):
+    assert call(capsys, "ask", "g.edges", "0", "1")[0] == 0
+    Path("h.edges").write_text("0 1\n")
+    assert call(capsys, "ask", "h.edges", "0", "1", "--out", "g.edges")[0] == 0
+    assert Path("g.edges").read_text() == "0 1 1\n"
+
+
 def test_files_that_were_read_are_forgotten_before_they_are_too_many(monkeypatch):
     monkeypatch.setattr(outputs, "_MOST", 2)
     for number in range(5):
@@ -146,10 +153,10 @@ def test_an_index_replaces_an_index_and_nothing_else_that_was_read():
     graph = gb.Graph.read("g.edges")
     index = gb.build(graph, "sequential")
     index.save("g.index")
-    outputs.forget()
+    outputs._files.clear()
     gb.load("g.index").save("g.index")
     np.save("pairs.npy", np.array([[0, 2], [2, 0]]))
-    outputs.forget()
+    outputs._files.clear()
     index = gb.load("g.index")
     outputs.protect("g.edges")
     for write in (lambda: index.save("g.edges"), lambda: index.stream_to("g.index", "pairs.npy"),
@@ -263,8 +270,8 @@ def test_a_terminal_is_written_to_as_it_is():
     screen, terminal = os.openpty()
     Path("terminal").symlink_to(os.ttyname(terminal))
     write_lines("terminal", "", np.arange(1))
-    assert os.read(screen, 9) == b"0\r\n"
     assert Path("terminal").is_char_device()
+    assert os.read(screen, 9) == b"0\r\n"
     os.close(terminal)
     os.close(screen)
 

@@ -67,18 +67,18 @@ class Command(click.Context):
 
     def invoke(self, callback, /, *args, **kwargs):
         """Runs the command. Raises InputError if an output would replace an input."""
-        outputs.forget()
         values = [
             (param.type, value) for param in self.command.params
             for value in _flat(self.params.get(param.name)) if isinstance(value, str | os.PathLike)
         ]  # fmt: skip
-        for kind, value in values:
-            if not isinstance(kind, Output) and os.path.isfile(value):
-                outputs.protect(value)
-        for kind, value in values:
-            if isinstance(kind, Output):
-                outputs.require_writable(value, kind.index, _index_begins() if kind.index else None)
-        return super().invoke(callback, *args, **kwargs)
+        with outputs.apart():
+            for kind, value in values:
+                if not isinstance(kind, Output) and os.path.isfile(value):
+                    outputs.protect(value)
+            for kind, value in values:
+                if isinstance(kind, Output):
+                    outputs.require_writable(value, kind.index, _index_begins() if kind.index else None)
+            return super().invoke(callback, *args, **kwargs)
 
 
 def _flat(value) -> tuple:
