@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
-_UNSEEN = 0.01  #: seconds for which single questions do not look again whether the file was changed
+_CHECK_EVERY = 0.01  #: seconds between two looks of single questions whether the file was changed
 
 
 @interruptible_but("reaches", "reaches_vertices")  # which take less time than that, and ask by `_prepare` and `_ask`
@@ -358,7 +358,7 @@ class Index:
     def _look(self) -> None:
         """Raises InputError if the file is damaged or was changed; single questions trust it for a while."""
         self._inside.check()
-        self._due = monotonic() + _UNSEEN
+        self._due = monotonic() + _CHECK_EVERY
 
     @interruptible
     def _prepare(self) -> None:

@@ -63,12 +63,18 @@ class Content:
     path    the file; None if there is none
     """
 
-    def __init__(self, buffer: mmap.mmap | bytearray, path: Path | None = None, descriptor: int | None = None):
-        """descriptor: of the file if `buffer` is a map of it; it is closed with this object."""
-        self.buffer, self.path, self._descriptor = buffer, path, descriptor
-        if descriptor is not None:
-            weakref.finalize(self, os.close, descriptor)
-            self._state = _state(descriptor)
+    def __init__(self, buffer: mmap.mmap | bytearray, path: Path | None = None):
+        self.buffer, self.path, self._descriptor = buffer, path, None
+
+    @classmethod
+    def mapped(cls, stream: IO[bytes], path: Path) -> Content:
+        """The map of an open file that is not empty."""
+        state = _state(stream.fileno())
+        # copy-on-write: numba compiles other kernels for arrays that cannot be written
+        made = cls(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY), path)
+        made._state, made._descriptor = state, os.dup(stream.fileno())
+        weakref.finalize(made, os.close, made._descriptor)
+        return made
 
     def require_unchanged(self) -> None:
         """Raises InputError if the mapped file was written to or cut since it was opened. One that was replaced (a new
@@ -94,16 +100,14 @@ def content_of(path: str | os.PathLike, in_memory: bool = False) -> Content:
         with open(path, "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
             outputs.protect(path)
-            if in_memory or not size:
-                memory.require(size, str(path))
-                buffer = bytearray(size)
-                view = memoryview(buffer)
-                while view and (count := stream.readinto(view)):
-                    view = view[count:]
-                return Content(buffer, path)
-            # copy-on-write: numba compiles other kernels for arrays that cannot be written
-            buffer = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-            return Content(buffer, path, os.dup(stream.fileno()))
+            if size and not in_memory:
+                return Content.mapped(stream, path)
+            memory.require(size, str(path))
+            buffer = bytearray(size)
+            view = memoryview(buffer)
+            while view and (count := stream.readinto(view)):
+                view = view[count:]
+            return Content(buffer, path)
     except FileNotFoundError:
         raise InputError("there is no such index file", path=path) from None
     except (OSError, ValueError) as error:
