@@ -87,6 +87,17 @@ def test_pairs_of_files(capsys, graph, tmp_path):
     assert ask(capsys, graph, "--pairs", tmp_path / "a.gz") == answers  # its answers are all right
 
 
+def test_columns_of_pairs_are_named(capsys, graph, tmp_path):
+    (tmp_path / "q.csv").write_text("id,sold,recalled\n10,30,50\n")
+    asking = ("--pairs", tmp_path / "q.csv")
+    code, _, err = call(capsys, "ask", graph, *asking)
+    assert (code, "--source COLUMN --target COLUMN" in err) == (2, True)
+    assert ask(capsys, graph, *asking, "--source", "recalled", "--target", "sold") == "50 30 0\n"
+    for words in ((*asking, "--source", "recalled"), (10, 30, "--source", "a", "--target", "b")):
+        code, _, err = call(capsys, "ask", graph, *words)
+        assert (code, "--source and --target name columns of --pairs: both or none" in err) == (2, True)
+
+
 def test_wrong_answers_of_a_file_are_named(capsys, graph, tmp_path):
     (tmp_path / "q.txt").write_text("10 40 1\n\n40 10 1\n10 10 0\n")
     code, out, err = call(capsys, "ask", graph, "--pairs", tmp_path / "q.txt")

@@ -8,10 +8,13 @@ import io
 import os
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import grailbench as gb
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph.ids import Counted, Listed, Named
 from grailbench.reachability import pairs
@@ -95,6 +98,17 @@ def test_columns_may_be_named(tmp_path):
     (tmp_path / "q").write_text("0 2\n")
     with pytest.raises(InputError, match="q: columns are named, but it is no table"):
         read_pairs(tmp_path / "q", Counted(3), columns=("a", "b"))
+
+
+def test_a_parquet_file_of_pairs_goes_by_the_same_names(tmp_path):
+    """Holds the fault that the first two columns were asked, whatever their names."""
+    pa.parquet.write_table(pa.table({"id": [2], "To": [2], "from_id": [0]}), tmp_path / "q.parquet")
+    index = gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "dfs")
+    assert [bits.tolist() for bits in index.stream(tmp_path / "q.parquet")] == [[128]]
+    pa.parquet.write_table(pa.table({"a": [0], "b": [2]}), tmp_path / "q.parquet")
+    with pytest.raises(InputError, match=r"source and target: 'a', 'b' .columns=.SOURCE, TARGET"):
+        list(index.stream(tmp_path / "q.parquet"))
+    assert [bits.tolist() for bits in index.stream(tmp_path / "q.parquet", columns=("a", "b"))] == [[128]]
 
 
 @pytest.mark.parametrize(
