@@ -402,7 +402,7 @@ def test_a_build_goes_on_with_the_edges_that_it_was_begun_of_and_with_no_others(
         halves = [tuple(column[k : k + 1] for column in forth) for k in range(2)]
         assert gb.build(halves, "streamed", folder=to, resume=True).reaches(0, 2) if name == "list" else True
         assert gb.build(source(forth), "streamed", folder=to, resume=True).reaches(0, 2)
-        with pytest.raises(InputError, match="a build of another vertices"):
+        with pytest.raises(InputError, match="a build of another number of vertices"):
             gb.build(source(forth), "streamed", folder=to, vertices=9, resume=True)
     begun(monkeypatch, [forth], tmp_path / "killed")
     with pytest.raises(InputError, match="a build of other edges"):

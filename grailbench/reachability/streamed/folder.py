@@ -30,6 +30,7 @@ VERTEX_BYTES = 48  #: the most that is held for a vertex at any time, with 3 lab
 FIXED = 200_000_000  #: bytes of the interpreter, its libraries and compiled kernels
 LEAST = 64_000_000  #: bytes for blocks, and for DuckDB
 _SAID, _FILES, _BUILD, _PARTIAL = "stage.json", "files", "build.json", ".partial"
+_WORDS = {"of": "source", "vertices": "number of vertices", "first": "least id"}  # of what a build is, for errors
 
 
 def spare(memory: int, vertices: int) -> int:
@@ -191,7 +192,7 @@ def _files(stage: Path) -> list[str]:
 
 def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:
     if known != identity:
-        keys = ["source" if key == "of" else key for key in identity if known.get(key) != identity[key]]
+        keys = [_WORDS.get(key, key) for key in identity if known.get(key) != identity[key]]
         raise InputError(
             f"it holds a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
         )
