@@ -278,10 +278,11 @@ class Graph:
         """The vertex 0..n - 1 of an id. Raises InputError, which suggests similar names, if there is no such id."""
         if isinstance(id, str):
             return self.ids.vertex_of(id)
-        number = isinstance(id, int | np.integer) and not isinstance(id, bool)
-        if number and self.ids.numeric and LEAST <= id <= GREATEST:
-            return self.ids.vertex_of(str(int(id)))
-        remedy = "its ids are names: str(id)" if number and not self.ids.numeric else None
+        remedy = None
+        if isinstance(id, int | np.integer) and not isinstance(id, bool):
+            if self.ids.numeric and LEAST <= id <= GREATEST:
+                return self.ids.vertex_of(str(int(id)))
+            remedy = None if self.ids.numeric else "its ids are names: str(id)"
         raise InputError(f"{shown(id)} is no id of a vertex: the graph has {self.ids.extent()}", remedy=remedy)
 
     def vertices_of(self, ids: Iterable[Any]) -> np.ndarray:
@@ -352,7 +353,7 @@ def _vertices(ends: Sequence[np.ndarray]) -> int:
     return vertices
 
 
-def _ids_of(nodes: Sequence[Any], what: str) -> Ids:
+def _ids_of(nodes: Iterable[Any], what: str) -> Ids:
     """The mapping whose ids these are, in this order."""
     labels = id_column(nodes, what)
     if labels.dtype == object:
