@@ -244,8 +244,8 @@ def test_what_is_no_stream_is_refused(tmp_path):
     (tmp_path / "g.gra").write_text("2\n0: 1 #\n1: #\n")
     for given_, said in (
         (tmp_path / "g.gra", "gra files do not come as a stream"),
-        ([(np.array([0.5]), np.array([1.0]))], "whole numbers are expected"),
-        ([(np.array([0, 1]), np.array([1]))], "as many"),
+        ([(np.array([0.5]), np.array([1.0]))], "sources of float64"),
+        ([(np.array([0, 1]), np.array([1]))], "2 sources and 1 targets"),
         ([(np.array([0, 9]), np.array([1, 1]))], "edge 1: source 9 is out of range for 3 vertices"),
     ):
         with pytest.raises(InputError, match=said):

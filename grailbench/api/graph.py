@@ -369,7 +369,7 @@ def _vertices(ends: Sequence[np.ndarray]) -> int:
     return vertices
 
 
-def _ids_of(nodes: Sequence[Any] | np.ndarray, what: str) -> Ids:
+def _ids_of(nodes: Iterable[Any], what: str) -> Ids:
     """The mapping whose ids these are, in this order."""
     labels = id_column(nodes, what)
     if labels.dtype == object:
