@@ -77,6 +77,6 @@ def of_system(error: OSError, path: object = None) -> GrailbenchError:
     if error.errno in FULL:
         room = "make room, raise `ulimit -f`" if error.errno == errno.EFBIG else "make room"
         return MachineLacks(f"{what} ({room}, or {_ELSEWHERE}; what was finished is kept)")
-    if error.errno is not None and (option := _LIMITS.get(error.errno)) is not None:
+    if (option := _LIMITS.get(error.errno or 0)) is not None:
         return MachineLacks(f"{what} (raise `ulimit {option}`)")
     return InputError(what, remedy=_ELSEWHERE)

@@ -488,10 +488,10 @@ class Handing:
 
     def _leave(self) -> None:
         """Have workers end what they do for this run. They see to it themselves if this cannot reach them."""
+        liveness.resume_children()
         for chair in self.chairs.values():
-            if chair.at is not None and chair.at.future is not None:
-                with suppress(Exception):
-                    chair.at.future.cancel()
+            with suppress(Exception):  # it may be at nothing
+                chair.at.future.cancel()
         with suppress(Exception):
             here = [address for address, why in self.workers.look().items() if why is None and address in self.chairs]
             liveness.run(self.client, remote.end, self.token, workers=here, on_error="return", seconds=ENDING_SECONDS)

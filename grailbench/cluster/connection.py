@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from grailbench.cluster import liveness
 from grailbench.cluster.facts import visible_gpus
 from grailbench.errors import InputError, MachineLacks
 from grailbench.memory import available
@@ -114,7 +114,7 @@ def started(workers: int) -> Iterator[Client]:
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)
-            ending.callback(_resume, cluster)
+            ending.callback(liveness.resume_children)
             client.wait_for_workers(workers, timeout=START_SECONDS)
         except (OSError, RuntimeError) as error:
             raise MachineLacks(f"{count(workers, 'worker')} could not be started: {error}") from None
@@ -153,14 +153,6 @@ def _close(closing) -> None:
     """Close a client or a cluster; what is left of one whose other side is gone is of no use."""
     with suppress(Exception):
         closing.close(timeout=CONNECT_SECONDS)
-
-
-def _resume(cluster) -> None:
-    """Have workers that were stopped go on, so that they end with the cluster or, if that is too slow, with this
-    process."""
-    for nanny in list(cluster.workers.values()):
-        with suppress(OSError, TypeError):  # it has ended; there is none yet
-            os.kill(nanny.pid, signal.SIGCONT)
 
 
 class _NoSpans:

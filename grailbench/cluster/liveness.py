@@ -109,6 +109,14 @@ def kill_child(address: str) -> None:
             process.kill()
 
 
+def resume_children() -> None:
+    """Has stopped children of this process go on, so that they hear that they are to end, or end with it."""
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if stopped(child):
+                child.resume()
+
+
 def start(client: Client, work: Coroutine) -> Future:
     """Starts a coroutine in the event loop of a client."""
     return asyncio.run_coroutine_threadsafe(work, client.loop.asyncio_loop)
