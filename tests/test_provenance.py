@@ -3,7 +3,10 @@
 import json
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
+from threading import Event
+from time import sleep
 
 import pytest
 from commands import call
@@ -210,6 +213,28 @@ def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
     code, _, err = call(capsys, "record", folder, "mine")
     assert (code, "--replace" in err) == (2, True)
     assert call(capsys, "record", folder, "mine", "--replace")[0] == 0
+
+
+def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry_is_lost(checkout, a_run, monkeypatch):
+    """Each wrote the manifest that it had read, without the entry of the other, and both said that they were done."""
+    folder, started = a_run(sitting()), Event()
+
+    def slow(*given):
+        started.set()
+        sleep(1)  # in which the others wait
+        place(*given)
+
+    place = baseline.place
+    monkeypatch.setattr(baseline, "place", slow)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(provenance.record, str(folder), "mine")
+        assert started.wait(60)
+        other = [pool.submit(provenance.record, str(folder), name) for name in ("mine", "theirs")]
+        first.result()
+        other[1].result()
+        with pytest.raises(InputError, match="a run is recorded there"):
+            other[0].result()
+    assert sorted(provenance.manifest()) == ["mine", "theirs"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../elsewhere", "/tmp/elsewhere"])

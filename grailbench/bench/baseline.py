@@ -114,9 +114,12 @@ def _copy(source: Path, copy: Path) -> None:
 def settle(base: str | os.PathLike) -> Path | None:
     """End a `replace` that was cut short between its renames: the new run becomes BASE. Returns BASE, or None if there
     was nothing to do."""
-    base = next((path for path in (Path(base), runs_dir() / base) if beside(path, NEXT).exists()), Path(base))
+    places = [Path(os.path.abspath(path)) for path in (base, runs_dir() / base)]  # with a name, also if that is '.'
+    base = next((path for path in places if path.name and beside(path, NEXT).exists()), places[0])
+    if not base.name:
+        return None
     following = beside(base, NEXT)
-    if not base.name or base.exists() or not _is_run(following):
+    if base.exists() or not _is_run(following):
         return None
     os.replace(following, base)
     return base

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from grailbench import paths
+from grailbench import paths, temporary
 from grailbench.bench import baseline
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
@@ -49,20 +49,21 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     target = home / name
     if not target.resolve().is_relative_to(home.resolve()) or target.resolve() == home.resolve():
         raise InputError(f"{name!r} is no name of a recorded run", remedy="such as my-machine/fused")
-    if (target / results.PLAN).exists() and not replace:
-        raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
     run = read(folder)
     if run.damage.torn or run.damage.rows or not run.rows:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
-    baseline.settle(target)
-    if (target / results.PLAN).exists():
-        if folder.resolve() != target.resolve():
-            baseline.replace(target, folder, keep=False)  # git has it
-    else:
-        baseline.place(folder, target)
-    enter(name, target, codes, "commit")
+    with temporary.alone(home):  # the name and the manifest
+        if (target / results.PLAN).exists() and not replace:
+            raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
+        baseline.settle(target)
+        if (target / results.PLAN).exists():
+            if folder.resolve() != target.resolve():
+                baseline.replace(target, folder, keep=False)  # git has it
+        else:
+            baseline.place(folder, target)
+        enter(name, target, codes, "commit")
     return target
 
 

@@ -225,7 +225,7 @@ def find_run(run: str | os.PathLike) -> Path:
     folder = Path(run)
     if (folder / PLAN).is_file() or (folder / ROWS).is_file():
         return folder
-    names = [path.name for path in runs()]
+    names = [path.name for path in runs()] if str(run) else []  # nothing is the beginning of all
     fits = [name for name in names if name == str(run)] or [name for name in names if name.startswith(str(run))]
     if len(fits) == 1:
         return paths.runs_dir() / fits[0]
