@@ -68,5 +68,5 @@ def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.F
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
-    held = SpreadIndex(spread, index, size, folder)
-    return Inside(found.implementation, found.params, lambda: held, kept.here, found.check)
+    spread_index = SpreadIndex(spread, index, size, folder)
+    return Inside(found.implementation, found.params, lambda: spread_index, kept.here, found.check)

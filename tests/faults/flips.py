@@ -116,9 +116,10 @@ class Saved:
     @functools.cached_property
     def meaning(self) -> list[range]:
         """Where the header and the arrays are, without what fills the pages."""
-        said, start = mapped.header(self.content, None)
-        arrays = mapped.arrays_of(self.content, said, start)
-        places = [range(start + said["arrays"][name]["at"], start + said["arrays"][name]["at"] + each.nbytes)
+        header, start = mapped.header(self.content, None)
+        arrays = mapped.arrays_of(self.content, header, start)
+        starts = {name: start + each["at"] for name, each in header["arrays"].items()}
+        places = [range(starts[name], starts[name] + each.nbytes)
                   for name, each in arrays.items() if each.nbytes]  # fmt: skip
         return [range(len(self.content[:start].rstrip(b"\0"))), *places]
 
@@ -200,12 +201,12 @@ def trials(seed: int, count: int, files: list[Saved], folder: Path) -> tuple[int
     """So many flips, in forked children: how many files were refused, how many answered right, and what is wrong."""
     wrong, first, refused, right = [], 0, 0, 0
     while first < count:
-        shared, said = mmap.mmap(-1, _AT.size), folder / "wrong.txt"
-        said.write_text("")
+        shared, notes = mmap.mmap(-1, _AT.size), folder / "wrong.txt"
+        notes.write_text("")
         if (pid := os.fork()) == 0:
             _be_child(seed, first, count, files, folder, shared)
         _, status = os.waitpid(pid, 0)
-        wrong += said.read_text(encoding="utf-8").splitlines()
+        wrong += notes.read_text(encoding="utf-8").splitlines()
         at, more, fine = _AT.unpack(shared[:])
         refused, right = refused + more, right + fine
         if status == 0:
@@ -221,13 +222,13 @@ def _be_child(seed: int, first: int, count: int, files: list[Saved], folder: Pat
     kinds: Counter[bool] = Counter()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     try:
-        with open(folder / "wrong.txt", "a", encoding="utf-8", buffering=1) as said:
+        with open(folder / "wrong.txt", "a", encoding="utf-8", buffering=1) as notes:
             for number in range(first, count):
                 shared[:] = _AT.pack(number, kinds[True], kinds[False])
                 signal.alarm(PATIENCE)
                 refused, wrong = trial(seed, number, files, folder / "flipped.index")
                 kinds[refused] += 1
-                said.writelines(f"seed {seed}, flip {number}: {line}\n" for line in wrong)
+                notes.writelines(f"seed {seed}, flip {number}: {line}\n" for line in wrong)
             shared[:] = _AT.pack(count, kinds[True], kinds[False])
         os._exit(0)
     except BaseException:
