@@ -50,7 +50,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
       tuwien  'vertices edges directed' on the first line, then 'source destination weight' a line
       npz     CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
       dot     Graphviz; 'graph' gives both directions
-      graphml GraphML; undirected edges give both directions
+      graphml GraphML, with what groups hold; undirected edges give both directions
       obo     an ontology: from child to parent
       git     a folder with a git repository: from commit to parent; all that git calls a revision is an id
       python  a folder with Python sources: from importer to imported module
@@ -58,7 +58,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
     and messages speak the ids of the file, which are numbers or names. Weights that are whole and positive are kept for
-    shortest paths; others are said not to be used. parquet, dot, graphml and obo need 'grailbench[formats]'.
+    shortest paths; others are said not to be used. parquet, dot and obo need 'grailbench[formats]'.
 
     \b
     Examples:
