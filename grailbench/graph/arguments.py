@@ -135,8 +135,8 @@ def _of_objects(array: np.ndarray, what: str, remedy: str) -> np.ndarray:
             return array.astype(np.int64)
         except OverflowError:
             _refuse_beyond(what, next(at for at, each in enumerate(array) if not LEAST <= each <= GREATEST), array)
-    if all(issubclass(kind, str) for kind in kinds):  # numpy's own text
-        return np.array([str(each) for each in array], object)
+    if all(issubclass(kind, str) for kind in kinds):  # numpy's own text, members of an Enum
+        return np.array([str.__str__(each) for each in array], object)
     raise _no_id(array, what, remedy)
 
 
